@@ -1,0 +1,54 @@
+# Everything runs in a virtual environment of its own; nothing else needs to be installed first.
+PYTHON ?= python3
+VENV := .venv
+OLDEST := .venv-oldest
+BENCH := .venv-bench
+
+.PHONY: demo test test-oldest test-long lint format bench clean
+
+demo: $(VENV)/.installed
+	$(VENV)/bin/python examples/demo.py
+
+test: $(VENV)/.installed
+	$(VENV)/bin/python -m pytest
+
+test-oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest tests
+
+test-long: $(VENV)/.installed
+	$(VENV)/bin/python -m pytest tests/long
+
+lint: $(VENV)/.installed
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+format: $(VENV)/.installed
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+bench: $(BENCH)/.installed
+	$(BENCH)/bin/python -m benchmarks
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	touch $@
+
+# The lower bounds of pyproject.toml, exactly.
+$(OLDEST)/.installed: pyproject.toml tests/oldest-requirements.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--requirement tests/oldest-requirements.txt --editable .
+	touch $@
+
+$(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--requirement benchmarks/requirements.txt --editable .
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OLDEST) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .numba_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,343 @@
+"""The contract of every feature weighter: input, scaling, ranking, selection."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from .core.drivers import FixedPoint
+from .core.packed import Packed
+from .core.parameters import check_choice, check_count, check_flag, check_number
+from .core.rows import LocalRows
+from .core.scaling import SCALES, feature_scaling
+from .progress import CallbackSupportMixin
+
+#: What is computed in its own precision; anything else becomes float64.
+PRECISIONS = [np.float64, np.float32]
+
+
+@dataclass
+class WeighterTags(Tags):
+    """scikit-learn's tags, and whether the order of the samples matters by nature."""
+
+    order_dependent: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Checked input of a fit, samples of weight 0 left out."""
+
+    #: (n_samples, n_features), as it was given, not scaled.
+    X: NDArray[np.floating]
+    #: (n_samples,) positions in ``classes_``.
+    codes: NDArray[np.int64]
+    #: (n_samples,) how often each sample counts, or None: once.
+    copies: NDArray[np.float64] | None
+    #: (number of samples given,) which of them are here.
+    kept: NDArray[np.bool_]
+
+
+class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Base of all weighters: gives every feature a weight, ranks by it, keeps the best.
+
+    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table (or
+    :meth:`_rows` for the rows, scaled), computes one weight per feature and ends with
+    :meth:`_set_weights`.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean"
+        What ``transform`` returns: False the kept columns as they are; "manhattan" the kept columns scaled
+        as in ``fit`` times max(weight, 0), "euclidean" times its square root; True the metric of the method.
+    scale : "range", "standard" or None
+        How features are made comparable before distances are taken.
+    n_jobs : int or None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int
+        1 shows progress on long work.
+    """
+
+    # What ``weighted=True`` means for the method.
+    _own_metric = "manhattan"
+    # The result depends on the order in which samples are visited.
+    _order_dependent = False
+
+    def __init__(
+        self,
+        *,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.weighted = weighted
+        self.scale = scale
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # Fit
+
+    def _check_parameters(self, n_samples: int) -> None:
+        """Raise if a constructor parameter cannot be used; subclasses add their own."""
+        check_choice("weighted", self.weighted, (False, True, "manhattan", "euclidean"))
+        check_choice("scale", self.scale, SCALES)
+        if self.n_features_to_select is None:
+            return
+        if isinstance(self.n_features_to_select, float):
+            check_number("n_features_to_select", self.n_features_to_select, above=0.0, at_most=1.0)
+        else:
+            check_count(
+                "n_features_to_select",
+                self.n_features_to_select,
+                at_most=self.n_features_in_,
+                of="features of X",
+            )
+
+    def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
+        """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be weighed."""
+        X, y = self._check_batch(X, y, reset=True, min_samples=2)
+        copies, kept = _checked_copies(sample_weight, X)
+        self._check_parameters(int(kept.sum()))
+        if not kept.all():
+            X, y = X[kept], y[kept]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} compares samples of different classes, but y has only one class"
+                f" ({self.classes_[0]!r}); it needs at least two."
+            )
+        if np.bincount(codes).max() < 2 and (copies is None or copies.max() <= 1.0):
+            warnings.warn(
+                f"No class in y has two samples: without hits {type(self).__name__} gives every"
+                " feature the weight 0.",
+                UserWarning,
+                stacklevel=3,
+            )
+        table = Table(X, codes, copies, kept)
+        self._set_scaling(table)
+        if self._constant.all():
+            raise ValueError(
+                f"All {self.n_features_in_} features of X are constant: there is nothing to weigh."
+            )
+        return table
+
+    def _set_scaling(self, table: Table) -> None:
+        self._offset, self._divisor = feature_scaling(table.X, self.scale, table.copies)
+        self._constant = table.X.min(axis=0) == table.X.max(axis=0)
+
+    def _check_batch(
+        self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
+    ) -> tuple[NDArray[np.floating], NDArray[Any]]:
+        """Judge samples and their classes, without setting anything but what ``reset`` asks for."""
+        samples, classes = validate_data(
+            self, X, y, dtype=PRECISIONS, ensure_min_samples=min_samples, reset=reset
+        )
+        check_classification_targets(classes)
+        return samples, classes
+
+    def _rows(self, table: Table, *, scaled: bool = False) -> LocalRows:
+        """Where the rows of the table are worked on; they are scaled there, unless they are already."""
+        offset, divisor = self._offset, self._divisor
+        if scaled:
+            offset, divisor = np.zeros_like(offset), np.ones_like(divisor)
+        packed = Packed(
+            table.X,
+            table.codes,
+            int(table.codes.max()) + 1,
+            offset=offset.astype(table.X.dtype),
+            divisor=divisor.astype(table.X.dtype),
+            copies=table.copies,
+            n_threads=joblib.effective_n_jobs(self.n_jobs),
+        )
+        return LocalRows(packed, memory=get_config()["working_memory"] * 2.0**20)
+
+    def _set_weights(self, weights: NDArray[np.float64]) -> Self:
+        """Store the weights, and what follows from them. A constant feature weighs 0."""
+        self.feature_weights_ = np.where(self._constant, 0.0, weights)
+        self.ranking_ = rankdata(-self.feature_weights_, method="min").astype(np.int64)
+        return self
+
+    def _set_iterations(self, end: FixedPoint, *, complete: bool, advice: str) -> None:
+        """Store how an iteration ended, and warn if not as it should.
+
+        ``complete``: the iteration was to run for as many steps as it did, settled or not.
+        """
+        self.n_iter_ = max(end.n_iter, 1)
+        self.history_ = np.array(end.changes)
+        self.cycle_length_ = end.cycle_length
+        self.converged_ = not end.undefined and (end.settled or complete)
+        name = type(self).__name__
+        if end.undefined:
+            kept = "all weights are 0" if end.n_iter == 0 else "the weights before it are kept"
+            reason = (
+                f"{name} stopped in iteration {end.n_iter + 1}: no feature has a positive mean margin"
+                f" there, so that no weights follow from it; {kept}. {advice}"
+            )
+        elif end.cycle_length:
+            reason = (
+                f"{name} did not converge: it runs in a cycle of length {end.cycle_length} (change"
+                f" {end.changes[-1]:.2g} per iteration), and the weights are one of its points. {advice}"
+            )
+        elif end.interrupted:
+            reason = f"{name} was stopped by a callback after {end.n_iter} iterations."
+        else:
+            reason = (
+                f"{name} did not converge in max_iter={end.n_iter} iterations; the last changed the"
+                f" weights by {end.changes[-1]:.2g}. {advice}"
+            )
+        if not self.converged_:
+            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+
+    # What a fitted weighter offers
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """max(weight, 0), for ``SelectFromModel`` and ``RFE``, which take absolute values or squares."""
+        check_is_fitted(self)
+        return np.maximum(self.feature_weights_, 0.0)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        weights = self.feature_weights_
+        if self.n_features_to_select is None:
+            n_kept = max(1, np.count_nonzero(weights > 0.0))
+        elif isinstance(self.n_features_to_select, float):
+            n_kept = max(1, int(self.n_features_to_select * weights.size))
+        else:
+            n_kept = self.n_features_to_select
+        # Stable: a cut through a tie keeps the lower index.
+        best = np.argsort(-weights, kind="stable")[:n_kept]
+        mask = np.zeros(weights.size, dtype=bool)
+        mask[best] = True
+        return mask
+
+    def _factors(self) -> NDArray[np.float64]:
+        """What ``transform`` multiplies the kept columns with."""
+        metric = self._own_metric if self.weighted is True else self.weighted
+        kept = self.feature_importances_[self.get_support()]
+        return np.sqrt(kept) if metric == "euclidean" else kept
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Reduce X to the kept features; see ``weighted``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        X_kept : array of shape (n_samples, n_kept)
+            The kept columns: as they are, or scaled as in ``fit`` and weighted.
+        """
+        if self.weighted is False:
+            return super().transform(X)
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        kept = self.get_support()
+        scaled = (samples[:, kept] - self._offset[kept]) / self._divisor[kept]
+        return (scaled * self._factors()).astype(samples.dtype, copy=False)
+
+    def inverse_transform(self, X: ArrayLike) -> Any:
+        """Put the kept features back in their places, zeros elsewhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_kept)
+            What ``transform`` returned.
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+            Kept columns in the original units; a column that was multiplied by 0 comes back as the value
+            that the scaling maps to 0.
+        """
+        if self.weighted is False:
+            return super().inverse_transform(X)
+        X = check_array(X, dtype=PRECISIONS)
+        kept = self.get_support()
+        factors = self._factors()
+        scaled = np.divide(X, factors, out=np.zeros_like(X), where=factors > 0.0)
+        return super().inverse_transform(scaled * self._divisor[kept] + self._offset[kept])
+
+    def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
+        """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
+        check_is_fitted(self)
+        X, y = self._check_batch(X, y, reset=False, min_samples=2)
+        codes = np.searchsorted(self.classes_, y)
+        codes = np.minimum(codes, self.classes_.size - 1)
+        if not np.array_equal(self.classes_[codes], y):
+            raise ValueError(f"y has classes that were not in fit; known are {self.classes_}.")
+        if np.all(codes == codes[0]):
+            raise ValueError(f"y has only one class ({y[0]!r}): without misses there is no margin.")
+        rows = self._rows(Table(X, codes, None, np.ones(len(X), dtype=bool)))
+        positive = self.feature_importances_
+        norm = np.linalg.norm(positive)
+        return rows, positive / norm if norm > 0.0 else positive
+
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
+        return WeighterTags(**known, order_dependent=self._order_dependent)
+
+
+def _checked_copies(
+    sample_weight: ArrayLike | None, X: NDArray[np.floating]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
+    """Weights of the samples that count, and which those are; None if all count once."""
+    if sample_weight is None:
+        return None, np.ones(X.shape[0], dtype=bool)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(X.shape[0], sample_weight)
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must have one dimension, one weight per sample; got {weights.ndim}.")
+    check_consistent_length(X, weights)
+    if weights.min() < 0.0:
+        raise ValueError(f"sample_weight has a negative value ({weights.min():g}).")
+    kept = weights > 0.0
+    if np.count_nonzero(kept) < 2:
+        raise ValueError(
+            f"sample_weight is zero for all samples but {np.count_nonzero(kept)}; at least two samples"
+            " need a weight above zero."
+        )
+    weights = weights[kept]
+    return (None if np.all(weights == 1.0) else weights), kept
+
+
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """Source of random numbers; None takes fresh ones and leaves NumPy's global state alone."""
+    return np.random.RandomState() if random_state is None else check_random_state(random_state)
+
+
+__all__ = [
+    "PRECISIONS",
+    "FeatureWeighter",
+    "Table",
+    "WeighterTags",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_number",
+    "random_generator",
+]

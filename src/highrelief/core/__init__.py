@@ -1,0 +1,1 @@
+"""Where rows are worked on, and the plain functions between margins and weights."""

@@ -1,0 +1,92 @@
+"""The loops around a step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.float64]
+
+#: Longest cycle that is looked for.
+LONGEST_CYCLE = 6
+
+
+@dataclass
+class FixedPoint:
+    """Where an iteration w ← step(w) ended, and how."""
+
+    weights: Weights
+    n_iter: int = 0
+    #: The change fell below the tolerance.
+    settled: bool = False
+    #: ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖₂ for every t.
+    changes: list[float] = field(default_factory=list)
+    #: Number of points that the iteration runs through again and again; 0 if it does not.
+    cycle_length: int = 0
+    #: The step had no answer for the last weights.
+    undefined: bool = False
+    #: Somebody who was watching asked for an early end.
+    interrupted: bool = False
+
+
+def fixed_point(
+    step: Callable[[Weights], Weights | None],
+    start: Weights,
+    *,
+    max_iter: int,
+    tol: float,
+    averaging: bool = False,
+    after_iteration: Callable[[int, float], bool] | None = None,
+) -> FixedPoint:
+    """Repeat w ← step(w) until w changes by less than ``tol``, at most ``max_iter`` times.
+
+    With ``averaging`` w is the mean of the images so far, w ← w + (step(w) − w)/t: the plain iteration
+    may jump between two points for ever, the mean settles between them.
+
+    A step that returns None (it is not defined at this w) ends the iteration at the last w, or at 0 if
+    it was the first. An iteration that comes back to a point where it was before ends there too.
+    ``after_iteration(t, change)`` may ask for an early end by returning True.
+    """
+    end = FixedPoint(start)
+    recent: deque[Weights] = deque([start], maxlen=LONGEST_CYCLE + 1)
+    for t in range(1, max_iter + 1):
+        image = step(end.weights)
+        if image is None:
+            end.undefined = True
+            if t == 1:
+                end.weights = np.zeros_like(start)
+            return end
+        w = end.weights + (image - end.weights) / t if averaging else image
+        change = float(np.linalg.norm(w - end.weights))
+        end.weights, end.n_iter = w, t
+        end.changes.append(change)
+        if after_iteration is not None and after_iteration(t, change):
+            end.interrupted = True
+            return end
+        if change < tol:
+            end.settled = True
+            return end
+        if not averaging:
+            recent.append(w)
+            end.cycle_length = _cycle_length(recent, change, min(tol, 1e-3 * change))
+            if end.cycle_length:
+                return end
+    if not averaging:
+        # Not closed to within the tolerance, but plainly going round.
+        end.cycle_length = _cycle_length(recent, change, 0.02 * change)
+    return end
+
+
+def _cycle_length(recent: deque[Weights], change: float, tolerance: float) -> int:
+    """Smallest p ≥ 2 with ‖w⁽ᵗ⁾ − w⁽ᵗ⁻ᵖ⁾‖₂ below the tolerance, or 0."""
+    if not change > 0.0:
+        return 0
+    last = recent[-1]
+    for period in range(2, len(recent)):
+        if np.linalg.norm(last - recent[-1 - period]) < tolerance:
+            return period
+    return 0

@@ -1,0 +1,119 @@
+"""A labelled table, scaled and laid out for the kernels."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import distances, packing
+
+#: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
+#: result, is the same for any number of threads.
+_MOST_PARTS = 64
+_PARTIAL_SUMS_BYTES = 2**26
+
+
+class Packed:
+    """A labelled table, scaled and laid out for the kernels.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32 or float64
+        The table.
+    codes : (n_samples,) int
+        Class codes 0 … n_classes − 1, each present.
+    n_classes : int
+        Number of classes.
+    offset, divisor : (n_features,)
+        Scaling of the features.
+    copies : (n_samples,) float64, all > 0, or None
+        How often each sample counts; None: once.
+    n_threads : int
+        Threads to use.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.floating],
+        codes: NDArray[np.integer],
+        n_classes: int,
+        *,
+        offset: NDArray[np.floating],
+        divisor: NDArray[np.floating],
+        copies: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_samples, self.n_features = X.shape
+        self.n_classes = n_classes
+        self.n_threads = n_threads
+        self.counted = copies is not None
+        self.position, self.codes = packing.class_layout(codes, n_classes)
+        self.real = self.position != packing.PADDING
+        self.X = packing.pack_rows(X, self.position, offset, divisor)
+        self.copies = np.zeros(self.n_rows)
+        self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
+        self.n_copies = float(self.copies.sum())
+        of_classes = np.bincount(self.codes, weights=self.copies, minlength=n_classes)
+        self.priors = of_classes / self.n_copies
+        self.tiles = distances.upper_tiles(self.n_rows)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the data."""
+        return self.X.dtype
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the layout, padding included."""
+        return self.position.size
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Sum of every row, as the distance tiles need it."""
+        return row_sums(self.X)
+
+    @cached_property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """Number of rows, not copies, of every class."""
+        return np.bincount(self.codes[self.real], minlength=self.n_classes)
+
+    @cached_property
+    def has_hit(self) -> NDArray[np.bool_]:
+        """Rows that have another row of their class, or another copy of themselves, to compare with."""
+        return self.real & ((self.class_sizes[self.codes] > 1) | (self.copies > 1.0))
+
+    @cached_property
+    def miss_factors(self) -> NDArray[np.float64]:
+        """P(c)/(1 − P(y)) for anchors of class y (rows) and misses of class c (columns).
+
+        Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes.
+        """
+        return np.tile(self.priors, (self.n_classes, 1)) / (1.0 - self.priors)[:, np.newaxis]
+
+    def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Bring values by packed row back to the order of the table."""
+        out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)
+        out[self.position[self.real]] = rows[self.real]
+        return out
+
+    def n_parts(self, width: int) -> int:
+        """Into how many partial sums of ``width`` numbers a sum is cut."""
+        return int(np.clip(_PARTIAL_SUMS_BYTES // (8 * width), 4, _MOST_PARTS))
+
+
+def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Sum the rows of an array in the layout by the additions that the distance tiles make."""
+    sums = np.empty(X.shape[0])
+    distances.row_sums(X, sums)
+    return sums
+
+
+def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Add up partial sums from the first to the last."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total

@@ -1,0 +1,62 @@
+"""Checks of constructor parameters, made in ``fit``; each error names the parameter and what works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Raise unless ``value`` is one of ``choices``."""
+    for choice in choices:
+        if value is choice or (type(value) is type(choice) and value == choice):
+            return
+    listed = ", ".join(repr(choice) for choice in choices)
+    raise ValueError(f"{name}={value!r} is not known; it must be one of {listed}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}={value!r} must be True or False.")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> None:
+    """Raise unless ``value`` is a finite number in the given range."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a number.")
+    wanted = []
+    if above is not None:
+        wanted.append(f"> {above:g}")
+    if at_least is not None:
+        wanted.append(f">= {at_least:g}")
+    if at_most is not None:
+        wanted.append(f"<= {at_most:g}")
+    number = float(value)
+    if (
+        not np.isfinite(number)
+        or (above is not None and number <= above)
+        or (at_least is not None and number < at_least)
+        or (at_most is not None and number > at_most)
+    ):
+        raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(wanted)}.")
+
+
+def check_count(name: str, value: Any, *, at_most: int | None = None, of: str = "") -> None:
+    """Raise unless ``value`` is a whole number ≥ 1."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be a whole number.")
+    if int(value) < 1:
+        raise ValueError(f"{name}={value!r} must be at least 1.")
+    if at_most is not None and int(value) > at_most:
+        raise ValueError(f"{name}={value!r} is more than the {at_most} {of}; use at most {at_most}.")

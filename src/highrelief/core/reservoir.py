@@ -1,0 +1,87 @@
+"""What a stream remembers of the samples that have passed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Reservoir:
+    """A bounded, uniform sample of a stream, and sums over all of it.
+
+    Parameters
+    ----------
+    n_features : int
+        Length of a row.
+    dtype : dtype
+        Precision of the rows.
+    size : int or None
+        Most rows to keep; None: all.
+    """
+
+    def __init__(self, n_features: int, dtype: np.dtype, size: int | None) -> None:
+        self.rows = np.empty((0, n_features), dtype=dtype)
+        self.codes = np.empty(0, dtype=np.int64)
+        self.size = size
+        self.n_seen = 0
+        #: Over everything seen: extremes, mean and sum of squared deviations of the features.
+        self.low = np.full(n_features, np.inf, dtype=dtype)
+        self.high = np.full(n_features, -np.inf, dtype=dtype)
+        self.mean = np.zeros(n_features)
+        self.squares = np.zeros(n_features)
+
+    def add(
+        self,
+        X: NDArray[np.floating],
+        codes: NDArray[np.int64],
+        generator: np.random.RandomState,
+    ) -> NDArray[np.int64]:
+        """Take in a batch; return the place of each of its rows among those kept, or −1.
+
+        Beyond ``size`` rows, the t-th sample of the stream replaces a random one with probability
+        size/t, so that all samples seen so far are kept with the same probability (Vitter's algorithm R).
+        """
+        self.count(X)
+        n_kept = len(self.rows)
+        room = len(X) if self.size is None else min(len(X), self.size - n_kept)
+        self.rows = np.concatenate([self.rows, X[:room]])
+        self.codes = np.concatenate([self.codes, codes[:room]])
+        places = np.full(len(X), -1, dtype=np.int64)
+        places[:room] = np.arange(n_kept, n_kept + room)
+        seen = self.n_seen - len(X) + room
+        for b in range(room, len(X)):
+            seen += 1
+            place = generator.randint(seen)
+            if place >= len(self.rows):
+                continue
+            places[places == place] = -1
+            places[b] = place
+            self.rows[place] = X[b]
+            self.codes[place] = codes[b]
+        return places
+
+    def count(self, X: NDArray[np.floating]) -> None:
+        """Take a batch into the extremes and moments, without keeping its rows."""
+        self.low = np.minimum(self.low, X.min(axis=0))
+        self.high = np.maximum(self.high, X.max(axis=0))
+        # Chan, Golub and LeVeque (1983): joining the moments of two sets.
+        batch_mean = X.mean(axis=0, dtype=np.float64)
+        shift = batch_mean - self.mean
+        total = self.n_seen + len(X)
+        self.squares += ((X - batch_mean) ** 2).sum(axis=0)
+        self.squares += shift**2 * (self.n_seen * len(X) / total)
+        self.mean = self.mean + shift * (len(X) / total)
+        self.n_seen = total
+
+    def scaling(self, scale: str | None) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Offset and divisor of every feature over all that was seen; a constant one is divided by 1."""
+        ones = np.ones_like(self.low)
+        if scale is None:
+            return np.zeros_like(self.low), ones
+        varies = self.high > self.low
+        if scale == "range":
+            return self.low, np.where(varies, self.high - self.low, ones)
+        spread = np.sqrt(self.squares / self.n_seen).astype(self.low.dtype)
+        varies &= spread > 0
+        mean = self.mean.astype(self.low.dtype)
+        return np.where(varies, mean, self.low), np.where(varies, spread, ones)

@@ -1,0 +1,98 @@
+"""The Fisher score: the usual baseline, one feature at a time."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .base import FeatureWeighter
+from .progress import with_callbacks
+
+
+class FisherScore(FeatureWeighter):
+    r"""Scatter between the classes over scatter within them, feature by feature.
+
+    .. math:: F_j = \frac{\sum_c n_c (\mu_{cj} - \mu_j)^2}{\sum_c n_c \sigma_{cj}^2}
+
+    with the population variance. It sees no interaction. A constant feature scores 0; a feature that is
+    constant within every class, but not between them, scores about 1e30: the scatter within counts as no
+    smaller than what rounding would make of it.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How ``transform`` scales weighted columns; the score itself does not depend on it.
+    n_jobs : int or None, default=None
+        Not used: the score takes one sweep.
+    verbose : int, default=0
+        Not used.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        The scores, ≥ 0.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Duda, R., Hart, P. and Stork, D. (2001). Pattern Classification, 2nd ed., section 3.8.
+
+    Examples
+    --------
+    >>> from highrelief import FisherScore
+    >>> FisherScore().fit([[0, 3], [1, 1], [4, 2], [5, 2]], [0, 0, 1, 1]).feature_weights_
+    array([16.,  0.])
+    """
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Score the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight)
+        copies = np.ones(len(table.X)) if table.copies is None else table.copies
+        low = table.X.min(axis=0).astype(np.float64)
+        extent = table.X.max(axis=0) - low
+        mean = np.average(table.X, axis=0, weights=copies)
+        between = np.zeros(self.n_features_in_)
+        within = np.zeros(self.n_features_in_)
+        for c in range(self.classes_.size):
+            of_class = table.codes == c
+            members, n_c = table.X[of_class], copies[of_class]
+            center = members[0] + np.average(members - members[0], axis=0, weights=n_c)
+            between += n_c.sum() * (center - mean) ** 2
+            within += n_c @ (members - center) ** 2
+        smallest = copies.sum() * (np.finfo(np.float64).eps * extent) ** 2
+        return self._set_weights(_ratio(between, np.maximum(within, smallest)))
+
+
+def _ratio(between: NDArray[np.float64], within: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.divide(between, within, out=np.zeros_like(between), where=within > 0.0)

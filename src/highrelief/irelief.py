@@ -1,0 +1,232 @@
+"""I-RELIEF: margins over soft neighbourhoods in the space that the weights make."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+
+from .base import check_choice, check_count, check_flag, check_number, random_generator
+from .core.drivers import fixed_point
+from .core.solvers import unit_positive_part
+from .progress import watched, with_callbacks
+from .soft_base import SoftWeighter
+
+# Steps of the averaged and of the plain iteration where the user does not say.
+AVERAGED_STEPS = 10
+PLAIN_STEPS = 100
+
+
+class IRelief(SoftWeighter):
+    r"""I-RELIEF: the weights that maximise the expected margin in the space they make themselves.
+
+    Neighbours are not found once and for all but weighed by how near they are under the current weights,
+    :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` and :math:`f(d) = \exp(-d/\sigma)`:
+
+    .. math::
+
+        \nu = \frac{1}{N} \sum_n \gamma_n \Bigl(
+            \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i| \Bigr),
+        \qquad w \leftarrow (\nu)^+ / \|(\nu)^+\|_2
+
+    where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and
+    γ = 1 − Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. Repeated until w stands
+    still.
+
+    Parameters
+    ----------
+    sigma : "auto" or float, default="auto"
+        Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. With a number the iteration of the paper
+        runs. "auto" finds, in every step, the σ at which the entropy of softmax(−d/σ) over all other samples
+        is on average log(``perplexity``·(N − 1)), and averages the steps.
+    margin : {"nearest", "prior"}, default="nearest"
+        For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
+        weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20).
+    outliers : bool, default=True
+        Whether likely outliers count less (γ); False sets γ = 1.
+    averaging : bool or None, default=None
+        Whether w is the mean of the images of all steps so far, instead of the last. None: with
+        ``sigma="auto"`` only.
+    perplexity : float, default=0.5
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+    max_iter : int or None, default=None
+        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+    tol : float, default=1e-5
+        The iteration ends when ‖w − w_before‖₂ is smaller.
+    init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
+        Weights to begin with. "uniform" is 1/n_features, as the paper has it.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For ``init="random"``.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        ≥ 0, Euclidean norm 1; all 0 if no feature had a positive margin.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    outlier_proba_ : array of shape (n_samples,)
+        1 − γ_n at the final weights: how likely the sample is mislabelled. NaN for samples of weight 0.
+    sigma_ : float
+        The kernel width; with "auto" that of the final weights.
+    n_iter_ : int
+        Iterations run.
+    converged_ : bool
+        Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
+    history_ : array of shape (n_iter_,)
+        ‖w − w_before‖₂ in every iteration.
+    cycle_length_ : int
+        Number of points the iteration went round in, 0 if it did not.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, whether distances were stored or computed again.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Distances of all pairs are kept if they fit into scikit-learn's ``working_memory`` (1 GiB by default),
+    and computed twice per iteration otherwise; see :func:`sklearn.set_config`.
+
+    References
+    ----------
+    Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    TPAMI 29(6), 1035-1051.
+
+    Examples
+    --------
+    >>> from highrelief import IRelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=50, random_state=0)
+    >>> IRelief(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        sigma: str | float = "auto",
+        margin: str = "nearest",
+        outliers: bool = True,
+        averaging: bool | None = None,
+        perplexity: float = 0.5,
+        max_iter: int | None = None,
+        tol: float = 1e-5,
+        init: str | ArrayLike = "uniform",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.sigma = sigma
+        self.margin = margin
+        self.outliers = outliers
+        self.averaging = averaging
+        self.perplexity = perplexity
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Weigh the features (Sun 2007, Fig. 2).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight)
+        rows = self._rows(table)
+        averaging = self._automatic if self.averaging is None else self.averaging
+        max_iter = self.max_iter or (AVERAGED_STEPS if averaging else PLAIN_STEPS)
+
+        def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
+            sigma = self._width(rows, w)
+            # (3), (4): distances under w, then P_m, P_h and P_o of eqs. (8), (9), (10).
+            nu, _ = rows.soft_margin(w, sigma, margin=self.margin, outliers=self.outliers)
+            # (5): eq. (12).
+            return unit_positive_part(nu)
+
+        with watched(self, total=max_iter) as progress:
+            # (1), (2), (6), (7): from w⁽⁰⁾ until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ.
+            end = fixed_point(
+                step,
+                self._first_weights(),
+                max_iter=max_iter,
+                tol=self.tol,
+                averaging=averaging,
+                after_iteration=lambda t, change: progress.advance(),
+            )
+        whole_schedule = averaging and self.max_iter is None and not end.interrupted
+        self._set_iterations(end, complete=whole_schedule, advice=_ADVICE)
+        w = unit_positive_part(end.weights)
+        self._set_weights(end.weights if w is None else w)
+        self.sigma_ = self._width(rows, self.feature_weights_)
+        self.outlier_proba_ = np.full(table.kept.size, np.nan)
+        inlier = rows.inlier(self.feature_weights_, self.sigma_)
+        self.outlier_proba_[table.kept] = 1.0 - inlier
+        self.execution_ = rows.execution(soft=True)
+        return self
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if self.averaging is not None:
+            check_flag("averaging", self.averaging)
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+        check_number("tol", self.tol, at_least=0.0)
+
+    def _first_weights(self) -> NDArray[np.float64]:
+        n_features = self.n_features_in_
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("uniform", "random"))
+            if self.init == "uniform":
+                return np.full(n_features, 1.0 / n_features)
+            drawn = np.asarray(random_generator(self.random_state).uniform(size=n_features))
+            return drawn / np.linalg.norm(drawn)
+        start = check_array(self.init, ensure_2d=False, dtype=np.float64, input_name="init")
+        if start.shape != (n_features,) or start.min() < 0.0 or not start.max() > 0.0:
+            raise ValueError(
+                f"init must hold one weight >= 0 for each of the {n_features} features, not all 0;"
+                f" got an array of shape {start.shape} between {start.min():g} and {start.max():g}."
+            )
+        return start
+
+
+_ADVICE = 'A larger sigma, averaging=True or sigma="auto" may help.'

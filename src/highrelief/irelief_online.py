@@ -1,0 +1,322 @@
+"""Online I-RELIEF: one sample after another, from a table or from a stream."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .base import Table, check_count, check_flag, check_number, random_generator
+from .core.reservoir import Reservoir
+from .kernels.online import learn_samples
+from .progress import watched, with_callbacks
+from .soft_base import SoftWeighter
+
+# An automatic σ is found anew when the number of samples seen has grown by this factor.
+RENEWAL = 4
+# Anchors that are enough for it.
+WIDTH_ANCHORS = 256
+
+
+class OnlineIRelief(SoftWeighter):
+    r"""I-RELIEF by stochastic approximation: every sample moves the weights a little.
+
+    The t-th sample x, of class y, meets the others under the current weights:
+
+    .. math::
+
+        \pi^{(t)} &= \gamma \bigl( \textstyle\sum_{i \in M} \alpha_i |x - x_i|
+                     - \sum_{i \in H} \beta_i |x - x_i| \bigr) \\
+        \nu^{(t)} &= (1 - \eta) \nu^{(t-1)} + \eta \pi^{(t)}, \qquad \eta = \min(1, 1/(a t)) \\
+        w^{(t)} &= (\nu^{(t)})^+ / \|(\nu^{(t)})^+\|_2
+
+    α, β and γ as in :class:`IRelief`. It converges to what the batch algorithm converges to, whatever a
+    (Theorem 4), and is near after one pass. The result depends on the order of the samples.
+
+    ``fit`` takes a table, and every sample meets all others. ``partial_fit`` takes a stream, batch by batch,
+    in the order it comes: each sample meets those of its own batch and those kept of the batches before.
+
+    Parameters
+    ----------
+    sigma : "auto" or float, default="auto"
+        Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. "auto" finds the σ at which the entropy of
+        softmax(−d/σ) over all other samples is on average log(``perplexity``·(N − 1)), and does so again when
+        the number of samples seen has grown fourfold, and at the beginning of each pass.
+    step_decay : float, default=1.0
+        a in the step size 1/(a·t), in (0, 1].
+    n_epochs : int, default=1
+        Passes over the table in ``fit``.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the samples in random order, a new one in every pass.
+    margin : {"nearest", "prior"}, default="nearest"
+        Misses of all classes together (eq. 21), or class by class, weighted by P(c)/(1 − P(y)) (eq. 20).
+    outliers : bool, default=True
+        Whether likely outliers count less (γ); False sets γ = 1.
+    perplexity : float, default=0.5
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+    buffer_size : int or None, default=None
+        Most samples of a stream to keep for later ones to meet: a random sample of all that has passed. None
+        keeps everything.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first. In a stream: by what has been seen so far.
+    n_jobs : int or None, default=None
+        Threads, for finding σ; the samples are visited one by one.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For the order of the samples, and for what a stream keeps.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        ≥ 0, Euclidean norm 1; all 0 as long as no feature had a positive margin.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    sigma_ : float
+        The kernel width, the last one found if "auto".
+    n_samples_seen_ : int
+        Steps taken: visits of samples.
+    n_iter_ : int
+        Passes over the table.
+    history_ : array of shape (n_iter_,)
+        ‖w − w_before‖₂ of every pass.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    TPAMI 29(6), section 5 and Fig. 3.
+
+    Examples
+    --------
+    >>> from highrelief import OnlineIRelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(400, n_irrelevant=20, random_state=0)
+    >>> OnlineIRelief(n_features_to_select=2, random_state=0).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    >>> stream = OnlineIRelief(n_features_to_select=2, buffer_size=100, random_state=0)
+    >>> for start in range(0, 400, 50):
+    ...     _ = stream.partial_fit(X[start:start + 50], y[start:start + 50])
+    >>> stream.get_support(indices=True)
+    array([0, 1])
+    """
+
+    _order_dependent = True
+    _reservoir: Reservoir
+    _generator: np.random.RandomState
+
+    def __init__(
+        self,
+        *,
+        sigma: str | float = "auto",
+        step_decay: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        margin: str = "nearest",
+        outliers: bool = True,
+        perplexity: float = 0.5,
+        buffer_size: int | None = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.sigma = sigma
+        self.step_decay = step_decay
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.margin = margin
+        self.outliers = outliers
+        self.perplexity = perplexity
+        self.buffer_size = buffer_size
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_number("step_decay", self.step_decay, above=0.0, at_most=1.0)
+        check_count("n_epochs", self.n_epochs)
+        check_flag("shuffle", self.shuffle)
+        if self.buffer_size is not None:
+            check_count("buffer_size", self.buffer_size)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Weigh the features by visiting the samples of a table (Sun 2007, Fig. 3).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter. The table is not kept: a later ``partial_fit`` goes on from the weights.
+        """
+        table = self._check_fit(X, y)
+        self._begin(table.X)
+        self._reservoir.count(table.X)
+        self._class_counts = np.bincount(table.codes, minlength=self.classes_.size)
+        scaled = self._scaled(table.X)
+        here = np.arange(len(scaled))
+        changes = []
+        with watched(self, total=self.n_epochs) as progress:
+            for _ in range(self.n_epochs):
+                before = self._w.copy()
+                order = self._generator.permutation(here) if self.shuffle else here
+                self._renewal = 0
+                self._learn(scaled, table.codes, here, order, scaled, table.codes)
+                changes.append(float(np.linalg.norm(self._w - before)))
+                if progress.advance():
+                    break
+        self.n_iter_, self.history_ = len(changes), np.array(changes)
+        if not np.any(self._nu > 0.0):
+            warnings.warn(
+                "OnlineIRelief found no feature with a positive mean margin: all weights are 0. A larger"
+                ' sigma, or sigma="auto", may help.',
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Go on with the next samples of a stream, in the order they come.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The next samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like, default=None
+            All classes that can come, in the first call. Without it classes may be added at any time.
+
+        Returns
+        -------
+        self : object
+            The weighter.
+        """
+        first = not hasattr(self, "_reservoir")
+        X, y = self._check_batch(X, y, reset=first)
+        if first:
+            self._check_parameters(len(X))
+            self._begin(X)
+        codes = self._codes(y, classes, first)
+        places = self._reservoir.add(X.astype(self._reservoir.rows.dtype), codes, self._generator)
+        self._offset, self._divisor = self._reservoir.scaling(self.scale)
+        self._constant = self._reservoir.low == self._reservoir.high
+        references = self._scaled(self._reservoir.rows)
+        batch = self._scaled(X)
+        self._learn(batch, codes, places, np.arange(len(X)), references, self._reservoir.codes)
+        return self
+
+    def _begin(self, X: NDArray[np.floating]) -> None:
+        """(1): ν = 0 and w = 1/I; a width in the units of unit-norm weights begins with 1/√I."""
+        n_features = X.shape[1]
+        scale = math.sqrt(n_features) if self._automatic else n_features
+        self._w = np.full(n_features, 1.0 / scale)
+        self._nu = np.zeros(n_features)
+        self.n_samples_seen_ = 0
+        self._renewal = 0
+        self.sigma_ = 1.0 if self._automatic else float(self.sigma)
+        self._reservoir = Reservoir(n_features, X.dtype, self.buffer_size)
+        self._generator = random_generator(self.random_state)
+
+    def _scaled(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        dtype = self._reservoir.rows.dtype
+        return np.ascontiguousarray((X - self._offset) / self._divisor, dtype=dtype)
+
+    def _codes(self, y: NDArray[Any], classes: ArrayLike | None, first: bool) -> NDArray[np.int64]:
+        """Class codes of a batch; classes not known before are added unless they were declared."""
+        if first:
+            self._declared = classes is not None
+            self.classes_ = np.unique(np.asarray(classes)) if classes is not None else np.unique(y)
+            self._class_counts = np.zeros(self.classes_.size, dtype=np.int64)
+        known = np.isin(y, self.classes_)
+        if not known.all():
+            if self._declared:
+                raise ValueError(
+                    f"y has the class {y[~known][0]!r}, which was not among the classes of the first"
+                    f" call: {self.classes_}."
+                )
+            grown = np.unique(np.concatenate([self.classes_, y]))
+            moved = np.searchsorted(grown, self.classes_)
+            counts = np.zeros(grown.size, dtype=np.int64)
+            counts[moved] = self._class_counts
+            self._reservoir.codes = moved[self._reservoir.codes]
+            self.classes_, self._class_counts = grown, counts
+        codes = np.searchsorted(self.classes_, y)
+        self._class_counts += np.bincount(codes, minlength=self.classes_.size)
+        return codes
+
+    def _learn(
+        self,
+        X: NDArray[np.floating],
+        codes: NDArray[np.int64],
+        places: NDArray[np.int64],
+        visits: NDArray[np.int64],
+        references: NDArray[np.floating],
+        reference_codes: NDArray[np.int64],
+    ) -> None:
+        """(2) to (9), in stretches over which σ stays as it is."""
+        priors = self._class_counts / self._class_counts.sum()
+        done = 0
+        while done < len(visits):
+            if self._automatic and self.n_samples_seen_ >= self._renewal and len(references) > 2:
+                self.sigma_ = self._width_among(references)
+                self._renewal = max(1, RENEWAL * self.n_samples_seen_)
+            left = self._renewal - self.n_samples_seen_ if self._automatic else len(visits)
+            stretch = visits[done : done + max(1, left)]
+            learn_samples(
+                X,
+                codes,
+                places,
+                stretch,
+                references,
+                reference_codes,
+                priors,
+                self.sigma_,
+                self.margin == "nearest",
+                self.outliers,
+                float(self.step_decay),
+                self.n_samples_seen_,
+                self._nu,
+                self._w,
+            )
+            done += len(stretch)
+            self.n_samples_seen_ += len(stretch)
+        found = np.any(self._nu > 0.0)
+        self._set_weights(self._w if found else np.zeros_like(self._w))
+
+    def _width_among(self, references: NDArray[np.floating]) -> float:
+        """σ for the current weights; neighbourhoods of all others, whatever their class."""
+        same = np.zeros(len(references), dtype=np.int64)
+        table = Table(references, same, None, np.ones(len(references), dtype=bool))
+        rows = self._rows(table, scaled=True)
+        return rows.width_for_perplexity(self._w, self.perplexity, n_anchors=WIDTH_ANCHORS)

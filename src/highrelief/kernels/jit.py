@@ -1,0 +1,68 @@
+"""How every kernel is compiled."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+# cache: a later process pays 0.3 s instead of seconds. No kernel takes a function or a class, which
+# Numba could not cache.
+_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "boundscheck": False, "error_model": "numpy"}
+
+#: Arithmetic as it is written.
+kernel = njit(**_COMMON)
+
+#: Multiplications and additions may fuse; the order of the additions stays as it is written.
+fused_kernel = njit(**_COMMON, fastmath={"contract", "nsz"})
+
+#: Sums may be reordered, so that they vectorise. NaN and infinity keep their meaning.
+summing_kernel = njit(**_COMMON, fastmath={"contract", "nsz", "reassoc"})
+
+
+@intrinsic
+def wide_vectors(typing_context):
+    """Let LLVM use 512-bit vectors in the calling kernel, where the machine has them.
+
+    LLVM's own tuning stops at 256 bit on several machines, which costs a fifth of the speed. The kernel
+    is kept out of its callers so that the choice stays its own.
+    """
+
+    def emit(context, builder, signature, arguments):
+        attributes = builder.function.attributes
+        # llvmlite refuses string attributes in `add`, although LLVM reads them.
+        set.add(attributes, '"prefer-vector-width"="512"')
+        attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), emit
+
+
+@intrinsic
+def float32_from_bits(typing_context, bits):
+    """Read an int32 as the float32 with the same bits."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), emit
+
+
+@intrinsic
+def float64_from_bits(typing_context, bits):
+    """Read an int64 as the float64 with the same bits."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), emit
+
+
+@intrinsic
+def bits_from_float32(typing_context, value):
+    """Read a float32 as the int32 with the same bits."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.int32(types.float32), emit

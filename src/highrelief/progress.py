@@ -1,0 +1,117 @@
+"""How far a fit has come, for those who watch.
+
+scikit-learn 1.9 has callbacks; older versions get a line on the terminal.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+try:
+    from sklearn.callback import CallbackSupportMixin, ProgressBar, with_callbacks
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing to support."""
+
+    def with_callbacks(method: Method) -> Method:
+        """Return the method as it is."""
+        return method
+
+    ProgressBar = None
+
+#: Seconds of work before the line on the terminal appears.
+_PATIENCE = 2.0
+
+
+class _Line:
+    """A line that says how much is done and how long the rest will take."""
+
+    def __init__(self, name: str, total: int) -> None:
+        self._name, self._total, self._done = name, total, 0
+        self._begin = time.monotonic()
+        self._shown = False
+
+    def advance(self) -> None:
+        self._done += 1
+        elapsed = time.monotonic() - self._begin
+        if elapsed < _PATIENCE:
+            return
+        left = elapsed / self._done * (self._total - self._done)
+        text = f"{self._name}: {self._done} of at most {self._total}, {left:.0f} s left"
+        sys.stderr.write(f"\r{text:<60}")
+        sys.stderr.flush()
+        self._shown = True
+
+    def close(self) -> None:
+        if self._shown:
+            sys.stderr.write("\n")
+
+
+class Progress:
+    """Tells callbacks, or a line on the terminal, about each step of a fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose fit it is.
+    total : int
+        The most steps there can be.
+    """
+
+    def __init__(self, estimator: Any, total: int) -> None:
+        self._estimator = estimator
+        self._context: Any = None
+        self._line: _Line | None = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._context = estimator._init_callback_context(max_subtasks=total)
+            self._context.call_on_fit_task_begin(estimator=estimator)
+        if estimator.verbose and not getattr(estimator, "_skl_callbacks", None):
+            self._line = _Line(type(estimator).__name__, total)
+
+    def advance(self) -> bool:
+        """Say that a step is done; True if a callback asks for an end."""
+        if self._line is not None:
+            self._line.advance()
+        if self._context is None:
+            return False
+        step = self._context.subcontext(task_name="iteration")
+        step.call_on_fit_task_begin(estimator=self._estimator)
+        return bool(step.call_on_fit_task_end(estimator=self._estimator))
+
+    def close(self) -> None:
+        """Say that the fit is done."""
+        if self._line is not None:
+            self._line.close()
+        if self._context is not None:
+            self._context.call_on_fit_task_end(estimator=self._estimator)
+
+
+@contextmanager
+def watched(estimator: Any, total: int) -> Iterator[Progress]:
+    """Report the steps of a fit, from its begin to its end."""
+    bar = (
+        estimator.verbose
+        and ProgressBar is not None
+        and not getattr(estimator, "_skl_callbacks", None)
+        and importlib.util.find_spec("rich") is not None
+    )
+    if bar:
+        estimator.set_callbacks(ProgressBar())
+    progress = None
+    try:
+        progress = Progress(estimator, total)
+        yield progress
+    finally:
+        if progress is not None:
+            progress.close()
+        if bar:
+            # `with_callbacks` takes the bar down after fit from a list of its own.
+            estimator.set_callbacks()

@@ -1,0 +1,291 @@
+"""RELIEF and RELIEF-F: margins at the nearest neighbours, in one sweep."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .base import FeatureWeighter, check_choice, check_count, check_number, random_generator
+from .core.nearest_rows import METRICS
+from .core.rows import Neighborhood
+from .progress import watched, with_callbacks
+
+
+class _NearestWeighter(FeatureWeighter):
+    """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
+
+    n_anchors: int | None
+    metric: str
+    random_state: Any
+
+    @abstractmethod
+    def _neighborhood(self) -> Neighborhood:
+        """Which neighbours count, and how much."""
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("metric", self.metric, tuple(METRICS))
+        if self.n_anchors is not None:
+            check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
+
+    def _anchors(self, n_samples: int) -> NDArray[np.integer] | None:
+        if self.n_anchors is None:
+            return None
+        generator = random_generator(self.random_state)
+        return generator.choice(n_samples, self.n_anchors, replace=False)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight)
+        with watched(self, total=1) as progress:
+            rows = self._rows(table)
+            weights = rows.nearest_margin(self._neighborhood(), self._anchors(len(table.X)))
+            progress.advance()
+        self.execution_ = rows.execution()
+        return self._set_weights(weights)
+
+    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Margin of every sample among the given ones, under the learned weights.
+
+        ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximiser of
+        the mean margin (Sun 2007, eqs. 2 and 6), and the neighbours as in ``fit``. Positive: the sample is
+        nearer to its own class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, scaled here as in ``fit``.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            0 for a sample that is alone in its class.
+        """
+        rows, w = self._margin_rows(X, y)
+        return rows.nearest_margin_rows(self._neighborhood()) @ w
+
+
+class Relief(_NearestWeighter):
+    r"""RELIEF: mean margin at the nearest hit and the nearest miss.
+
+    .. math:: W_j = \frac{1}{N} \sum_n |x_{nj} - \mathrm{NM}_j(x_n)| - |x_{nj} - \mathrm{NH}_j(x_n)|
+
+    NH is the nearest sample of the same class, NM the nearest of all others. Ties share: the order of the
+    rows never matters. A sample that is alone in its class contributes nothing.
+
+    Parameters
+    ----------
+    n_anchors : int or None, default=None
+        Samples x_n to sum over, drawn without replacement; None: all of them.
+    metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
+        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
+        too, as in the RELIEF of Gilad-Bachrach et al. (2004).
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For drawing the anchors.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        Mean margin per feature; can be negative.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Kira, K. and Rendell, L. (1992). A practical approach to feature selection. ICML.
+
+    Sun, Y. (2007). Iterative RELIEF for feature weighting. IEEE TPAMI 29(6), Fig. 1 and eqs. (2)-(6).
+
+    Examples
+    --------
+    >>> from highrelief import Relief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=3, random_state=0)
+    >>> Relief(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_anchors: int | None = None,
+        metric: str = "manhattan",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_anchors = n_anchors
+        self.metric = metric
+        self.random_state = random_state
+
+    def _neighborhood(self) -> Neighborhood:
+        return Neighborhood(1, self.metric, pooled=True)
+
+
+class ReliefF(_NearestWeighter):
+    r"""RELIEF-F: mean margin at the k nearest hits and the k nearest misses of each other class.
+
+    .. math::
+
+        W_j = \frac{1}{N} \sum_n \Bigl( \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)}
+              \sum_{i \in \mathrm{NM}_c} u_i |x_{nj} - x_{ij}|
+              - \sum_{i \in \mathrm{NH}} u_i |x_{nj} - x_{ij}| \Bigr)
+
+    with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share what is left of
+    the weight, so that the order of the rows never matters. Where there are fewer than k, those count. A
+    sample that is alone in its class contributes nothing.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Nearest hits, and nearest misses from each other class.
+    neighbor_weights : {"uniform", "rank"}, default="uniform"
+        "rank": a neighbour weighs exp(−(rank/rank_decay)²), divided by the sum over the k.
+    rank_decay : float, default=20
+        How fast the weights fall with the rank.
+    n_anchors : int or None, default=None
+        Samples x_n to sum over, drawn without replacement; None: all of them.
+    categorical_features : None, default=None
+        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
+        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For drawing the anchors.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        Mean margin per feature; can be negative.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Kononenko, I. (1994). Estimating attributes: analysis and extensions of RELIEF. ECML.
+
+    Robnik-Šikonja, M. and Kononenko, I. (2003). Theoretical and empirical analysis of ReliefF and
+    RReliefF. Machine Learning 53.
+
+    Examples
+    --------
+    >>> from highrelief import ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=50, random_state=0)
+    >>> ReliefF(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 10,
+        neighbor_weights: str = "uniform",
+        rank_decay: float = 20,
+        n_anchors: int | None = None,
+        categorical_features: None = None,
+        metric: str = "manhattan",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+        self.neighbor_weights = neighbor_weights
+        self.rank_decay = rank_decay
+        self.n_anchors = n_anchors
+        self.categorical_features = categorical_features
+        self.metric = metric
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_count("n_neighbors", self.n_neighbors)
+        check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
+        check_number("rank_decay", self.rank_decay, above=0.0)
+        check_choice("categorical_features", self.categorical_features, (None,))
+
+    def _neighborhood(self) -> Neighborhood:
+        ranked = self.neighbor_weights == "rank"
+        return Neighborhood(
+            self.n_neighbors, self.metric, rank_decay=float(self.rank_decay) if ranked else None
+        )

@@ -1,0 +1,37 @@
+"""Set-up for all tests."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Numba's cache does not notice that a kernel called by another has changed. One folder per state of the
+# kernels does. It must be set before Numba is imported.
+_kernels = sorted((ROOT / "src" / "highrelief" / "kernels").glob("*.py"))
+_state = hashlib.sha256(b"".join(path.read_bytes() for path in _kernels)).hexdigest()[:16]
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
+
+
+def _data_folder() -> Path:
+    return Path(os.environ.get("HIGHRELIEF_DATA", ROOT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """Folder of real data sets beside the repository."""
+    folder = _data_folder()
+    if not folder.is_dir():
+        pytest.skip(f"no data sets in {folder}; set HIGHRELIEF_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def golden_folder():
+    """Folder of reference outputs beside the data sets."""
+    folder = _data_folder().parent / "golden"
+    if not folder.is_dir():
+        pytest.skip(f"no reference outputs in {folder}; set HIGHRELIEF_DATA to the data folder beside them")
+    return folder

@@ -1,0 +1,582 @@
+"""Slow, literal reference implementations that the tests compare the package with.
+
+One sample and one formula at a time, float64, loops instead of speed. Equation and figure
+numbers are those of Y. Sun, "Iterative RELIEF for feature weighting: algorithms, theories, and
+applications", IEEE TPAMI 29(6), 2007, unless another source is named.
+
+Conventions
+-----------
+X : (n, d) array, already scaled. y : (n,) class labels (integer codes).
+s : (n,) sample weights or None (all 1). Weight s means s copies of the row. Seen from a sample of
+    weight s, its own row is a hit at distance 0 with weight max(s - 1, 0); for s = 1 that excludes
+    the sample from its own neighbours. Rows of weight 0 are ignored. N is the sum of the weights.
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+
+# --- scaling, distances, bookkeeping ------------------------------------------------------------
+
+
+def scale_range(X):
+    """Scale each feature to [0, 1] by its minimum and range; a constant feature becomes 0."""
+    X = np.asarray(X, dtype=float)
+    scaled = np.zeros_like(X)
+    for j in range(X.shape[1]):
+        low, high = X[:, j].min(), X[:, j].max()
+        if high > low:
+            scaled[:, j] = (X[:, j] - low) / (high - low)
+    return scaled
+
+
+def distance(a, b, w=None, metric="manhattan"):
+    """Distance of two points.
+
+    "manhattan": sum_i w_i |a_i - b_i|; "sqeuclidean": sum_i w_i (a_i - b_i)^2; "euclidean": the
+    square root of the latter. w = None means all ones.
+    """
+    diff = np.abs(np.asarray(a, dtype=float) - np.asarray(b, dtype=float))
+    w = np.ones(len(diff)) if w is None else np.asarray(w, dtype=float)
+    if metric == "manhattan":
+        return float(np.sum(w * diff))
+    if metric == "sqeuclidean":
+        return float(np.sum(w * diff**2))
+    if metric == "euclidean":
+        return float(np.sqrt(np.sum(w * diff**2)))
+    raise ValueError(f"unknown metric {metric!r}")
+
+
+def distances(X, w=None, metric="manhattan"):
+    """All pairwise distances, (n, n), by two loops over `distance`."""
+    X = np.asarray(X, dtype=float)
+    D = np.zeros((len(X), len(X)))
+    for n in range(len(X)):
+        for i in range(len(X)):
+            D[n, i] = distance(X[n], X[i], w, metric)
+    return D
+
+
+def difference(a, b, metric="manhattan"):
+    """Per-feature difference: (a - b)^2 for "sqeuclidean", |a - b| for the other metrics."""
+    diff = np.abs(a - b)
+    return diff**2 if metric == "sqeuclidean" else diff
+
+
+def _weights(X, s):
+    """The sample weights as floats, all 1 for None."""
+    return np.ones(len(X)) if s is None else np.asarray(s, dtype=float)
+
+
+def _copies_seen_from(n, s):
+    """Copies of every row that sample n can have as neighbours: s, but max(s_n - 1, 0) of n."""
+    copies = s.copy()
+    copies[n] = max(s[n] - 1.0, 0.0)
+    return copies
+
+
+def class_priors(y, s=None):
+    """P(c), the share of the weight that class c has, as a dict; classes of weight 0 left out."""
+    y = np.asarray(y)
+    s = _weights(y, s)
+    priors = {}
+    for c in np.unique(y):
+        if s[y == c].sum() > 0:
+            priors[c] = s[y == c].sum() / s.sum()
+    return priors
+
+
+# --- Relief and ReliefF -------------------------------------------------------------------------
+
+
+def neighbor_shares(d, weights, k, rank_decay=None, tol=1e-12):
+    """Share of each candidate in the weighted mean over the k nearest neighbours.
+
+    Parameters
+    ----------
+    d, weights : (m,) arrays
+        Distance of each candidate and its number of copies, which may be fractional. The sample
+        itself is either absent or present with its own further copies only.
+    k : int
+        Number of neighbours; copies count.
+    rank_decay : float or None
+        None: the k neighbours count alike. Otherwise the neighbour of rank r (1 = nearest) has
+        the weight exp(-(r / rank_decay)^2), normalised over the k (Robnik-Sikonja and Kononenko
+        2003).
+    tol : float
+        Relative tolerance within which distances are tied.
+
+    Returns
+    -------
+    (m,) array, sums to 1 (all zeros if there is no candidate of positive weight).
+
+    Notes
+    -----
+    Uniform: let t be the distance of the k-th copy. Candidates nearer than t and not tied with it
+    count with all their copies; those with |d - t| <= tol * t share what remains of k equally per
+    copy. With fewer than k copies all count, and the mean is over their number.
+
+    Rank weights: from the nearest on, candidates with d <= first * (1 + tol) form a group, `first`
+    being the smallest distance of the group. A group gets the mean of the rank weights over the
+    ranks that it occupies, ranks beyond k counting 0; equivalently, it gets their sum, and shares
+    it equally per copy. With fractional copies ranks become a continuous position u on
+    (0, sum of the weights]: the rank weight is the step function g(u) = exp(-(ceil(u) / decay)^2)
+    for u <= k and 0 beyond, and a group that occupies (a, b] gets the integral of g over (a, b].
+    For whole copies this is the sum over the ranks. The result is divided by the integral of g
+    over (0, min(k, sum of the weights)], so fewer than k neighbours are normalised over those
+    there are.
+    """
+    d = np.asarray(d, dtype=float)
+    weights = np.asarray(weights, dtype=float)
+    if weights.sum() <= 0:
+        return np.zeros(len(d))
+    if rank_decay is None:
+        return _shares_uniform(d, weights, k, tol)
+    return _shares_ranked(d, weights, k, rank_decay, tol)
+
+
+def _shares_uniform(d, weights, k, tol):
+    total = weights.sum()
+    if total <= k:
+        return weights / total
+    # t: distance of the k-th copy, walking outwards copy by copy.
+    counted = 0.0
+    for i in np.argsort(d, kind="stable"):
+        counted += weights[i]
+        t = d[i]
+        if counted >= k:
+            break
+    tied = np.abs(d - t) <= tol * t
+    nearer = (d < t) & ~tied
+    shares = np.zeros(len(d))
+    shares[nearer] = weights[nearer]
+    remaining = k - weights[nearer].sum()
+    shares[tied] = remaining * weights[tied] / weights[tied].sum()
+    return shares / k
+
+
+def _shares_ranked(d, weights, k, rank_decay, tol):
+    shares = np.zeros(len(d))
+    start = 0.0
+    for group in _tied_groups(d, weights, tol):
+        copies = weights[group].sum()
+        sum_of_ranks = _integral_of_rank_weight(start, start + copies, k, rank_decay)
+        shares[group] = sum_of_ranks * weights[group] / copies
+        start += copies
+    return shares / shares.sum()
+
+
+def _tied_groups(d, weights, tol):
+    """Lists of indices of tied candidates, nearest group first; candidates without copies out."""
+    groups = []
+    for i in np.argsort(d, kind="stable"):
+        if weights[i] <= 0:
+            continue
+        if groups and d[i] <= d[groups[-1][0]] * (1 + tol):
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return groups
+
+
+def _integral_of_rank_weight(a, b, k, rank_decay):
+    """Integral over (a, b] of exp(-(ceil(u) / decay)^2), taken as 0 for u > k."""
+    total = 0.0
+    for rank in range(1, k + 1):
+        covered = min(b, rank) - max(a, rank - 1)
+        if covered > 0:
+            total += covered * np.exp(-((rank / rank_decay) ** 2))
+    return total
+
+
+def _mean_difference(X, n, shares, metric):
+    """sum_i shares_i |x_n - x_i| (squared differences for "sqeuclidean"), one vector."""
+    mean = np.zeros(X.shape[1])
+    for i in range(len(X)):
+        if shares[i] > 0:
+            mean += shares[i] * difference(X[n], X[i], metric)
+    return mean
+
+
+def _average_rows(rows, s, anchors):
+    """(sum_n s_n z_n) / (sum_n s_n) over all samples, or over the anchors."""
+    anchors = range(len(rows)) if anchors is None else anchors
+    total = np.zeros(rows.shape[1])
+    weight = 0.0
+    for n in anchors:
+        total += s[n] * rows[n]
+        weight += s[n]
+    return total / weight
+
+
+def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12):
+    """z_n = |x_n - NM(x_n)| - |x_n - NH(x_n)|, (n, d); line 6 of Fig. 1.
+
+    The nearest miss is the nearest one of all other classes together. Tied nearest neighbours
+    share. A sample without a hit (or without a miss) has the row 0.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = _weights(X, s)
+    D = distances(X, metric=metric)
+    rows = np.zeros_like(X)
+    for n in range(len(X)):
+        if s[n] == 0:
+            continue
+        copies = _copies_seen_from(n, s)
+        hits = np.where(y == y[n], copies, 0.0)
+        misses = np.where(y != y[n], copies, 0.0)
+        if hits.sum() == 0 or misses.sum() == 0:
+            continue
+        nearest_hit = neighbor_shares(D[n], hits, 1, tol=tol)
+        nearest_miss = neighbor_shares(D[n], misses, 1, tol=tol)
+        rows[n] = _mean_difference(X, n, nearest_miss, metric)
+        rows[n] -= _mean_difference(X, n, nearest_hit, metric)
+    return rows
+
+
+def relief(X, y, metric="manhattan", s=None, anchors=None, tol=1e-12):
+    """(1/N) sum_n z_n with z_n of `relief_rows`; Fig. 1 and z of eq. 3 with every sample once.
+
+    With `anchors` (indices) the mean is over these samples; neighbours come from all of X.
+    """
+    return _average_rows(relief_rows(X, y, metric, s, tol), _weights(X, s), anchors)
+
+
+def relieff_rows(X, y, k, metric="manhattan", rank_decay=None, s=None, tol=1e-12):
+    """z_n of ReliefF, (n, d); eq. 19 with the factor of Kononenko 1994.
+
+    z_n = sum_{c != y_n} P(c) / (1 - P(y_n)) mean_{k nearest of c} |x_n - x_i|
+          - mean_{k nearest hits} |x_n - x_i|
+
+    The means are weighted by `neighbor_shares`. A sample without a hit has the row 0; a class
+    without samples adds nothing.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = _weights(X, s)
+    D = distances(X, metric=metric)
+    priors = class_priors(y, s)
+    rows = np.zeros_like(X)
+    for n in range(len(X)):
+        if s[n] == 0:
+            continue
+        copies = _copies_seen_from(n, s)
+        hits = np.where(y == y[n], copies, 0.0)
+        if hits.sum() == 0 or len(priors) < 2:
+            continue
+        for c in priors:
+            if c == y[n]:
+                continue
+            misses = np.where(y == c, copies, 0.0)
+            shares = neighbor_shares(D[n], misses, k, rank_decay, tol)
+            factor = priors[c] / (1 - priors[y[n]])
+            rows[n] += factor * _mean_difference(X, n, shares, metric)
+        shares = neighbor_shares(D[n], hits, k, rank_decay, tol)
+        rows[n] -= _mean_difference(X, n, shares, metric)
+    return rows
+
+
+def relieff(X, y, k, metric="manhattan", rank_decay=None, s=None, anchors=None, tol=1e-12):
+    """(1/N) sum_n z_n with z_n of `relieff_rows`; over the anchors only if these are given."""
+    rows = relieff_rows(X, y, k, metric, rank_decay, s, tol)
+    return _average_rows(rows, _weights(X, s), anchors)
+
+
+# --- I-RELIEF -----------------------------------------------------------------------------------
+
+
+def softmax(d, copies, sigma):
+    """copies_i f(d_i) / sum_j copies_j f(d_j) with f(d) = exp(-d / sigma); eqs. 8 and 9.
+
+    The smallest distance is subtracted first, which cancels in the ratio and avoids 0/0.
+    Candidates with 0 copies get 0.
+    """
+    p = np.zeros(len(d))
+    smallest = min(d[i] for i in range(len(d)) if copies[i] > 0)
+    for i in range(len(d)):
+        if copies[i] > 0:
+            p[i] = copies[i] * np.exp(-(d[i] - smallest) / sigma)
+    return p / p.sum()
+
+
+def soft_margin_row(x, label, R, labels, copies, w, sigma, margin, priors):
+    """The soft margin vector mbar - hbar of one point and its gamma; eqs. 8 to 11.
+
+    Parameters
+    ----------
+    x, label : the point and its class.
+    R, labels, copies : reference points, their classes, and how many copies of each count (0 for
+        the point itself).
+    margin : "nearest": mbar is one softmax over all misses (eq. 21, I-RELIEF-2). "prior": one
+        softmax per other class c, with the factor P(c) / (1 - P(label)) (eq. 20, I-RELIEF-1).
+    priors : dict or array, class -> P(class).
+
+    Returns
+    -------
+    row, gamma : without a hit or without a miss row = 0 and gamma = 0.
+    """
+    d = np.array([distance(x, r, w) for r in R])
+    diffs = np.abs(R - x)
+    hits = np.where(labels == label, copies, 0.0)
+    misses = np.where(labels != label, copies, 0.0)
+    if hits.sum() == 0 or misses.sum() == 0:
+        return np.zeros(R.shape[1]), 0.0
+
+    if margin == "nearest":
+        alpha = softmax(d, misses, sigma)
+    elif margin == "prior":
+        alpha = np.zeros(len(R))
+        for c in np.unique(labels[misses > 0]):
+            of_class = np.where(labels == c, copies, 0.0)
+            alpha += priors[c] / (1 - priors[label]) * softmax(d, of_class, sigma)
+    else:
+        raise ValueError(f"unknown margin {margin!r}")
+    beta = softmax(d, hits, sigma)
+
+    mbar, hbar = np.zeros(R.shape[1]), np.zeros(R.shape[1])
+    for i in range(len(R)):
+        mbar += alpha[i] * diffs[i]
+        hbar += beta[i] * diffs[i]
+
+    # gamma = 1 - P_o of eq. 10 is the share of the hits; summed so, nothing cancels when small.
+    everyone = softmax(d, copies, sigma)
+    gamma = everyone[labels == label].sum()
+    return mbar - hbar, float(gamma)
+
+
+def soft_margin_rows(X, y, w, sigma, margin="nearest", s=None):
+    """(Z, gamma): rows mbar_n - hbar_n without gamma, (n, d), and gamma_n, (n,); eqs. 8 to 11.
+
+    A sample without a hit has gamma 0 and the row 0.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = _weights(X, s)
+    priors = class_priors(y, s)
+    Z, gamma = np.zeros_like(X), np.zeros(len(X))
+    for n in range(len(X)):
+        if s[n] == 0:
+            continue
+        copies = _copies_seen_from(n, s)
+        Z[n], gamma[n] = soft_margin_row(X[n], y[n], X, y, copies, w, sigma, margin, priors)
+    return Z, gamma
+
+
+def positive_part_normalised(nu):
+    """(nu)^+ / ||(nu)^+||_2 of eq. 12, or None where it is undefined (no positive component)."""
+    positive = np.maximum(nu, 0.0)
+    norm = np.sqrt(np.sum(positive**2))
+    return positive / norm if norm > 0 else None
+
+
+def irelief_nu(X, y, w, sigma, margin="nearest", outliers=True, s=None):
+    """nu = (1/N) sum_n gamma_n (mbar_n - hbar_n); eqs. 11 and 22. outliers=False: gamma_n = 1."""
+    Z, gamma = soft_margin_rows(X, y, w, sigma, margin, s)
+    s = _weights(X, s)
+    nu = np.zeros(Z.shape[1])
+    for n in range(len(Z)):
+        nu += s[n] * (gamma[n] if outliers else 1.0) * Z[n]
+    return nu / s.sum()
+
+
+def irelief_step(X, y, w, sigma, margin="nearest", outliers=True, s=None):
+    """One iteration of Fig. 2, eq. 12: the next w, or None if no component of nu is positive."""
+    return positive_part_normalised(irelief_nu(X, y, w, sigma, margin, outliers, s))
+
+
+def irelief(X, y, sigma, margin="nearest", outliers=True, n_iter=1, w0=None, s=None):
+    """Fig. 2 without the stopping rule: the list [w1, ..., wT], T = n_iter.
+
+    w0 = 1/I in every component unless given. If no component of nu is positive, the iteration
+    stops: the list then ends with the last w there was, and is [0] if that happens at once.
+    """
+    n_features = np.shape(X)[1]
+    w = np.full(n_features, 1.0 / n_features) if w0 is None else np.asarray(w0, dtype=float)
+    iterates = []
+    for _ in range(n_iter):
+        w = irelief_step(X, y, w, sigma, margin, outliers, s)
+        if w is None:
+            break
+        iterates.append(w)
+    return iterates if iterates else [np.zeros(n_features)]
+
+
+# --- automatic sigma, averaged iteration --------------------------------------------------------
+
+
+def mean_entropy(X, w, sigma, s=None):
+    """(1/N) sum_n H_n, H_n the entropy (nats) of exp(-d_ni / sigma) over all other samples.
+
+    Every copy is an outcome of its own: with p_i the probability of one copy of sample i,
+    H_n = -sum_i copies_i p_i log p_i. The other copies of sample n are outcomes at distance 0.
+    """
+    return _mean_entropy(distances(X, w), sigma, _weights(X, s))
+
+
+def _mean_entropy(D, sigma, s):
+    """`mean_entropy` for given distances."""
+    total = 0.0
+    for n in range(len(D)):
+        copies = _copies_seen_from(n, s)
+        if s[n] == 0 or copies.sum() == 0:
+            continue
+        mass = softmax(D[n], copies, sigma)
+        entropy = 0.0
+        for i in range(len(D)):
+            if mass[i] > 0:
+                entropy -= mass[i] * np.log(mass[i] / copies[i])
+        total += s[n] * entropy
+    return total / s.sum()
+
+
+def sigma_for_perplexity(X, w, share=0.5, s=None):
+    """The sigma with mean_n H_n(sigma) = log(max(2, share * (N - 1))).
+
+    The mean entropy grows with sigma, from the log of the number of tied nearest samples to
+    log(N - 1). ValueError if the target is not between these ends, by more than rounding.
+    """
+    D = distances(X, w)
+    s = _weights(X, s)
+    N = s.sum()
+    target = np.log(max(2.0, share * (N - 1)))
+
+    def excess(log_sigma):
+        return _mean_entropy(D, np.exp(log_sigma), s) - target
+
+    # Both ends are searched in factors of e from the mean distance, over a wide but finite range.
+    mean_distance = D.mean()
+    if mean_distance == 0:
+        raise ValueError("all distances are 0: every sigma gives the same entropy")
+    low = high = np.log(mean_distance)
+    rounding = 1e-12
+    for _ in range(35):
+        if excess(low) < -rounding:
+            break
+        low -= 1.0
+    for _ in range(35):
+        if excess(high) > rounding:
+            break
+        high += 1.0
+    if not (excess(low) < -rounding and excess(high) > rounding):
+        raise ValueError("no sigma gives this mean entropy")
+    return float(np.exp(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)))
+
+
+def irelief_auto_path(X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None):
+    """The averaged iteration: list of (w_t, sigma_t), t = 1 ... n_iter.
+
+    w_t = (1 - 1/t) w_{t-1} + (1/t) F(w_{t-1}) with F(w) = (nu(w))^+ / ||(nu(w))^+||_2: the running
+    mean of the images, not normalised. sigma_t is solved for w_{t-1}. The start is uniform; its
+    scale has no effect, since sigma scales with w. Stops where F is undefined.
+    """
+    n_features = np.shape(X)[1]
+    w = np.full(n_features, 1.0 / n_features)
+    path = []
+    for t in range(1, n_iter + 1):
+        sigma = sigma_for_perplexity(X, w, share, s)
+        image = irelief_step(X, y, w, sigma, margin, outliers, s)
+        if image is None:
+            break
+        eta = 1.0 / t
+        w = (1 - eta) * w + eta * image
+        path.append((w, sigma))
+    return path
+
+
+def irelief_auto(X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None):
+    """The last w of `irelief_auto_path` at unit norm; zeros if the first step is undefined."""
+    path = irelief_auto_path(X, y, share, n_iter, margin, outliers, s)
+    if not path:
+        return np.zeros(np.shape(X)[1])
+    w = path[-1][0]
+    return w / np.sqrt(np.sum(w**2))
+
+
+# --- online I-RELIEF ----------------------------------------------------------------------------
+
+
+def online_pi(
+    x,
+    label,
+    R,
+    r_labels,
+    w,
+    sigma,
+    margin="nearest",
+    outliers=True,
+    priors=None,
+    self_index=None,
+):
+    """pi = gamma (mbar - hbar) of one point x against the references R; eq. 24, Fig. 3 step 6.
+
+    priors : dict or array, class -> P(class); None takes the shares of the classes in R.
+    self_index : row of R that is x itself, which is then no neighbour of it; None if x is not
+        among the references.
+
+    Without a hit or without a miss among the references pi = 0.
+    """
+    x, R, r_labels = np.asarray(x, dtype=float), np.asarray(R, dtype=float), np.asarray(r_labels)
+    copies = np.ones(len(R))
+    if self_index is not None:
+        copies[self_index] = 0.0
+    if priors is None:
+        priors = class_priors(r_labels)
+    row, gamma = soft_margin_row(x, label, R, r_labels, copies, w, sigma, margin, priors)
+    return (gamma if outliers else 1.0) * row
+
+
+def online_irelief_path(X, y, sigma, a=1.0, order=None, n_epochs=1, margin="nearest", outliers=True):
+    """Fig. 3 over the samples in `order`, repeated n_epochs times: list of (w, nu) per step.
+
+    w0 = 1/I, nu0 = 0, eta_t = min(1, 1 / (a t)),
+    nu_t = (1 - eta_t) nu_{t-1} + eta_t pi_t (eq. 27), w_t = (nu_t)^+ / ||(nu_t)^+||_2 (eq. 28);
+    w stays while no component of nu is positive.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    n_features = X.shape[1]
+    order = range(len(X)) if order is None else order
+    w, nu = np.full(n_features, 1.0 / n_features), np.zeros(n_features)
+    path = []
+    t = 0
+    for _ in range(n_epochs):
+        for n in order:
+            t += 1
+            pi = online_pi(X[n], y[n], X, y, w, sigma, margin, outliers, self_index=n)
+            eta = min(1.0, 1.0 / (a * t))
+            nu = (1 - eta) * nu + eta * pi
+            new_w = positive_part_normalised(nu)
+            w = w if new_w is None else new_w
+            path.append((w, nu))
+    return path
+
+
+def online_irelief(X, y, sigma, a=1.0, order=None, n_epochs=1, margin="nearest", outliers=True):
+    """The last w of `online_irelief_path`."""
+    return online_irelief_path(X, y, sigma, a, order, n_epochs, margin, outliers)[-1][0]
+
+
+# --- Fisher score -------------------------------------------------------------------------------
+
+
+def fisher(X, y, s=None):
+    """sum_c n_c (mu_cj - mu_j)^2 / sum_c n_c var_cj with population variances.
+
+    0 for a constant feature; infinite if a feature varies between the classes only.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = _weights(X, s)
+    X, y, s = X[s > 0], y[s > 0], s[s > 0]
+    scores = np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        x = X[:, j]
+        if x.max() == x.min():
+            continue
+        mu = np.sum(s * x) / np.sum(s)
+        between = within = 0.0
+        for c in np.unique(y):
+            xc, sc = x[y == c], s[y == c]
+            n_c = np.sum(sc)
+            # A class of equal values has variance 0 exactly, whatever the rounding of its mean.
+            mu_c = xc[0] if xc.max() == xc.min() else np.sum(sc * xc) / n_c
+            var_c = np.sum(sc * (xc - mu_c) ** 2) / n_c
+            between += n_c * (mu_c - mu) ** 2
+            within += n_c * var_c
+        scores[j] = between / within if within > 0 else np.inf
+    return scores
