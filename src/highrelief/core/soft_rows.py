@@ -28,6 +28,14 @@ class SoftMargin(NamedTuple):
     inlier: NDArray[np.float64]
 
 
+class _Weighted(NamedTuple):
+    """Rows under weights w: the columns of positive weight times their weights, and their sums."""
+
+    w: NDArray[np.float64]
+    X: NDArray[np.floating]
+    sums: NDArray[np.float64]
+
+
 class SoftPasses:
     """Passes over all pairs of rows under weights that change from one to the next.
 
@@ -44,31 +52,32 @@ class SoftPasses:
         self.stored = float(table.n_rows) ** 2 * table.dtype.itemsize <= memory
         self._far = soft.out_of_reach(table.dtype)
         self._copies = table.copies.astype(table.dtype)
-        self._matrix: NDArray[np.floating] | None = None
+        self._matrix: NDArray[np.floating] = np.empty((0, 0), table.dtype)
+        self._last: _Weighted | None = None
+        self._filled = False
 
     def margin(self, w: NDArray[np.float64], sigma: float, *, pooled: bool, outliers: bool) -> SoftMargin:
         """ν and γ. ``pooled``: eq. (21), otherwise eq. (20); without ``outliers`` γ is 1 in ν."""
-        Xw, sums = self._weighted(w)
-        D = self._distances(Xw, sums) if self.stored else np.empty((0, 0), self.table.dtype)
+        under = self._under(w)
+        D = self._distances(under)
         per_sigma = self._per_sigma(sigma)
-        low, mass = self._statistics(Xw, sums, D, per_sigma)
+        low, mass = self._statistics(under, D, per_sigma)
         scales, inlier = self._coefficient_scales(low, mass, float(per_sigma), pooled, outliers)
-        nu = self._accumulated(Xw, sums, D, per_sigma, low, scales)
+        nu = self._accumulated(under, D, per_sigma, low, scales)
         return SoftMargin(nu / self.table.n_copies, self.table.unpacked(inlier))
 
     def inlier(self, w: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
         """γ alone."""
-        Xw, sums = self._weighted(w)
-        D = self._distances(Xw, sums) if self.stored else np.empty((0, 0), self.table.dtype)
+        under = self._under(w)
         per_sigma = self._per_sigma(sigma)
-        low, mass = self._statistics(Xw, sums, D, per_sigma)
+        low, mass = self._statistics(under, self._distances(under), per_sigma)
         _, inlier = self._coefficient_scales(low, mass, float(per_sigma), True, True)
         return self.table.unpacked(inlier)
 
     def margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> SoftMargin:
         """Rows m̄_n − h̄_n, without γ, and γ apart."""
         table = self.table
-        Xw, sums = self._weighted(w)
+        under = self._under(w)
         rows = np.zeros((table.n_rows, table.n_features))
         inlier = np.zeros(table.n_rows)
         per_sigma = float(self._per_sigma(sigma))
@@ -76,8 +85,8 @@ class SoftPasses:
         def work(a: int, b: int) -> None:
             soft.margin_rows(
                 table.X,
-                Xw,
-                sums,
+                under.X,
+                under.sums,
                 table.codes,
                 table.copies,
                 per_sigma,
@@ -104,12 +113,12 @@ class SoftPasses:
         content (spread evenly over the rows in the order of their sums), not by place.
         """
         table = self.table
-        Xw, sums = self._weighted(w)
+        under = self._under(w)
         anchors = self._width_anchors(n_anchors)
         if self.stored and anchors.size == table.n_rows:
-            D = self._distances(Xw, sums)
+            D = self._distances(under)
         else:
-            D = self._distance_columns(Xw, sums, anchors)
+            D = self._distance_columns(under, anchors)
         own = table.copies[anchors]
         low = D.min(axis=0)
         low[own > 1.0] = 0.0
@@ -125,7 +134,7 @@ class SoftPasses:
 
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
-        widest = 1e3 * float(sums[table.real].mean())
+        widest = 1e3 * float(under.sums[table.real].mean())
         if not widest > 0.0:
             return 1.0
         spread = widest * math.sqrt(max(0.0, entropy_at(self._per_sigma(widest))[1]))
@@ -139,47 +148,57 @@ class SoftPasses:
         )
 
     def _per_sigma(self, sigma: float) -> np.floating:
-        """1/σ in the precision of the data, finite however small σ is."""
-        largest = 1e30 if self.table.dtype == np.float32 else 1e290
-        return self.table.dtype.type(min(1.0 / sigma, largest))
+        """1/σ in the precision of the data.
 
-    def _weighted(self, w: NDArray[np.float64]) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+        Finite however small σ is, and never so small that what is out of reach comes near.
+        """
+        largest = 1e30 if self.table.dtype == np.float32 else 1e290
+        return self.table.dtype.type(1.0 / min(max(sigma, 1.0 / largest), largest))
+
+    def _under(self, w: NDArray[np.float64]) -> _Weighted:
         """Columns of positive weight times their weights, and the sums of their rows.
 
-        A column of weight 0 adds nothing to any distance and stays out. Padding is out of reach.
+        A column of weight 0 adds nothing to any distance and stays out. Padding is out of reach. What was
+        made for the same weights before is still there: a width is looked for before it is used.
         """
+        if self._last is not None and np.array_equal(self._last.w, w):
+            return self._last
         table = self.table
         columns = np.flatnonzero(w)
         width = packing.padded_width(columns.size, table.dtype.itemsize)
-        Xw = packing.aligned_zeros((table.n_rows, width), table.dtype)
-        packing.weigh_columns(table.X, columns, w[columns].astype(table.dtype), Xw)
-        sums = row_sums(Xw)
+        X = packing.aligned_zeros((table.n_rows, width), table.dtype)
+        packing.weigh_columns(table.X, columns, w[columns].astype(table.dtype), X)
+        sums = row_sums(X)
         sums[~table.real] = self._far
-        return Xw, sums
+        self._last, self._filled = _Weighted(w.copy(), X, sums), False
+        return self._last
 
-    def _distances(self, Xw: NDArray[np.floating], sums: NDArray[np.float64]) -> NDArray[np.floating]:
+    def _distances(self, under: _Weighted) -> NDArray[np.floating]:
+        """All distances, if there is room to keep them; otherwise an array without entries."""
         table = self.table
-        if self._matrix is None:
+        if not self.stored:
+            return self._matrix
+        if self._matrix.size == 0:
             self._matrix = packing.aligned_zeros((table.n_rows, table.n_rows), table.dtype)
-        D = self._matrix
 
         def work(a: int, b: int) -> None:
-            soft.fill_distances(Xw, sums, self._far, table.tiles[a:b], D)
+            soft.fill_distances(under.X, under.sums, self._far, table.tiles[a:b], self._matrix)
 
-        run_all(work, even_ranges(len(table.tiles), table.n_parts(1)), table.n_threads)
-        return D
+        if not self._filled:
+            run_all(work, even_ranges(len(table.tiles), table.n_parts(1)), table.n_threads)
+            self._filled = True
+        return self._matrix
 
     def _distance_columns(
         self,
-        Xw: NDArray[np.floating],
-        sums: NDArray[np.float64],
+        under: _Weighted,
         anchors: NDArray[np.int64],
     ) -> NDArray[np.floating]:
         table = self.table
         D = packing.aligned_zeros((table.n_rows, anchors.size), table.dtype)
 
         def work(a: int, b: int) -> None:
-            soft.fill_distance_columns(Xw, sums, anchors, self._far, a, b, D)
+            soft.fill_distance_columns(under.X, under.sums, anchors, self._far, a, b, D)
 
         rows = even_ranges(table.n_rows, table.n_threads, multiple=distances.TILE)
         run_all(work, rows, table.n_threads)
@@ -197,8 +216,7 @@ class SoftPasses:
 
     def _statistics(
         self,
-        Xw: NDArray[np.floating],
-        sums: NDArray[np.float64],
+        under: _Weighted,
         D: NDArray[np.floating],
         per_sigma: np.floating,
     ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
@@ -212,8 +230,8 @@ class SoftPasses:
         def from_tiles(a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
             part = np.full(shape, self._far, table.dtype), np.zeros(shape)
             soft.tile_statistics(
-                Xw,
-                sums,
+                under.X,
+                under.sums,
                 table.codes,
                 self._copies,
                 per_sigma,
@@ -234,10 +252,9 @@ class SoftPasses:
                 low, mass = _merged(low, mass, *more, float(per_sigma))
         # A sample's own further copies are hits at distance 0.
         rows = np.flatnonzero(table.copies > 1.0)
-        own = table.codes[rows]
-        mass[own, rows] = mass[own, rows] * np.exp(-low[own, rows] * float(per_sigma))
-        mass[own, rows] += table.copies[rows] - 1.0
-        low[own, rows] = 0.0
+        at = table.codes[rows], rows
+        further = np.zeros(rows.size, table.dtype), table.copies[rows] - 1.0
+        low[at], mass[at] = _merged(low[at], mass[at], *further, float(per_sigma))
         return low, mass
 
     def _coefficient_scales(
@@ -281,8 +298,7 @@ class SoftPasses:
 
     def _accumulated(
         self,
-        Xw: NDArray[np.floating],
-        sums: NDArray[np.float64],
+        under: _Weighted,
         D: NDArray[np.floating],
         per_sigma: np.floating,
         low: NDArray[np.floating],
@@ -295,8 +311,8 @@ class SoftPasses:
             out = np.zeros(table.n_features + table.n_rows)
             soft.accumulate_margin(
                 table.X,
-                Xw,
-                sums,
+                under.X,
+                under.sums,
                 D,
                 self.stored,
                 table.codes,

@@ -1,0 +1,38 @@
+"""The estimators against reference outputs made elsewhere from the same readings of the formulas."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+
+
+def _irelief(sigma, n_iter, margin):
+    return IRelief(sigma=sigma, margin=margin, max_iter=n_iter, tol=0.0, scale=None)
+
+
+CASES = {
+    "relief": Relief(scale=None),
+    "relieff_k1": ReliefF(n_neighbors=1, scale=None),
+    "relieff_k5": ReliefF(n_neighbors=5, scale=None),
+    **{
+        f"irelief_{margin}_s{sigma}_T{n_iter}": _irelief(sigma, n_iter, margin)
+        for margin in ("nearest", "prior")
+        for sigma in (0.5, 2.0)
+        for n_iter in (1, 3)
+    },
+    "online_s1_a1_2epochs_in_order": OnlineIRelief(sigma=1.0, n_epochs=2, shuffle=False, scale=None),
+    "fisher": FisherScore(scale=None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_equals_the_reference(golden_folder, name, case):
+    reference = np.load(golden_folder / f"{name}.npz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of iterations
+        weights = CASES[case].fit(reference["X"], reference["y"]).feature_weights_
+    np.testing.assert_allclose(weights, reference[case], rtol=1e-10, atol=1e-12)

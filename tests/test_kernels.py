@@ -1,0 +1,440 @@
+"""Kernels, and the passes built from them, against the oracles and against their own stated accuracy."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+from highrelief.core.nearest_rows import Neighborhood
+from highrelief.core.packed import Packed, row_sums
+from highrelief.core.rows import LocalRows
+from highrelief.kernels import distances, nearest, online, packing, soft
+from highrelief.kernels.exponential import decay
+
+PRECISIONS = (np.float32, np.float64)
+
+
+def packed_table(X, y, copies=None, n_threads=1):
+    ones = np.ones(X.shape[1], X.dtype)
+    return Packed(X, y, int(y.max()) + 1, offset=0 * ones, divisor=ones, copies=copies, n_threads=n_threads)
+
+
+def local_rows(X, y, copies=None, n_threads=1, memory=2.0**30):
+    return LocalRows(packed_table(X, y, copies, n_threads), memory)
+
+
+def draw_table(seed, n, d, n_classes, kind="continuous", dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    if kind == "continuous":
+        X = rng.random((n, d))
+    elif kind == "thirds":  # ties that range scaling splits by rounding
+        X = rng.integers(0, 4, (n, d)) / 3.0
+    else:
+        X = rng.integers(0, 3, (n, d)) / 2.0
+    y = rng.integers(0, n_classes, n)
+    y[:n_classes] = np.arange(n_classes)
+    return X.astype(dtype), y
+
+
+tables = st.builds(
+    draw_table,
+    seed=st.integers(0, 10**6),
+    n=st.integers(5, 80),
+    d=st.integers(1, 20),
+    n_classes=st.integers(2, 4),
+    kind=st.sampled_from(["continuous", "thirds", "genotypes"]),
+)
+
+
+class TestExponential:
+    @pytest.mark.parametrize(
+        ("dtype", "lowest", "accuracy"), [(np.float32, -60.0, 1.2e-7), (np.float64, -600.0, 2.3e-16)]
+    )
+    def test_accuracy(self, dtype, lowest, accuracy):
+        @njit
+        def apply(x, out):
+            for i in range(x.size):
+                out[i] = decay(x[i])
+
+        x = np.concatenate([[0.0], -np.logspace(-8, 3, 200_001)]).astype(dtype)
+        out = np.empty_like(x)
+        apply(x, out)
+        exact = np.exp(x.astype(np.longdouble))
+        kept = x > lowest
+        assert np.max(np.abs(out[kept] - exact[kept]) / exact[kept]) < accuracy
+        assert np.all(out[~kept] == 0.0)
+        assert out[0] == 1.0
+
+    def test_minus_infinity_is_zero(self):
+        @njit
+        def apply(x):
+            return decay(x)
+
+        assert apply(-np.inf) == 0.0
+        assert apply(np.float32(-np.inf)) == 0.0
+
+
+class TestLayout:
+    @given(tables)
+    @settings(max_examples=30, deadline=None)
+    def test_rows_by_class_in_whole_blocks(self, table):
+        X, y = table
+        packed = packed_table(X, y)
+        assert packed.X.ctypes.data % 64 == 0
+        assert packed.n_rows % packing.ROW_BLOCK == 0
+        assert np.all(np.diff(packed.codes) >= 0)
+        np.testing.assert_array_equal(np.sort(packed.position[packed.real]), np.arange(len(X)))
+        np.testing.assert_array_equal(y[packed.position[packed.real]], packed.codes[packed.real])
+        np.testing.assert_array_equal(packed.unpacked(packed.position), np.arange(len(X)))
+        shifted = X - X.min(axis=0)
+        np.testing.assert_allclose(packed.unpacked(packed.X)[:, : X.shape[1]], shifted, atol=1e-15)
+        assert np.all(packed.X[~packed.real] == 0.0)
+
+    def test_row_length_is_no_multiple_of_the_page(self):
+        for n_features in (1, 16, 17, 512, 1024, 2048):
+            for itemsize in (4, 8):
+                width = packing.padded_width(n_features, itemsize)
+                assert width >= n_features
+                assert width % packing.FEATURE_BLOCK == 0
+                assert width * itemsize % 4096 != 0
+
+
+class TestDistances:
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("metric", ["manhattan", "sqeuclidean"])
+    @pytest.mark.parametrize("d", [1, 30, 700, 3000])
+    def test_tiles_are_within_the_stated_error(self, dtype, metric, d):
+        X, y = draw_table(d, 130, d, 2, dtype=dtype)
+        table = packed_table(X, y)
+        kind = {"manhattan": distances.MANHATTAN, "sqeuclidean": distances.SQUARED_EUCLIDEAN}[metric]
+        T = np.empty((distances.TILE, distances.TILE))
+        bound = distances.relative_error(dtype)
+        for i0, j0 in table.tiles:
+            i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)
+            distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, kind, T)
+            a, b = table.X[i0:i1].astype(float), table.X[j0:j1].astype(float)
+            difference = np.abs(a[:, None] - b[None])
+            exact = (difference if metric == "manhattan" else difference**2).sum(axis=2)
+            allowed = bound * (4.0 * table.row_sums.max() if metric == "manhattan" else exact)
+            assert np.all(np.abs(T[: i1 - i0, : j1 - j0] - exact) <= allowed + 1e-300)
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("d", [3, 700, 2000])
+    def test_equal_rows_are_at_distance_zero_exactly(self, dtype, d):
+        X, y = draw_table(1, 100, d, 2, dtype=dtype)
+        X[50:] = X[:50]
+        table = packed_table(X, y)
+        T = np.empty((64, 64))
+        place = np.argsort(np.where(table.real, table.position, 10**6))[:100]
+        checked = 0
+        for i0, j0 in table.tiles:
+            i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)
+            distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, 0, T)
+            for n in range(50):
+                p, q = sorted((place[n], place[n + 50]))
+                if i0 <= p < i1 and j0 <= q < j1:
+                    assert T[p - i0, q - j0] == 0.0
+                    checked += 1
+        assert checked >= 50
+
+    @pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
+    def test_exact_distance(self, metric):
+        from highrelief.core.nearest_rows import METRICS
+
+        rng = np.random.default_rng(0)
+        a, b = rng.random((2, 501))
+        ours = distances.exact_distance(a, b, METRICS[metric])
+        assert math.isclose(ours, oracles.distance(a, b, metric=metric), rel_tol=1e-14)
+
+    def test_a_common_offset_costs_no_digits(self):
+        X, y = draw_table(5, 60, 8, 2)
+        X = np.round(X * 2**20) / 2**20  # so that adding the offset is exact
+        near, far = local_rows(X, y), local_rows(X + 2.0**20, y)
+        w = np.full(8, 0.3)
+        a = near.soft_margin(w, 0.2, margin="nearest", outliers=True)
+        b = far.soft_margin(w, 0.2, margin="nearest", outliers=True)
+        np.testing.assert_allclose(a.margin, b.margin, rtol=1e-12)
+
+
+class TestShares:
+    @given(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0 + 1e-14, 2.0, 3.0]), min_size=1, max_size=12),
+        st.integers(1, 8),
+        st.sampled_from([None, 1.5, 20.0]),
+        st.sampled_from(["ones", "counts", "fractions"]),
+        st.integers(0, 1000),
+    )
+    @settings(max_examples=300, deadline=None)
+    def test_equal_the_oracle(self, d, k, rank_decay, kind, seed):
+        rng = np.random.default_rng(seed)
+        d = np.array(d)
+        weights = {
+            "ones": np.ones(d.size),
+            "counts": rng.integers(1, 4, d.size).astype(float),
+            "fractions": rng.uniform(0.1, 2.0, d.size),
+        }[kind]
+        shares = np.empty(d.size)
+        among = Neighborhood(k, rank_decay=rank_decay)
+        nearest.share_among(d, weights, among.rank_weights(k), 1e-12, shares)
+        expected = oracles.neighbor_shares(d, weights, k, rank_decay=rank_decay)
+        np.testing.assert_allclose(shares, expected, atol=1e-12)
+        assert math.isclose(shares.sum(), 1.0, rel_tol=1e-9)
+
+    def test_short_decay_does_not_underflow(self):
+        weights = Neighborhood(5, rank_decay=0.01).rank_weights(100)
+        assert weights[0] == 1.0
+        assert np.all(weights[1:] == 0.0)
+
+
+class TestNearestMargins:
+    @given(
+        tables,
+        st.sampled_from([1, 2, 5, 10, 100]),
+        st.sampled_from(["manhattan", "euclidean", "sqeuclidean"]),
+        st.sampled_from([None, 3.0]),
+        st.booleans(),
+    )
+    @settings(max_examples=60, deadline=None)
+    def test_equal_the_oracle(self, table, k, metric, rank_decay, counted):
+        X, y = table
+        s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None
+        rows = local_rows(X, y, s)
+        among = Neighborhood(k, metric, rank_decay=rank_decay)
+        expected = oracles.relieff_rows(X, y, k, metric, rank_decay=rank_decay, s=s)
+        np.testing.assert_allclose(rows.nearest_margin_rows(among), expected, atol=1e-12)
+        mean = np.average(expected, axis=0, weights=s)
+        np.testing.assert_allclose(rows.nearest_margin(among), mean, atol=1e-12)
+
+    @given(tables, st.booleans())
+    @settings(max_examples=40, deadline=None)
+    def test_pooled_misses_equal_the_oracle(self, table, counted):
+        X, y = table
+        s = np.random.default_rng(0).uniform(0.2, 3.0, len(X)) if counted else None
+        ours = local_rows(X, y, s).nearest_margin(Neighborhood(1, pooled=True))
+        np.testing.assert_allclose(ours, oracles.relief(X, y, s=s), atol=1e-12)
+
+    @pytest.mark.parametrize("n_anchors", [3, 20, 70])
+    def test_some_anchors(self, n_anchors):
+        X, y = draw_table(2, 150, 6, 3, "genotypes")
+        anchors = np.random.default_rng(0).choice(150, n_anchors, replace=False)
+        ours = local_rows(X, y).nearest_margin(Neighborhood(4), anchors)
+        np.testing.assert_allclose(ours, oracles.relieff(X, y, 4, anchors=anchors), atol=1e-12)
+
+    def test_more_ties_than_a_list_holds(self):
+        rng = np.random.default_rng(3)
+        X = rng.integers(0, 2, (200, 3)).astype(float)  # 8 different rows
+        y = rng.integers(0, 2, 200)
+        ours = local_rows(X, y).nearest_margin(Neighborhood(10))
+        np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
+
+    def test_ties_split_by_rounding_are_ties(self):
+        # 0.1 + 0.2 and 0.3 differ in the last digit; three rows stand at that distance from the first.
+        X = np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.0], [0.0, 0.3], [1.0, 1.0], [0.9, 1.0]])
+        y = np.array([0, 0, 0, 0, 1, 1])
+        rows = local_rows(X, y).nearest_margin_rows(Neighborhood(1))
+        hit = np.array([0.1 + 0.3 + 0.0, 0.2 + 0.0 + 0.3]) / 3
+        miss = np.array([0.9, 1.0])
+        np.testing.assert_allclose(rows[0], miss - hit, atol=1e-15)
+
+    def test_float32_ties(self):
+        X, y = draw_table(4, 120, 9, 2, "thirds")
+        single = local_rows(X.astype(np.float32), y).nearest_margin(Neighborhood(7))
+        np.testing.assert_allclose(single, oracles.relieff(X, y, 7), atol=2e-7)
+
+    @pytest.mark.parametrize("magnitude", [1e-30, 1e30])
+    def test_magnitudes_beyond_float32(self, magnitude):
+        X, y = draw_table(5, 70, 5, 2)
+        ours = local_rows(X * magnitude**2, y).nearest_margin(Neighborhood(5)) / magnitude**2
+        np.testing.assert_allclose(ours, oracles.relieff(X, y, 5), rtol=1e-9)
+
+    def test_no_matrix_of_all_pairs(self):
+        X, y = draw_table(6, 6000, 4, 2, dtype=np.float32)
+        rows = local_rows(X, y)
+        rows.nearest_margin(Neighborhood(10))  # compile first
+        tracemalloc.start()
+        rows.nearest_margin(Neighborhood(10))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
+
+
+class TestSoftMargins:
+    @given(
+        tables,
+        st.sampled_from([0.02, 0.3, 5.0]),
+        st.sampled_from(["nearest", "prior"]),
+        st.booleans(),
+        st.sampled_from([None, "counts", "fractions"]),
+    )
+    @settings(max_examples=60, deadline=None)
+    def test_equal_the_oracle(self, table, sigma, margin, outliers, weighting):
+        X, y = table
+        rng = np.random.default_rng(1)
+        s = {
+            None: None,
+            "counts": rng.integers(1, 4, len(X)).astype(float),
+            "fractions": rng.uniform(0.2, 3.0, len(X)),
+        }[weighting]
+        w = rng.random(X.shape[1])
+        w[rng.random(w.size) < 0.3] = 0.0
+        Z, gamma = oracles.soft_margin_rows(X, y, w, sigma, margin, s)
+        nu = np.average(Z * (gamma[:, None] if outliers else 1.0), axis=0, weights=s)
+        for memory in (2.0**30, 0.0):
+            rows = local_rows(X, y, s, memory=memory)
+            ours = rows.soft_margin(w, sigma, margin=margin, outliers=outliers)
+            np.testing.assert_allclose(ours.margin, nu, rtol=1e-9, atol=1e-13)
+            np.testing.assert_allclose(ours.inlier, gamma, rtol=1e-9, atol=1e-15)
+        single = rows.soft_margin_rows(w, sigma, margin=margin)
+        np.testing.assert_allclose(single.margin, Z, rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(single.inlier, gamma, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(rows.inlier(w, sigma), gamma, rtol=1e-9, atol=1e-15)
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    @pytest.mark.parametrize("sigma", [1e-310, 1e-300, 1e-12, 1e12, 1e300])
+    def test_any_width_gives_numbers(self, dtype, memory, sigma):
+        X, y = draw_table(7, 140, 5, 3, dtype=dtype)
+        rows = local_rows(X, y, memory=memory)
+        ours = rows.soft_margin(np.ones(5), sigma, margin="nearest", outliers=False)
+        assert np.all(np.isfinite(ours.margin))
+        assert np.all(np.isfinite(ours.inlier))
+        if sigma < 1.0:
+            expected = oracles.relief(X, y)
+        else:
+            expected, _ = oracles.soft_margin_rows(X, y, np.ones(5), 1e9)
+            expected = expected.mean(axis=0)
+        np.testing.assert_allclose(ours.margin, expected, atol=1e-6 if dtype == np.float32 else 1e-8)
+
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    def test_several_tiles(self, memory):
+        X, y = draw_table(8, 300, 40, 3)
+        w = np.full(40, 40**-0.5)
+        ours = local_rows(X, y, memory=memory).soft_margin(w, 0.1, margin="prior", outliers=True)
+        Z, gamma = oracles.soft_margin_rows(X, y, w, 0.1, "prior")
+        np.testing.assert_allclose(ours.margin, (Z * gamma[:, None]).mean(axis=0), atol=1e-13)
+
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    def test_one_sample_classes_contribute_nothing(self, memory):
+        X, y = draw_table(9, 40, 5, 2)
+        y[0] = 2
+        ours = local_rows(X, y, memory=memory).soft_margin(np.ones(5), 0.3, margin="nearest", outliers=False)
+        Z, _ = oracles.soft_margin_rows(X, y, np.ones(5), 0.3)
+        assert ours.inlier[0] == 0.0
+        assert np.all(Z[0] == 0.0)
+        np.testing.assert_allclose(ours.margin, Z.mean(axis=0), atol=1e-13)
+
+    def test_online_margin_with_fixed_weights_averages_to_the_batch(self):
+        X, y = draw_table(10, 50, 6, 3)
+        w = np.random.default_rng(0).random(6)
+        priors = np.bincount(y) / len(y)
+        for margin in ("nearest", "prior"):
+            batch = local_rows(X, y).soft_margin(w, 0.4, margin=margin, outliers=True)
+            rows = np.empty_like(X)
+            for n in range(len(X)):
+                online.sample_margin(
+                    X[n], y[n], n, X, y, priors, w, 0.4, margin == "nearest", True, np.empty(50), rows[n]
+                )
+            np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
+
+
+class TestWidth:
+    @given(tables, st.sampled_from([0.1, 0.5, 0.9]), st.booleans())
+    @settings(max_examples=40, deadline=None)
+    def test_equals_the_oracle(self, table, share, counted):
+        X, y = table
+        s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None
+        w = np.full(X.shape[1], 1.0)
+        try:
+            expected = oracles.sigma_for_perplexity(X, w, share, s)
+        except ValueError:  # no width has this perplexity
+            expected = None
+        for memory in (2.0**30, 0.0):
+            ours = local_rows(X, y, s, memory=memory).width_for_perplexity(w, share)
+            assert np.isfinite(ours)
+            assert ours > 0.0
+            if expected is not None:
+                assert math.isclose(ours, expected, rel_tol=1e-7)
+
+    def test_scales_with_the_weights(self):
+        X, y = draw_table(11, 80, 10, 2)
+        rows = local_rows(X, y)
+        w = np.random.default_rng(0).random(10)
+        small, large = rows.width_for_perplexity(w, 0.5), rows.width_for_perplexity(1e3 * w, 0.5)
+        assert math.isclose(large, 1e3 * small, rel_tol=1e-9)
+
+    def test_many_rows_are_sampled_by_content(self):
+        X, y = draw_table(12, 1500, 6, 2)
+        order = np.random.default_rng(0).permutation(1500)
+        w = np.ones(6)
+        ours = local_rows(X, y).width_for_perplexity(w, 0.5)
+        assert math.isclose(local_rows(X[order], y[order]).width_for_perplexity(w, 0.5), ours, rel_tol=1e-9)
+        assert math.isclose(oracles.sigma_for_perplexity(X[:400], w), ours, rel_tol=0.05)
+
+    def test_all_rows_equal(self):
+        X = np.tile(np.random.default_rng(0).random(4), (10, 1))
+        y = np.arange(10) % 2
+        assert np.isfinite(local_rows(X, y).width_for_perplexity(np.ones(4), 0.5))
+
+
+class TestPrecision:
+    """What docs/accuracy.md states."""
+
+    @pytest.mark.parametrize(("n", "d"), [(400, 300), (60, 4000)])
+    def test_float32_weights(self, n, d):
+        X, y = draw_table(13, n, d, 2, dtype=np.float32)
+        X[:, : d // 10] += 0.3 * y[:, None].astype(np.float32)
+        double = X.astype(np.float64)
+        w = np.full(d, d**-0.5)
+        sigma = local_rows(double, y).width_for_perplexity(w, 0.5)
+        a = local_rows(X, y).nearest_margin(Neighborhood(10))
+        b = oracles.relieff(double, y, 10, tol=1e-6)  # neighbours closer than that share, in float32
+        assert np.max(np.abs(a - b)) < 2e-6 * np.max(np.abs(b))
+        for memory in (2.0**30, 0.0):
+            a = local_rows(X, y, memory=memory).soft_margin(w, sigma, margin="nearest", outliers=True)
+            b = local_rows(double, y).soft_margin(w, sigma, margin="nearest", outliers=True)
+            assert np.max(np.abs(a.margin - b.margin)) < 2e-5 * np.max(np.abs(b.margin))
+
+    def test_float64_weights(self):
+        X, y = draw_table(14, 200, 100, 3)
+        w = np.full(100, 0.1)
+        ours = local_rows(X, y).soft_margin(w, 0.2, margin="nearest", outliers=True).margin
+        exact = oracles.irelief_nu(X, y, w, 0.2, "nearest", True, None)
+        assert np.max(np.abs(ours - exact)) < 1e-12 * np.max(np.abs(exact))
+
+
+class TestThreads:
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("kind", ["continuous", "genotypes"])
+    def test_every_bit_is_the_same_for_any_number(self, dtype, kind):
+        X, y = draw_table(15, 500, 37, 3, kind, dtype)
+        w = np.random.default_rng(0).random(37)
+        results = []
+        for n_threads in (1, 2, 3, 7):
+            for memory in (2.0**30, 0.0):
+                rows = local_rows(X, y, n_threads=n_threads, memory=memory)
+                results.append(
+                    (
+                        memory,
+                        rows.nearest_margin(Neighborhood(10)).tobytes(),
+                        rows.soft_margin(w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
+                        rows.soft_margin_rows(w, 0.5, margin="prior").margin.tobytes(),
+                        rows.width_for_perplexity(w, 0.5),
+                    )
+                )
+        assert len(set(results)) == 2  # one for each value of memory
+
+
+def test_row_sums_have_the_stated_error():
+    X = np.random.default_rng(0).random((8, 5000)).astype(np.float32)
+    error = np.abs(row_sums(X) - X.sum(axis=1, dtype=np.float64))
+    assert np.all(error <= distances.relative_error(np.float32) * X.sum(axis=1))
+
+
+def test_padding_is_out_of_reach():
+    for dtype in PRECISIONS:
+        assert np.isfinite(np.array(4 * soft.out_of_reach(dtype), dtype=dtype))
