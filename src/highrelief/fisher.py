@@ -81,15 +81,15 @@ class FisherScore(FeatureWeighter):
         copies = np.ones(len(table.X)) if table.copies is None else table.copies
         low = table.X.min(axis=0).astype(np.float64)
         extent = table.X.max(axis=0) - low
-        mean = np.average(table.X, axis=0, weights=copies)
-        between = np.zeros(self.n_features_in_)
+        sizes = np.bincount(table.codes, weights=copies)
+        centers = np.empty((sizes.size, self.n_features_in_))
         within = np.zeros(self.n_features_in_)
-        for c in range(self.classes_.size):
+        for c in range(sizes.size):
             of_class = table.codes == c
-            members, n_c = table.X[of_class], copies[of_class]
-            center = members[0] + np.average(members - members[0], axis=0, weights=n_c)
-            between += n_c.sum() * (center - mean) ** 2
-            within += n_c @ (members - center) ** 2
+            members = table.X[of_class] - low  # small numbers, however far from 0 the feature is
+            centers[c] = members[0] + copies[of_class] @ (members - members[0]) / sizes[c]
+            within += copies[of_class] @ (members - centers[c]) ** 2
+        between = sizes @ (centers - sizes @ centers / sizes.sum()) ** 2
         smallest = copies.sum() * (np.finfo(np.float64).eps * extent) ** 2
         return self._set_weights(_ratio(between, np.maximum(within, smallest)))
 

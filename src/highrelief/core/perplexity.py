@@ -8,6 +8,8 @@ from collections.abc import Callable
 #: How far from the first guess, as a factor, a width is looked for.
 _REACH = 1e8
 _LONGEST_STEP = 3.0
+#: Newton's error is of the order of the square of its last step.
+_LAST_STEP = 1e-6
 
 
 def width_for_entropy(entropy: Callable[[float], tuple[float, float]], target: float, guess: float) -> float:
@@ -26,11 +28,11 @@ def width_for_entropy(entropy: Callable[[float], tuple[float, float]], target: f
         else:
             high = x
         step = (target - value) / slope if slope > 0.0 else math.copysign(math.inf, target - value)
-        before = x
-        x += max(-_LONGEST_STEP, min(_LONGEST_STEP, step))
-        if not low < x < high:
-            x = 0.5 * (low + high)
-        # Newton's error is of the order of the square of its last step.
-        if abs(x - before) < 1e-6:
+        following = x + max(-_LONGEST_STEP, min(_LONGEST_STEP, step))
+        if not (low < following < high or abs(step) < _LAST_STEP):
+            following = 0.5 * (low + high)
+        last = abs(following - x) < _LAST_STEP
+        x = following
+        if last:
             break
     return math.exp(x)
