@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Self
 
 import joblib
@@ -102,7 +102,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_choice("scale", self.scale, SCALES)
         if self.n_features_to_select is None:
             return
-        if isinstance(self.n_features_to_select, float):
+        if _is_share(self.n_features_to_select):
             check_number("n_features_to_select", self.n_features_to_select, above=0.0, at_most=1.0)
         else:
             check_count(
@@ -220,7 +220,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         weights = self.feature_weights_
         if self.n_features_to_select is None:
             n_kept = max(1, np.count_nonzero(weights > 0.0))
-        elif isinstance(self.n_features_to_select, float):
+        elif _is_share(self.n_features_to_select):
             n_kept = max(1, int(self.n_features_to_select * weights.size))
         else:
             n_kept = self.n_features_to_select
@@ -299,6 +299,11 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
         return WeighterTags(**known, order_dependent=self._order_dependent)
+
+
+def _is_share(value: Any) -> bool:
+    """Whether a number of features to keep is a share of them: a float, also 1.0."""
+    return isinstance(value, Real) and not isinstance(value, Integral)
 
 
 def _checked_copies(

@@ -86,12 +86,15 @@ class Progress:
         step.call_on_fit_task_begin(estimator=self._estimator)
         return bool(step.call_on_fit_task_end(estimator=self._estimator))
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Say that the fit is done."""
-        if self._line is not None:
-            self._line.close()
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    def close(self) -> None:
+        """Leave the terminal as it should be, whether the fit is done or not."""
+        if self._line is not None:
+            self._line.close()
 
 
 @contextmanager
@@ -105,13 +108,14 @@ def watched(estimator: Any, total: int) -> Iterator[Progress]:
     )
     if bar:
         estimator.set_callbacks(ProgressBar())
-    progress = None
     try:
         progress = Progress(estimator, total)
-        yield progress
-    finally:
-        if progress is not None:
+        try:
+            yield progress
+            progress.finish()
+        finally:
             progress.close()
+    finally:
         if bar:
             # `with_callbacks` takes the bar down after fit from a list of its own.
             estimator.set_callbacks()
