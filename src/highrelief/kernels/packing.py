@@ -15,6 +15,8 @@ ROW_BLOCK = 4
 FEATURE_BLOCK = 16
 #: Position of a padding row in the table: none.
 PADDING = -1
+# Rows copied at a time: the copy stays in the cache, and needs no second table in memory.
+_ROWS_AT_ONCE = 256
 
 
 def aligned_zeros(shape, dtype):
@@ -61,13 +63,16 @@ def pack_rows(X, position, offset, scale):
     n_features = X.shape[1]
     packed = aligned_zeros((position.size, padded_width(n_features, X.itemsize)), X.dtype)
     values = packed[:, :n_features]
-    real = position != PADDING
-    values[real] = X[position[real]]
-    np.subtract(values, offset, out=values)
-    np.divide(values, scale, out=values)
-    lowest = np.min(values, axis=0, where=real[:, np.newaxis], initial=np.inf)
-    np.subtract(values, lowest, out=values)
-    values[~real] = 0
+    lowest = np.full(n_features, np.inf, X.dtype)
+    for start in range(0, position.size, _ROWS_AT_ONCE):
+        places = start + np.flatnonzero(position[start : start + _ROWS_AT_ONCE] != PADDING)
+        rows = X[position[places]]
+        np.subtract(rows, offset, out=rows)
+        np.divide(rows, scale, out=rows)
+        np.minimum(lowest, rows.min(axis=0), out=lowest)
+        values[places] = rows
+    if np.any(lowest != 0):
+        values[position != PADDING] -= lowest
     return packed
 
 
