@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
@@ -28,6 +29,7 @@ from .progress import CallbackSupportMixin
 
 #: What is computed in its own precision; anything else becomes float64.
 PRECISIONS = [np.float64, np.float32]
+_WRAPPERS = ("highrelief.", "sklearn.callback.", "sklearn.base")
 
 
 @dataclass
@@ -126,11 +128,10 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f" ({self.classes_[0]!r}); it needs at least two."
             )
         if np.bincount(codes).max() < 2 and (copies is None or copies.max() <= 1.0):
-            warnings.warn(
-                f"No class in y has two samples: without hits {type(self).__name__} gives every"
-                " feature the weight 0.",
+            warn_user(
+                f"No class in y has two samples: without hits {type(self).__name__} gives every feature the"
+                " weight 0.",
                 UserWarning,
-                stacklevel=3,
             )
         table = Table(X, codes, copies, kept)
         self._set_scaling(table)
@@ -205,7 +206,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f" weights by {end.changes[-1]:.2g}. {advice}"
             )
         if not self.converged_:
-            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+            warn_user(reason, ConvergenceWarning)
 
     # What a fitted weighter offers
 
@@ -330,6 +331,14 @@ def _checked_copies(
     return (None if np.all(weights == 1.0) else weights), kept
 
 
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into the package, not at a wrapper around its method."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_WRAPPERS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
 def random_generator(random_state: Any) -> np.random.RandomState:
     """Source of random numbers; None takes fresh ones and leaves NumPy's global state alone."""
     return np.random.RandomState() if random_state is None else check_random_state(random_state)
@@ -345,4 +354,5 @@ __all__ = [
     "check_flag",
     "check_number",
     "random_generator",
+    "warn_user",
 ]

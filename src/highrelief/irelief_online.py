@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .base import Table, check_count, check_flag, check_number, random_generator
+from .base import Table, check_count, check_flag, check_number, random_generator, warn_user
 from .core.reservoir import Reservoir
 from .kernels.online import learn_samples
 from .progress import watched, with_callbacks
@@ -197,11 +196,10 @@ class OnlineIRelief(SoftWeighter):
                     break
         self.n_iter_, self.history_ = len(changes), np.array(changes)
         if not np.any(self._nu > 0.0):
-            warnings.warn(
+            warn_user(
                 "OnlineIRelief found no feature with a positive mean margin: all weights are 0. A larger"
                 ' sigma, or sigma="auto", may help.',
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

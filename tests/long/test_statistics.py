@@ -33,7 +33,9 @@ def test_three_way_interaction():
 
 def test_epistasis():
     share = share_found(
-        IRelief(), lambda s: make_epistasis(800, heritability=0.2, n_irrelevant=100, random_state=s), range(30)
+        IRelief(),
+        lambda s: make_epistasis(800, heritability=0.2, n_irrelevant=100, random_state=s),
+        range(30),
     )
     assert share >= 0.95
 

@@ -45,119 +45,145 @@ class Neighborhood:
         return np.exp((1.0 - ranks**2) / self.rank_decay**2)
 
 
-def nearest_margin(table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean over the anchors of E|x − miss| − E|x − hit|, (n_features,)."""
-    ranges = even_ranges(table.n_rows, table.n_parts(table.n_features), multiple=nearest.ANCHORS_PER_SUM)
-    by_list, by_scan, lists = _ways(table, among, anchors)
-    parts = []
+class NearestPass:
+    """One pass over the nearest neighbours of the anchors.
 
-    def from_lists(a: int, b: int) -> NDArray[np.float64]:
-        out = np.zeros((1, table.n_features))
-        _from_lists(table, among, lists, by_list, a, b, False, out)
-        return out[0]
+    Anchors are settled from lists of their nearest where that is possible, and from the exact distances to
+    all rows where it is not (ties beyond the list, sample weights) or not worth it (few anchors).
 
-    def from_scan(a: int, b: int) -> NDArray[np.float64]:
-        out = np.zeros((1, table.n_features))
-        _from_scan(table, among, by_scan, a, b, False, out)
-        return out[0]
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    among : Neighborhood
+        Which neighbours count.
+    anchors : (n_rows,) bool
+        Whose neighbours.
+    """
 
-    if by_list.any():
-        parts += run_all(from_lists, ranges, table.n_threads)
-    if by_scan.any():
-        parts += run_all(from_scan, ranges, table.n_threads)
-    total = sum_in_order(parts) if parts else np.zeros(table.n_features)
-    return total / table.copies[anchors].sum()
+    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        self._table = table
+        self._pooled = among.pooled
+        self._metric = METRICS[among.metric]
+        self._uniform = among.rank_decay is None
+        self._rank_weights = among.rank_weights(table.n_copies)
+        self._tolerance = TIE_TOLERANCE[table.dtype]
+        self._factors = _slot_factors(table, among.pooled)
+        self._anchors = anchors
+        self._neighbors, self._shares = np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0))
+        chosen = anchors & table.has_hit
+        few = np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples
+        short = chosen if table.counted or few else self._find_lists(chosen)
+        self._by_list, self._by_scan = chosen & ~short, chosen & short
 
+    def mean(self) -> NDArray[np.float64]:
+        """Mean over the anchors of E|x − miss| − E|x − hit|, (n_features,)."""
+        table = self._table
 
-def nearest_margin_rows(table: Packed, among: Neighborhood) -> NDArray[np.float64]:
-    """Margin vectors E|x − miss| − E|x − hit| of the single samples, (n_samples, n_features)."""
-    by_list, by_scan, lists = _ways(table, among, table.real)
-    out = np.zeros((table.n_rows, table.n_features))
+        def part(a: int, b: int) -> NDArray[np.float64]:
+            out = np.zeros((1, table.n_features))
+            self._add(a, b, False, out)
+            return out[0]
 
-    def work(a: int, b: int) -> None:
-        _from_lists(table, among, lists, by_list, a, b, True, out)
-        _from_scan(table, among, by_scan, a, b, True, out)
+        parts = run_all(part, table.row_ranges(table.n_features), table.n_threads)
+        return sum_in_order(parts) / table.copies[self._anchors].sum()
 
-    run_all(work, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
-    return table.unpacked(out)
+    def rows(self) -> NDArray[np.float64]:
+        """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
+        table = self._table
+        out = np.zeros((table.n_rows, table.n_features))
+        run_all(lambda a, b: self._add(a, b, True, out), table.row_ranges(), table.n_threads)
+        return table.unpacked(out)
 
+    def _add(self, a: int, b: int, by_row: bool, out: NDArray[np.float64]) -> None:
+        """Add the margins of the anchors among rows a … b to ``out``."""
+        table = self._table
+        if self._by_list[a:b].any():
+            nearest.margin_from_lists(
+                table.X,
+                table.codes,
+                self._metric,
+                self._neighbors,
+                self._shares,
+                self._factors,
+                self._by_list,
+                a,
+                b,
+                by_row,
+                out,
+            )
+        if self._by_scan[a:b].any():
+            nearest.margin_from_all_rows(
+                table.X,
+                table.codes,
+                table.copies,
+                self._metric,
+                self._pooled,
+                self._rank_weights,
+                self._tolerance,
+                self._factors,
+                self._by_scan,
+                a,
+                b,
+                by_row,
+                out,
+            )
 
-@dataclass(frozen=True)
-class _Lists:
-    neighbors: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    short: NDArray[np.bool_]
+    def _find_lists(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Make the lists of neighbours and shares; returns the anchors whose list is too short."""
+        table = self._table
+        available = _available(table, self._pooled)
+        capacity = min(self._rank_weights.size + nearest.SPARE_KEYS, int(available.max()))
 
+        def first_look(a: int, b: int) -> NDArray[np.uint64]:
+            keys = np.full((*available.shape, capacity), nearest.EMPTY_KEY)
+            nearest.nearest_keys(
+                table.X,
+                table.row_sums,
+                table.codes,
+                table.real,
+                chosen,
+                self._metric,
+                self._pooled,
+                table.tiles[a:b],
+                keys,
+            )
+            return keys
 
-def _ways(
-    table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], _Lists]:
-    """Divide the anchors: those settled from lists, and those that need every exact distance."""
-    chosen = anchors & table.has_hit
-    if table.counted or np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
-        empty = np.empty((0, 0, 0))
-        lists = _Lists(empty.astype(np.int64), empty, np.ones(table.n_rows, dtype=bool))
-    else:
-        lists = _neighbor_lists(table, among, chosen)
-    return chosen & ~lists.short, chosen & lists.short, lists
+        # The smallest keys are the same however the tiles are dealt out: one part per thread will do.
+        dealt = even_ranges(len(table.tiles), table.n_threads)
+        keys, *others = run_all(first_look, dealt, table.n_threads)
+        for more in others:
+            nearest.merge_keys(keys, more)
 
+        error = distances.relative_error(table.dtype)
+        if self._metric == distances.MANHATTAN:
+            # a + b − 2·min(a, b): the sums of two rows, and twice that of their minima.
+            error *= 4.0 * table.row_sums.max()
+        self._neighbors = np.full(keys.shape, -1, dtype=np.int64)
+        self._shares = np.zeros(keys.shape)
+        short = np.zeros(table.n_rows, dtype=bool)
 
-def _neighbor_lists(table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> _Lists:
-    metric = METRICS[among.metric]
-    rank_weights = among.rank_weights(table.n_copies)
-    available = _available(table, among.pooled)
-    capacity = min(rank_weights.size + nearest.SPARE_KEYS, int(available.max()))
+        def second_look(a: int, b: int) -> None:
+            nearest.settle_lists(
+                table.X,
+                self._metric,
+                keys,
+                self._rank_weights,
+                self._uniform,
+                error,
+                self._tolerance,
+                a,
+                b,
+                chosen,
+                available,
+                self._neighbors,
+                self._shares,
+                short,
+            )
 
-    def first_look(a: int, b: int) -> NDArray[np.uint64]:
-        keys = np.full((*available.shape, capacity), nearest.EMPTY_KEY)
-        nearest.nearest_keys(
-            table.X,
-            table.row_sums,
-            table.codes,
-            table.real,
-            anchors,
-            metric,
-            among.pooled,
-            table.tiles[a:b],
-            keys,
-        )
-        return keys
-
-    # The smallest keys are the same however the tiles are dealt out: one part per thread will do.
-    first, *others = run_all(first_look, even_ranges(len(table.tiles), table.n_threads), table.n_threads)
-    for more in others:
-        nearest.merge_keys(first, more)
-
-    error = distances.relative_error(table.dtype)
-    if metric == distances.MANHATTAN:
-        # a + b − 2·min(a, b): the sums of two rows, and twice that of their minima.
-        error *= 4.0 * table.row_sums.max()
-    lists = _Lists(
-        np.full(first.shape, -1, dtype=np.int64),
-        np.zeros(first.shape),
-        np.zeros(table.n_rows, dtype=bool),
-    )
-
-    def second_look(a: int, b: int) -> None:
-        nearest.settle_lists(
-            table.X,
-            metric,
-            first,
-            rank_weights,
-            among.rank_decay is None,
-            error,
-            TIE_TOLERANCE[table.dtype],
-            a,
-            b,
-            anchors,
-            available,
-            lists.neighbors,
-            lists.shares,
-            lists.short,
-        )
-
-    run_all(second_look, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
-    return lists
+        run_all(second_look, table.row_ranges(), table.n_threads)
+        return short
 
 
 def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
@@ -178,54 +204,3 @@ def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
     factors = table.miss_factors.copy()
     np.fill_diagonal(factors, -1.0)
     return factors
-
-
-def _from_lists(
-    table: Packed,
-    among: Neighborhood,
-    lists: _Lists,
-    chosen: NDArray[np.bool_],
-    a: int,
-    b: int,
-    by_row: bool,
-    out: NDArray[np.float64],
-) -> None:
-    nearest.margin_from_lists(
-        table.X,
-        table.codes,
-        METRICS[among.metric],
-        lists.neighbors,
-        lists.shares,
-        _slot_factors(table, among.pooled),
-        chosen,
-        a,
-        b,
-        by_row,
-        out,
-    )
-
-
-def _from_scan(
-    table: Packed,
-    among: Neighborhood,
-    chosen: NDArray[np.bool_],
-    a: int,
-    b: int,
-    by_row: bool,
-    out: NDArray[np.float64],
-) -> None:
-    nearest.margin_from_all_rows(
-        table.X,
-        table.codes,
-        table.copies,
-        METRICS[among.metric],
-        among.pooled,
-        among.rank_weights(table.n_copies),
-        TIE_TOLERANCE[table.dtype],
-        _slot_factors(table, among.pooled),
-        chosen,
-        a,
-        b,
-        by_row,
-        out,
-    )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing
+from .threads import even_ranges
 
 #: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
 #: result, is the same for any number of threads.
@@ -102,6 +103,10 @@ class Packed:
     def n_parts(self, width: int) -> int:
         """Into how many partial sums of ``width`` numbers a sum is cut."""
         return int(np.clip(_PARTIAL_SUMS_BYTES // (8 * width), 4, _MOST_PARTS))
+
+    def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
+        """Parts of the rows to work on, each with a partial sum of ``width`` numbers."""
+        return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .nearest_rows import Neighborhood, nearest_margin, nearest_margin_rows
+from .nearest_rows import NearestPass, Neighborhood
 from .packed import Packed
 from .soft_rows import WIDTH_ANCHORS, SoftMargin, SoftPasses
 
@@ -58,11 +58,11 @@ class LocalRows:
             wanted = np.zeros(self._table.n_samples, dtype=bool)
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
-        return nearest_margin(self._table, among, mask)
+        return NearestPass(self._table, among, mask).mean()
 
     def nearest_margin_rows(self, among: Neighborhood) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features)."""
-        return nearest_margin_rows(self._table, among)
+        return NearestPass(self._table, among, self._table.real).rows()
 
     def soft_margin(self, w: NDArray[np.float64], sigma: float, *, margin: str, outliers: bool) -> SoftMargin:
         """ν and γ under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 11).

@@ -99,8 +99,7 @@ class SoftPasses:
                 inlier,
             )
 
-        tiles = even_ranges(table.n_rows, table.n_parts(1), multiple=distances.TILE)
-        run_all(work, tiles, table.n_threads)
+        run_all(work, table.row_ranges(), table.n_threads)
         return SoftMargin(table.unpacked(rows), table.unpacked(inlier))
 
     def width_for_perplexity(
