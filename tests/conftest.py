@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # kernels does. It must be set before Numba is imported.
 _kernels = sorted((ROOT / "src" / "highrelief" / "kernels").glob("*.py"))
 _state = hashlib.sha256(b"".join(path.read_bytes() for path in _kernels)).hexdigest()[:16]
+_state += f"-numba-{version('numba')}"
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
 
 

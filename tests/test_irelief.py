@@ -126,3 +126,11 @@ def test_budget_is_the_working_memory_of_scikit_learn(waves):
     assert again.execution_["distances"] == "recomputed"
     np.testing.assert_allclose(again.feature_weights_, stored.feature_weights_, atol=1e-12)
     assert again.n_iter_ == stored.n_iter_
+
+
+def test_warnings_point_to_the_caller(waves):
+    X, y = waves
+    for call in (IRelief(sigma=0.5, max_iter=1).fit, IRelief(sigma=0.5, max_iter=1).fit_transform):
+        with pytest.warns(ConvergenceWarning) as caught:
+            call(X, y)
+        assert caught[0].filename == __file__

@@ -13,6 +13,7 @@ from numba import njit
 from highrelief.core.nearest_rows import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
+from highrelief.core.scaling import Scaling
 from highrelief.kernels import distances, nearest, online, packing, soft
 from highrelief.kernels.exponential import decay
 
@@ -20,8 +21,8 @@ PRECISIONS = (np.float32, np.float64)
 
 
 def packed_table(X, y, copies=None, n_threads=1):
-    ones = np.ones(X.shape[1], X.dtype)
-    return Packed(X, y, int(y.max()) + 1, offset=0 * ones, divisor=ones, copies=copies, n_threads=n_threads)
+    unscaled = Scaling.none(X.shape[1], X.dtype)
+    return Packed(X, y, int(y.max()) + 1, scaling=unscaled, copies=copies, n_threads=n_threads)
 
 
 def local_rows(X, y, copies=None, n_threads=1, memory=2.0**30):

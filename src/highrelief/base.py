@@ -18,18 +18,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.drivers import FixedPoint
 from .core.packed import Packed
-from .core.parameters import check_choice, check_count, check_flag, check_number
+from .core.parameters import check_choice, check_count, check_flag, check_number, check_seed, check_whole
 from .core.rows import LocalRows
-from .core.scaling import SCALES, feature_scaling
+from .core.scaling import SCALES, Scaling, feature_scaling
 from .progress import CallbackSupportMixin
 
 #: What is computed in its own precision; anything else becomes float64.
 PRECISIONS = [np.float64, np.float32]
-_WRAPPERS = ("highrelief.", "sklearn.callback.", "sklearn.base")
+_WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
 
 
 @dataclass
@@ -80,6 +80,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _own_metric = "manhattan"
     # The result depends on the order in which samples are visited.
     _order_dependent = False
+    # A class of one sample says nothing.
+    _needs_hits = True
 
     def __init__(
         self,
@@ -102,6 +104,9 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Raise if a constructor parameter cannot be used; subclasses add their own."""
         check_choice("weighted", self.weighted, (False, True, "manhattan", "euclidean"))
         check_choice("scale", self.scale, SCALES)
+        check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
+        check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
+        check_seed("random_state", getattr(self, "random_state", None))
         if self.n_features_to_select is None:
             return
         if _is_share(self.n_features_to_select):
@@ -116,6 +121,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be weighed."""
+        self.__dict__.pop("feature_weights_", None)  # what was fitted before is gone, also if this fails
         X, y = self._check_batch(X, y, reset=True, min_samples=2)
         copies, kept = _checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
@@ -125,9 +131,9 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.classes_.size < 2:
             raise ValueError(
                 f"{type(self).__name__} compares samples of different classes, but y has only one class"
-                f" ({self.classes_[0]!r}); it needs at least two."
+                f" ({plain(self.classes_[0])!r}); it needs at least two."
             )
-        if np.bincount(codes).max() < 2 and (copies is None or copies.max() <= 1.0):
+        if self._needs_hits and np.bincount(codes).max() < 2 and (copies is None or copies.max() <= 1.0):
             warn_user(
                 f"No class in y has two samples: without hits {type(self).__name__} gives every feature the"
                 " weight 0.",
@@ -142,7 +148,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return table
 
     def _set_scaling(self, table: Table) -> None:
-        self._offset, self._divisor = feature_scaling(table.X, self.scale, table.copies)
+        self._scaling = feature_scaling(table.X, self.scale, table.copies)
         self._constant = table.X.min(axis=0) == table.X.max(axis=0)
 
     def _check_batch(
@@ -157,15 +163,12 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _rows(self, table: Table, *, scaled: bool = False) -> LocalRows:
         """Where the rows of the table are worked on; they are scaled there, unless they are already."""
-        offset, divisor = self._offset, self._divisor
-        if scaled:
-            offset, divisor = np.zeros_like(offset), np.ones_like(divisor)
+        X = table.X.astype(self._scaling.offset.dtype, copy=False)
         packed = Packed(
-            table.X,
+            X,
             table.codes,
             int(table.codes.max()) + 1,
-            offset=offset.astype(table.X.dtype),
-            divisor=divisor.astype(table.X.dtype),
+            scaling=Scaling.none(X.shape[1], X.dtype) if scaled else self._scaling,
             copies=table.copies,
             n_threads=joblib.effective_n_jobs(self.n_jobs),
         )
@@ -222,7 +225,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.n_features_to_select is None:
             n_kept = max(1, np.count_nonzero(weights > 0.0))
         elif _is_share(self.n_features_to_select):
-            n_kept = max(1, int(self.n_features_to_select * weights.size))
+            # 0.29 of 100 features are 29, although 0.29·100 is a little less.
+            n_kept = max(1, int(self.n_features_to_select * weights.size + 1e-9))
         else:
             n_kept = self.n_features_to_select
         # Stable: a cut through a tie keeps the lower index.
@@ -255,7 +259,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         kept = self.get_support()
-        scaled = (samples[:, kept] - self._offset[kept]) / self._divisor[kept]
+        scaled = self._scaling.of(kept).apply(samples[:, kept])
         return (scaled * self._factors()).astype(samples.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> Any:
@@ -274,11 +278,16 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         if self.weighted is False:
             return super().inverse_transform(X)
-        X = check_array(X, dtype=PRECISIONS)
+        weighted = check_array(X, dtype=PRECISIONS)
         kept = self.get_support()
         factors = self._factors()
-        scaled = np.divide(X, factors, out=np.zeros_like(X), where=factors > 0.0)
-        return super().inverse_transform(scaled * self._divisor[kept] + self._offset[kept])
+        if weighted.shape[1] != factors.size:
+            raise ValueError(
+                f"X has a different shape than what transform returned: {weighted.shape[1]} columns, not"
+                f" {factors.size}."
+            )
+        scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
+        return super().inverse_transform(self._scaling.of(kept).invert(scaled))
 
     def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
@@ -286,20 +295,31 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         X, y = self._check_batch(X, y, reset=False, min_samples=2)
         codes = np.searchsorted(self.classes_, y)
         codes = np.minimum(codes, self.classes_.size - 1)
-        if not np.array_equal(self.classes_[codes], y):
-            raise ValueError(f"y has classes that were not in fit; known are {self.classes_}.")
+        unknown = np.flatnonzero(self.classes_[codes] != y)
+        if unknown.size:
+            raise ValueError(
+                f"y has the class {plain(y[unknown[0]])!r}, which was not in fit; known are {self.classes_}."
+            )
         if np.all(codes == codes[0]):
-            raise ValueError(f"y has only one class ({y[0]!r}): without misses there is no margin.")
+            raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
         rows = self._rows(Table(X, codes, None, np.ones(len(X), dtype=bool)))
         positive = self.feature_importances_
         norm = np.linalg.norm(positive)
         return rows, positive / norm if norm > 0.0 else positive
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "feature_weights_")
 
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
         return WeighterTags(**known, order_dependent=self._order_dependent)
+
+
+def plain(value: Any) -> Any:
+    """A value as Python would show it, for messages."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_share(value: Any) -> bool:
@@ -318,7 +338,10 @@ def _checked_copies(
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.ndim != 1:
         raise ValueError(f"sample_weight must have one dimension, one weight per sample; got {weights.ndim}.")
-    check_consistent_length(X, weights)
+    if weights.size != X.shape[0]:
+        raise ValueError(
+            f"sample_weight must hold one weight for each of the {X.shape[0]} samples; got {weights.size}."
+        )
     if weights.min() < 0.0:
         raise ValueError(f"sample_weight has a negative value ({weights.min():g}).")
     kept = weights > 0.0
@@ -353,6 +376,7 @@ __all__ = [
     "check_count",
     "check_flag",
     "check_number",
+    "plain",
     "random_generator",
     "warn_user",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
+from .core.scaling import Scaling
 from .progress import with_callbacks
 
 
@@ -18,7 +19,7 @@ class FisherScore(FeatureWeighter):
 
     with the population variance. It sees no interaction. A constant feature scores 0; a feature that is
     constant within every class, but not between them, scores about 1e30: the scatter within counts as no
-    smaller than what rounding would make of it.
+    smaller than N·(ε·range)², with the machine's precision ε.
 
     Parameters
     ----------
@@ -59,6 +60,8 @@ class FisherScore(FeatureWeighter):
     array([16.,  0.])
     """
 
+    _needs_hits = False
+
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Score the features.
@@ -79,18 +82,18 @@ class FisherScore(FeatureWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         copies = np.ones(len(table.X)) if table.copies is None else table.copies
-        low = table.X.min(axis=0).astype(np.float64)
-        extent = table.X.max(axis=0) - low
+        # In the units of the range: no digits are lost far from 0, and no square overflows.
+        inside = Scaling.to_range(table.X.min(axis=0), table.X.max(axis=0))
         sizes = np.bincount(table.codes, weights=copies)
         centers = np.empty((sizes.size, self.n_features_in_))
         within = np.zeros(self.n_features_in_)
         for c in range(sizes.size):
             of_class = table.codes == c
-            members = table.X[of_class] - low  # small numbers, however far from 0 the feature is
+            members = inside.apply(table.X[of_class]).astype(np.float64, copy=False)
             centers[c] = members[0] + copies[of_class] @ (members - members[0]) / sizes[c]
             within += copies[of_class] @ (members - centers[c]) ** 2
         between = sizes @ (centers - sizes @ centers / sizes.sum()) ** 2
-        smallest = copies.sum() * (np.finfo(np.float64).eps * extent) ** 2
+        smallest = copies.sum() * np.finfo(np.float64).eps ** 2
         return self._set_weights(_ratio(between, np.maximum(within, smallest)))
 
 

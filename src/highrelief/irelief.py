@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
 from .base import check_choice, check_count, check_flag, check_number, random_generator
 from .core.drivers import fixed_point
@@ -220,11 +219,18 @@ class IRelief(SoftWeighter):
                 return np.full(n_features, 1.0 / n_features)
             drawn = np.asarray(random_generator(self.random_state).uniform(size=n_features))
             return drawn / np.linalg.norm(drawn)
-        start = check_array(self.init, ensure_2d=False, dtype=np.float64, input_name="init")
-        if start.shape != (n_features,) or start.min() < 0.0 or not start.max() > 0.0:
+        try:
+            start = np.asarray(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != (n_features,):
             raise ValueError(
-                f"init must hold one weight >= 0 for each of the {n_features} features, not all 0;"
-                f" got an array of shape {start.shape} between {start.min():g} and {start.max():g}."
+                f"init={self.init!r} must be 'uniform', 'random', or one weight for each of the {n_features}"
+                f" features; got shape {np.shape(self.init)}."
+            )
+        if not np.all(np.isfinite(start) & (start >= 0.0)) or not start.any():
+            raise ValueError(
+                f"init={self.init!r} must hold finite weights >= 0 that are not all 0: no NaN, no infinity."
             )
         return start
 

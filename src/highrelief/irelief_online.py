@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .base import Table, check_count, check_flag, check_number, random_generator, warn_user
+from .base import Table, check_count, check_flag, check_number, plain, random_generator, warn_user
 from .core.reservoir import Reservoir
 from .kernels.online import learn_samples
 from .progress import watched, with_callbacks
@@ -181,6 +181,7 @@ class OnlineIRelief(SoftWeighter):
         table = self._check_fit(X, y)
         self._begin(table.X)
         self._reservoir.count(table.X)
+        self._declared = False
         self._class_counts = np.bincount(table.codes, minlength=self.classes_.size)
         scaled = self._scaled(table.X)
         here = np.arange(len(scaled))
@@ -193,6 +194,7 @@ class OnlineIRelief(SoftWeighter):
                 self._learn(scaled, table.codes, here, order, scaled, table.codes)
                 changes.append(float(np.linalg.norm(self._w - before)))
                 if progress.advance():
+                    warn_user(f"A callback stopped after {len(changes)} passes.", ConvergenceWarning)
                     break
         self.n_iter_, self.history_ = len(changes), np.array(changes)
         if not np.any(self._nu > 0.0):
@@ -224,10 +226,14 @@ class OnlineIRelief(SoftWeighter):
         X, y = self._check_batch(X, y, reset=first)
         if first:
             self._check_parameters(len(X))
+        known = self._known_classes(y, classes, first)
+        if first:
             self._begin(X)
-        codes = self._codes(y, classes, first)
+            self._declared = classes is not None
+            self.classes_, self._class_counts = known, np.zeros(known.size, dtype=np.int64)
+        codes = self._codes(y, known)
         places = self._reservoir.add(X.astype(self._reservoir.rows.dtype), codes, self._generator)
-        self._offset, self._divisor = self._reservoir.scaling(self.scale)
+        self._scaling = self._reservoir.scaling(self.scale)
         self._constant = self._reservoir.low == self._reservoir.high
         references = self._scaled(self._reservoir.rows)
         batch = self._scaled(X)
@@ -248,29 +254,35 @@ class OnlineIRelief(SoftWeighter):
 
     def _scaled(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         dtype = self._reservoir.rows.dtype
-        return np.ascontiguousarray((X - self._offset) / self._divisor, dtype=dtype)
+        return np.ascontiguousarray(self._scaling.apply(X), dtype=dtype)
 
-    def _codes(self, y: NDArray[Any], classes: ArrayLike | None, first: bool) -> NDArray[np.int64]:
-        """Class codes of a batch; classes not known before are added unless they were declared."""
+    def _known_classes(self, y: NDArray[Any], classes: ArrayLike | None, first: bool) -> NDArray[Any]:
+        """Classes after a batch; those not known before are added unless they were declared."""
+        declared = None if classes is None else np.unique(np.asarray(classes))
         if first:
-            self._declared = classes is not None
-            self.classes_ = np.unique(np.asarray(classes)) if classes is not None else np.unique(y)
-            self._class_counts = np.zeros(self.classes_.size, dtype=np.int64)
-        known = np.isin(y, self.classes_)
-        if not known.all():
-            if self._declared:
-                raise ValueError(
-                    f"y has the class {y[~known][0]!r}, which was not among the classes of the first"
-                    f" call: {self.classes_}."
-                )
-            grown = np.unique(np.concatenate([self.classes_, y]))
-            moved = np.searchsorted(grown, self.classes_)
-            counts = np.zeros(grown.size, dtype=np.int64)
-            counts[moved] = self._class_counts
-            self._reservoir.codes = moved[self._reservoir.codes]
-            self.classes_, self._class_counts = grown, counts
-        codes = np.searchsorted(self.classes_, y)
-        self._class_counts += np.bincount(codes, minlength=self.classes_.size)
+            known = np.unique(y) if declared is None else declared
+        else:
+            known = self.classes_
+            if declared is not None and not np.array_equal(declared, known):
+                raise ValueError(f"classes={classes!r} is not the same as in the first call: {known}.")
+        if _is_text(y) != _is_text(known):
+            raise TypeError(f"y has classes like {plain(y[0])!r}, which cannot be compared with {known}.")
+        new = np.setdiff1d(y, known)
+        if new.size and (declared is not None if first else self._declared):
+            raise ValueError(
+                f"y has the class {plain(new[0])!r}, which is not among the declared ones: {known}."
+            )
+        return np.union1d(known, new) if new.size else known
+
+    def _codes(self, y: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+        """Class codes of a batch, with all that is counted by class brought to the known classes."""
+        moved = np.searchsorted(known, self.classes_)
+        counts = np.zeros(known.size, dtype=np.int64)
+        counts[moved] = self._class_counts
+        codes = np.searchsorted(known, y)
+        self.classes_ = known
+        self._reservoir.codes = moved[self._reservoir.codes]
+        self._class_counts = counts + np.bincount(codes, minlength=known.size)
         return codes
 
     def _learn(
@@ -318,3 +330,7 @@ class OnlineIRelief(SoftWeighter):
         table = Table(references, same, None, np.ones(len(references), dtype=bool))
         rows = self._rows(table, scaled=True)
         return rows.width_for_perplexity(self._w, self.perplexity, n_anchors=WIDTH_ANCHORS)
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "OSU" and isinstance(values[0], str)

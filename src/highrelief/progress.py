@@ -104,6 +104,8 @@ def watched(estimator: Any, total: int) -> Iterator[Progress]:
         estimator.verbose
         and ProgressBar is not None
         and not getattr(estimator, "_skl_callbacks", None)
+        # Inside another estimator the bar would have to be set up there.
+        and not hasattr(estimator, "_parent_callback_ctx")
         and importlib.util.find_spec("rich") is not None
     )
     if bar:

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing
+from .scaling import Scaling
 from .threads import even_ranges
 
 #: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
 #: result, is the same for any number of threads.
 _MOST_PARTS = 64
 _PARTIAL_SUMS_BYTES = 2**26
+#: Rows copied at a time: the copy stays in the cache, and needs no second table in memory.
+_ROWS_AT_ONCE = 256
 
 
 class Packed:
@@ -28,8 +31,8 @@ class Packed:
         Class codes 0 … n_classes − 1, each present.
     n_classes : int
         Number of classes.
-    offset, divisor : (n_features,)
-        Scaling of the features.
+    scaling : Scaling
+        Of the features.
     copies : (n_samples,) float64, all > 0, or None
         How often each sample counts; None: once.
     n_threads : int
@@ -42,8 +45,7 @@ class Packed:
         codes: NDArray[np.integer],
         n_classes: int,
         *,
-        offset: NDArray[np.floating],
-        divisor: NDArray[np.floating],
+        scaling: Scaling,
         copies: NDArray[np.float64] | None = None,
         n_threads: int = 1,
     ) -> None:
@@ -53,7 +55,7 @@ class Packed:
         self.counted = copies is not None
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
-        self.X = packing.pack_rows(X, self.position, offset, divisor)
+        self.X = _pack_rows(X, self.position, scaling)
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
         self.n_copies = float(self.copies.sum())
@@ -107,6 +109,25 @@ class Packed:
     def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
         """Parts of the rows to work on, each with a partial sum of ``width`` numbers."""
         return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
+
+
+def _pack_rows(
+    X: NDArray[np.floating], position: NDArray[np.int64], scaling: Scaling
+) -> NDArray[np.floating]:
+    """Copy the rows, scaled, into the layout, columns shifted to start at 0; padding is 0."""
+    n_features = X.shape[1]
+    packed = packing.aligned_zeros((position.size, packing.padded_width(n_features, X.itemsize)), X.dtype)
+    values = packed[:, :n_features]
+    real = position != packing.PADDING
+    lowest = np.full(n_features, np.inf, X.dtype)
+    for start in range(0, position.size, _ROWS_AT_ONCE):
+        places = start + np.flatnonzero(real[start : start + _ROWS_AT_ONCE])
+        rows = scaling.apply(X[position[places]])
+        np.minimum(lowest, rows.min(axis=0), out=lowest)
+        values[places] = rows
+    if np.any(lowest != 0):
+        values[real] -= lowest
+    return packed
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:

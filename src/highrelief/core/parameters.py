@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -50,6 +50,24 @@ def check_number(
         or (at_most is not None and number > at_most)
     ):
         raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(wanted)}.")
+
+
+def check_whole(name: str, value: Any, wanted: str, suits: Callable[[int], bool]) -> None:
+    """Raise unless ``value`` is None, where that may be, or a whole number that suits."""
+    if value is None and wanted.startswith("None"):
+        return
+    if not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} must be {wanted}.")
+    if not suits(int(value)):
+        raise ValueError(f"{name}={value!r} must be {wanted}.")
+
+
+def check_seed(name: str, value: Any) -> None:
+    """Raise unless ``value`` is None, a seed or a generator of random numbers."""
+    if isinstance(value, np.random.RandomState) or value is np.random:
+        return
+    wanted = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
+    check_whole(name, value, wanted, lambda seed: 0 <= seed < 2**32)
 
 
 def check_count(name: str, value: Any, *, at_most: int | None = None, of: str = "") -> None:

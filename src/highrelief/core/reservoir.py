@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .scaling import Scaling
+
 
 class Reservoir:
     """A bounded, uniform sample of a stream, and sums over all of it.
@@ -24,6 +26,8 @@ class Reservoir:
         self.codes = np.empty(0, dtype=np.int64)
         self.size = size
         self.n_seen = 0
+        #: By the first batch, in whose units moments are taken.
+        self.first = Scaling.none(n_features, dtype)
         #: Over everything seen: extremes, mean and sum of squared deviations of the features.
         self.low = np.full(n_features, np.inf, dtype=dtype)
         self.high = np.full(n_features, -np.inf, dtype=dtype)
@@ -62,26 +66,24 @@ class Reservoir:
 
     def count(self, X: NDArray[np.floating]) -> None:
         """Take a batch into the extremes and moments, without keeping its rows."""
+        if self.n_seen == 0:
+            self.first = Scaling.to_range(X.min(axis=0), X.max(axis=0))
         self.low = np.minimum(self.low, X.min(axis=0))
         self.high = np.maximum(self.high, X.max(axis=0))
         # Chan, Golub and LeVeque (1983): joining the moments of two sets.
-        batch_mean = X.mean(axis=0, dtype=np.float64)
+        inside = self.first.apply(X)
+        batch_mean = inside.mean(axis=0, dtype=np.float64)
         shift = batch_mean - self.mean
         total = self.n_seen + len(X)
-        self.squares += ((X - batch_mean) ** 2).sum(axis=0)
+        self.squares += ((inside - batch_mean) ** 2).sum(axis=0)
         self.squares += shift**2 * (self.n_seen * len(X) / total)
         self.mean = self.mean + shift * (len(X) / total)
         self.n_seen = total
 
-    def scaling(self, scale: str | None) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Offset and divisor of every feature over all that was seen; a constant one is divided by 1."""
-        ones = np.ones_like(self.low)
+    def scaling(self, scale: str | None) -> Scaling:
+        """Scaling of the features by all that was seen."""
         if scale is None:
-            return np.zeros_like(self.low), ones
-        varies = self.high > self.low
+            return Scaling.none(self.low.size, self.low.dtype)
         if scale == "range":
-            return self.low, np.where(varies, self.high - self.low, ones)
-        spread = np.sqrt(self.squares / self.n_seen).astype(self.low.dtype)
-        varies &= spread > 0
-        mean = self.mean.astype(self.low.dtype)
-        return np.where(varies, mean, self.low), np.where(varies, spread, ones)
+            return Scaling.to_range(self.low, self.high)
+        return self.first.standardised(self.mean, np.sqrt(self.squares / self.n_seen))

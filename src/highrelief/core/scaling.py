@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,25 +12,75 @@ from numpy.typing import NDArray
 SCALES = ("range", "standard", None)
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """(x·unit − offset)/divisor, feature by feature, in the precision of the data.
+
+    ``unit`` is 1/4 for features whose range would overflow, and None if there are none.
+    """
+
+    offset: NDArray[np.floating]
+    divisor: NDArray[np.floating]
+    unit: NDArray[np.floating] | None = None
+
+    @classmethod
+    def none(cls, n_features: int, dtype: np.dtype) -> Self:
+        """Leave everything as it is."""
+        return cls(np.zeros(n_features, dtype), np.ones(n_features, dtype))
+
+    @classmethod
+    def to_range(cls, low: NDArray[np.floating], high: NDArray[np.floating]) -> Self:
+        """Map the smallest value to 0 and the largest to 1; a constant feature to 0."""
+        huge = np.maximum(-low, high) > np.finfo(low.dtype).max / 4
+        unit = np.where(huge, 0.25, 1.0).astype(low.dtype) if huge.any() else None
+        if unit is not None:
+            low, high = low * unit, high * unit
+        return cls(low, np.where(high > low, high - low, np.ones_like(low)), unit)
+
+    def standardised(self, mean: NDArray[np.floating], deviation: NDArray[np.floating]) -> Self:
+        """Go on to mean 0 and standard deviation 1, given those under this scaling.
+
+        In two steps, so that no square of a large or small value is ever taken.
+        """
+        varies = deviation > 0.0
+        offset = self.offset + self.divisor * np.where(varies, mean, 0.0)
+        divisor = self.divisor * np.where(varies, deviation, 1.0)
+        dtype = self.offset.dtype
+        return type(self)(offset.astype(dtype), divisor.astype(dtype), self.unit)
+
+    def of(self, features: NDArray[np.bool_]) -> Self:
+        """The same for some of the features."""
+        unit = None if self.unit is None else self.unit[features]
+        return type(self)(self.offset[features], self.divisor[features], unit)
+
+    def apply(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Scale rows.
+
+        By a division, not a multiplication by the inverse: the largest value becomes 1 exactly.
+        """
+        scaled = X - self.offset if self.unit is None else X * self.unit - self.offset
+        scaled /= self.divisor
+        return scaled
+
+    def invert(self, scaled: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Bring scaled rows back to the units of the data."""
+        X = scaled * self.divisor + self.offset
+        return X if self.unit is None else X / self.unit
+
+
 def feature_scaling(
     X: NDArray[np.floating], scale: str | None, weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-    """Offset and divisor of every feature, in the precision of X.
+) -> Scaling:
+    """Scaling for the features of a table; ``weights`` counts copies of its rows.
 
-    ``"range"``: (x − min)/(max − min), to [0, 1]. ``"standard"``: (x − mean)/standard deviation, where
-    ``weights`` counts copies of the samples. None: as it is. A constant feature is divided by 1, so that
-    it becomes constant in the new scale too and differs nowhere.
+    ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as it is.
     """
-    n_features = X.shape[1]
-    offset = np.zeros(n_features, dtype=X.dtype)
-    divisor = np.ones(n_features, dtype=X.dtype)
     if scale is None:
-        return offset, divisor
-    low, high = X.min(axis=0), X.max(axis=0)
+        return Scaling.none(X.shape[1], X.dtype)
+    to_range = Scaling.to_range(X.min(axis=0), X.max(axis=0))
     if scale == "range":
-        return low, np.where(high > low, high - low, divisor)
-    mean = np.average(X, axis=0, weights=weights).astype(np.float64)
-    variance = np.average((X - mean) ** 2, axis=0, weights=weights)
-    spread = np.sqrt(variance).astype(X.dtype)
-    constant = (high <= low) | (spread == 0)
-    return np.where(constant, low, mean).astype(X.dtype), np.where(constant, divisor, spread)
+        return to_range
+    inside = to_range.apply(X)
+    mean = np.average(inside, axis=0, weights=weights).astype(np.float64)
+    variance = np.average((inside - mean) ** 2, axis=0, weights=weights)
+    return to_range.standardised(mean, np.sqrt(variance))

@@ -15,8 +15,6 @@ ROW_BLOCK = 4
 FEATURE_BLOCK = 16
 #: Position of a padding row in the table: none.
 PADDING = -1
-# Rows copied at a time: the copy stays in the cache, and needs no second table in memory.
-_ROWS_AT_ONCE = 256
 
 
 def aligned_zeros(shape, dtype):
@@ -53,27 +51,6 @@ def class_layout(codes, n_classes):
     for start, count, end in zip(starts, counts, ends, strict=True):
         position[start : start + count] = order[end - count : end]
     return position, np.repeat(np.arange(n_classes, dtype=np.int64), padded)
-
-
-def pack_rows(X, position, offset, scale):
-    """Copy (X − offset) / scale into the layout, columns shifted to start at 0; padding is 0.
-
-    A division, not a multiplication by the inverse: the largest value of a column becomes 1 exactly.
-    """
-    n_features = X.shape[1]
-    packed = aligned_zeros((position.size, padded_width(n_features, X.itemsize)), X.dtype)
-    values = packed[:, :n_features]
-    lowest = np.full(n_features, np.inf, X.dtype)
-    for start in range(0, position.size, _ROWS_AT_ONCE):
-        places = start + np.flatnonzero(position[start : start + _ROWS_AT_ONCE] != PADDING)
-        rows = X[position[places]]
-        np.subtract(rows, offset, out=rows)
-        np.divide(rows, scale, out=rows)
-        np.minimum(lowest, rows.min(axis=0), out=lowest)
-        values[places] = rows
-    if np.any(lowest != 0):
-        values[position != PADDING] -= lowest
-    return packed
 
 
 @kernel

@@ -1,0 +1,175 @@
+"""Every public estimator: cheap parameters, and what the contract promises of it.
+
+To put a new estimator under the contract, add one :class:`Family` to ``FAMILIES``: its class, the promises,
+and one variant per set of parameters that runs different code. All tests over the registry then run on it,
+and ``BAD_PARAMETERS`` in ``test_errors.py`` asks for values that its own parameters must refuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.utils import get_tags
+
+from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+
+
+@dataclass(frozen=True)
+class Family:
+    """A public estimator and its promises."""
+
+    estimator: type
+    #: Name of a variant and its parameters; "", which every family has, is the plain one.
+    variants: dict[str, dict[str, Any]]
+    #: Weights are ≥ 0.
+    nonnegative: bool = True
+    #: Weights have Euclidean norm 1, unless all are 0.
+    unit_norm: bool = False
+    #: ``fit`` takes ``sample_weight``.
+    sample_weight: bool = True
+    #: Has ``margins``.
+    margins: bool = True
+    #: Repeats until it settles: ``max_iter``, ``n_iter_``, ``converged_``, ``history_``.
+    iterative: bool = False
+    #: What ``weighted=True`` means.
+    own_metric: str = "manhattan"
+
+
+FAMILIES = [
+    Family(
+        Relief,
+        {
+            "": {},
+            "euclidean": {"metric": "euclidean"},
+            "sqeuclidean": {"metric": "sqeuclidean"},
+            "anchors": {"n_anchors": 3, "random_state": 0},
+        },
+        nonnegative=False,
+    ),
+    Family(
+        ReliefF,
+        {
+            "": {"n_neighbors": 3},
+            "rank": {"n_neighbors": 4, "neighbor_weights": "rank", "rank_decay": 2.0},
+            "euclidean": {"n_neighbors": 3, "metric": "euclidean"},
+            "sqeuclidean": {"n_neighbors": 3, "metric": "sqeuclidean"},
+            "anchors": {"n_neighbors": 3, "n_anchors": 3, "random_state": 0},
+        },
+        nonnegative=False,
+    ),
+    Family(
+        IRelief,
+        {
+            "": {"sigma": 1.0},
+            "prior": {"sigma": 1.0, "margin": "prior"},
+            "no outliers": {"sigma": 1.0, "outliers": False},
+            "auto": {},
+        },
+        unit_norm=True,
+        iterative=True,
+    ),
+    Family(
+        OnlineIRelief,
+        {
+            "": {"sigma": 1.0, "shuffle": False},
+            "prior": {"sigma": 1.0, "margin": "prior", "n_epochs": 2, "random_state": 0},
+            "no outliers": {"sigma": 1.0, "outliers": False, "random_state": 0},
+            "auto": {"random_state": 0},
+        },
+        unit_norm=True,
+        sample_weight=False,
+    ),
+    Family(FisherScore, {"": {}}, margins=False),
+]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One variant of a family."""
+
+    family: Family
+    variant: str
+    parameters: dict[str, Any] = field(hash=False)
+
+    def __str__(self) -> str:
+        return f"{self.family.estimator.__name__}{' ' if self.variant else ''}{self.variant}"
+
+    def make(self, **changes: Any) -> Any:
+        """Return a new estimator, with parameters that differ from the variant's."""
+        return self.family.estimator(**{**self.parameters, **changes})
+
+    def unseeded(self) -> Any:
+        """Return a new estimator that draws fresh random numbers."""
+        changes = {"random_state": None} if "random_state" in self.make().get_params() else {}
+        return self.make(**changes)
+
+    @property
+    def plain(self) -> bool:
+        """Whether this is the plain variant of its family."""
+        return self.variant == ""
+
+    @property
+    def draws_samples(self) -> bool:
+        """Whether a few rows are drawn by their place."""
+        return self.parameters.get("n_anchors") is not None
+
+    @property
+    def order_dependent(self) -> bool:
+        """Whether the order of the rows matters by nature, as the tags say."""
+        return get_tags(self.make()).order_dependent
+
+
+ENTRIES = [
+    Entry(family, variant, parameters)
+    for family in FAMILIES
+    for variant, parameters in family.variants.items()
+]
+
+over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
+
+
+def over_entries(wanted: Any) -> pytest.MarkDecorator:
+    """Parametrize over the entries that ``wanted`` holds for."""
+    return pytest.mark.parametrize("entry", [entry for entry in ENTRIES if wanted(entry)], ids=str)
+
+
+#: For what the base class does, whatever the variant.
+over_families = over_entries(lambda entry: entry.plain)
+
+
+# Small tables to try them on.
+
+SHIFTS = np.array([2.0, 1.5, 0.0, 0.7, 0.0, 0.3])
+
+
+def continuous_table(n_samples: int = 60, *, n_classes: int = 3, seed: int = 0) -> tuple[Any, Any]:
+    """Six features in different units, some with a main effect; classes of different sizes; no ties."""
+    rng = np.random.default_rng(seed)
+    share = np.arange(n_classes, 0, -1)
+    y = rng.choice(n_classes, n_samples, p=share / share.sum())
+    y[: 2 * n_classes] = np.tile(np.arange(n_classes), 2)
+    X = rng.normal(size=(n_samples, 6)) + np.outer(y, SHIFTS)
+    return X * [1.0, 10.0, 0.1, 1.0, 100.0, 3.0] + [0.0, -5.0, 0.3, 1.0, 0.0, 50.0], y
+
+
+def discrete_table(n_samples: int = 60, *, n_classes: int = 3, seed: int = 0) -> tuple[Any, Any]:
+    """Five features of 0, 1 and 2, the first two related to the class: ties and duplicates everywhere."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n_samples) % n_classes)
+    X = rng.integers(0, 3, size=(n_samples, 5))
+    informed = rng.uniform(size=(n_samples, 2)) < [0.8, 0.5]
+    X[:, :2] = np.where(informed, y[:, np.newaxis] % 3, X[:, :2])
+    return X.astype(np.float64), y
+
+
+def rounded_table(n_samples: int = 60, *, n_classes: int = 3, seed: int = 0) -> tuple[Any, Any]:
+    """Whole numbers of ranges 3, 7, 3, 7 and 3: scaling to [0, 1] splits true ties by rounding."""
+    X, y = discrete_table(n_samples, n_classes=n_classes, seed=seed)
+    rng = np.random.default_rng(seed)
+    X[:, 2:] = rng.integers(0, 4, size=(n_samples, 3))
+    X[:, [1, 3]] += rng.integers(0, 5, size=(n_samples, 2))
+    X[0], X[1] = 0.0, [3.0, 7.0, 3.0, 7.0, 3.0]
+    return X, y

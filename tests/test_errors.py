@@ -1,0 +1,452 @@
+"""What cannot be used is refused, and the message names it."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+import scipy.sparse
+from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
+from sklearn.exceptions import NotFittedError
+
+from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+
+N_SAMPLES, N_FEATURES = 60, 6
+
+takes_sample_weight = over_entries(lambda entry: entry.plain and entry.family.sample_weight)
+has_margins = over_entries(lambda entry: entry.plain and entry.family.margins)
+
+
+def refused(*words, error=ValueError):
+    """Expect an error whose message has all the words, in this order."""
+    return pytest.raises(error, match="(?s)" + ".*".join(re.escape(word) for word in words))
+
+
+# Constructor parameters
+
+COUNT = [0, -3, 2.5, "many", True, None]
+OPTIONAL_COUNT = [0, -3, 2.5, "many", True]
+POSITIVE = [0.0, -1.5, np.nan, np.inf, "wide", None, True, 1j]
+SHARE = [*POSITIVE, 1.5]
+FLAG = ["yes", 1, None]
+
+
+def choice(*wrong):
+    return ["unknown", 7, 0.5, *wrong]
+
+
+SHARED = {
+    "n_features_to_select": [0, -1, N_FEATURES + 1, 0.0, 1.5, -0.5, np.nan, np.inf, "all", True, [1]],
+    "weighted": choice(None, 1, 0, "Manhattan"),
+    "scale": choice(True, False, "Range", "none"),
+    "n_jobs": [0, 1.5, "two", [1]],
+    "verbose": ["loud", -1],
+}
+SOFT = {
+    "sigma": [0.0, 0, -1.5, np.nan, np.inf, "wide", None, True, 1j, [1.0]],
+    "margin": choice(None, True, "Nearest"),
+    "outliers": FLAG,
+    "perplexity": SHARE,
+}
+RANDOM = {"random_state": ["seed", 1.5, -1]}
+NEAREST = {
+    "n_anchors": [*OPTIONAL_COUNT, N_SAMPLES + 1],
+    "metric": choice(None, "cosine"),
+    **RANDOM,
+}
+
+BAD_PARAMETERS = {
+    Relief: {**SHARED, **NEAREST},
+    ReliefF: {
+        **SHARED,
+        **NEAREST,
+        "n_neighbors": COUNT,
+        "neighbor_weights": choice(None, True, "distance"),
+        "rank_decay": POSITIVE,
+        "categorical_features": ["auto", True, [0, 1]],
+    },
+    IRelief: {
+        **SHARED,
+        **SOFT,
+        **RANDOM,
+        "averaging": ["yes", 1, 0.5],
+        "max_iter": OPTIONAL_COUNT,
+        "tol": [-1e-3, np.nan, np.inf, "small", None, True],
+        "init": ["ones", 3.0, None, True],
+    },
+    OnlineIRelief: {
+        **SHARED,
+        **SOFT,
+        **RANDOM,
+        "step_decay": SHARE,
+        "n_epochs": COUNT,
+        "shuffle": FLAG,
+        "buffer_size": OPTIONAL_COUNT,
+    },
+    FisherScore: SHARED,
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.estimator.__name__)
+def test_every_parameter_has_values_to_refuse(family):
+    parameters = set(inspect.signature(family.estimator).parameters)
+    assert set(BAD_PARAMETERS[family.estimator]) == parameters
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "value"),
+    [
+        pytest.param(estimator, name, value, id=f"{estimator.__name__}-{name}={value!r}")
+        for estimator, parameters in BAD_PARAMETERS.items()
+        for name, values in parameters.items()
+        for value in values
+    ],
+)
+def test_bad_parameters(estimator, name, value):
+    X, y = continuous_table(N_SAMPLES)
+    weighter = estimator(**{name: value})
+    with refused(name, repr(value), error=(ValueError, TypeError)):
+        weighter.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("init", "words"),
+    [
+        (np.ones(N_FEATURES - 1), ["(5,)"]),
+        (np.ones((N_FEATURES, 1)), ["(6, 1)"]),
+        (np.ones((1, N_FEATURES)), ["(1, 6)"]),
+        (np.r_[-1.0, np.ones(N_FEATURES - 1)], ["-1"]),
+        (np.zeros(N_FEATURES), ["0"]),
+        (np.r_[np.nan, np.ones(N_FEATURES - 1)], ["NaN"]),
+        (np.r_[np.inf, np.ones(N_FEATURES - 1)], ["inf"]),
+        ([], ["0"]),
+        (["a"] * N_FEATURES, ["a"]),
+    ],
+    ids=["short", "column", "row", "negative", "all zero", "NaN", "infinite", "empty", "words"],
+)
+def test_bad_first_weights(init, words):
+    X, y = continuous_table(N_SAMPLES)
+    with refused("init", *words):
+        IRelief(init=init).fit(X, y)
+
+
+@pytest.mark.parametrize("name", BAD_PARAMETERS[OnlineIRelief])
+def test_bad_parameters_of_a_stream(name):
+    X, y = continuous_table(N_SAMPLES)
+    value = BAD_PARAMETERS[OnlineIRelief][name][0]
+    with refused(name, repr(value), error=(ValueError, TypeError)):
+        OnlineIRelief(**{name: value}).partial_fit(X, y)
+
+
+def test_anchors_are_counted_without_samples_of_weight_0():
+    X, y = continuous_table(N_SAMPLES)
+    s = np.arange(N_SAMPLES) >= 10
+    Relief(n_anchors=50).fit(X, y, sample_weight=s)
+    with refused("n_anchors=51", "50 samples"):
+        Relief(n_anchors=51).fit(X, y, sample_weight=s)
+
+
+@over_registry
+def test_parameters_are_judged_in_fit_only(entry):
+    """scikit-learn's rule: what is wrong may be put right before ``fit``."""
+    weighter = entry.make(scale="unknown", weighted=7, n_features_to_select=-1)
+    weighter.set_params(scale="range", weighted=False, n_features_to_select=2)
+    assert weighter.fit(*continuous_table()).get_support().sum() == 2
+
+
+# Samples
+
+
+def bad_tables():
+    X, y = continuous_table(N_SAMPLES)
+    nan, inf, mixed = X.copy(), X.copy(), X.astype(object)
+    nan[3, 2], inf[3, 2], mixed[3, 2] = np.nan, np.inf, "red"
+    words = np.full(X.shape, "red")
+    return {
+        "one class": (X, np.full(N_SAMPLES, 4), ["only one class", "4"]),
+        "one class of words": (X, ["sick"] * N_SAMPLES, ["only one class", "sick"]),
+        "one sample": (X[:1], y[:1], ["1 sample", "minimum of 2"]),
+        "no sample": (X[:0], y[:0], ["0 sample"]),
+        "no feature": (X[:, :0], y, ["0 feature"]),
+        "NaN": (nan, y, ["X contains NaN"]),
+        "infinite": (inf, y, ["X contains infinity"]),
+        "minus infinite": (-inf, y, ["X contains infinity"]),
+        "NaN in float32": (nan.astype(np.float32), y, ["X contains NaN"]),
+        "words": (words, y, ["red"]),
+        "a word": (mixed, y, ["red"]),
+        "words in a list": (words.tolist(), y, ["red"]),
+        "complex": (X + 1j, y, ["Complex data not supported"]),
+        "1-D": (X[:, 0], y, ["Expected 2D array, got 1D array"]),
+        "3-D": (X.reshape(N_SAMPLES, 3, 2), y, ["dim 3"]),
+        "no classes": (X, None, ["requires y to be passed, but the target y is None"]),
+        "continuous classes": (X, X[:, 0], ["continuous"]),
+        "NaN among the classes": (X, np.r_[np.nan, y[1:]], ["y contains NaN"]),
+        "infinite class": (X, np.r_[np.inf, y[1:]], ["y contains infinity"]),
+        "2-D classes": (X, np.column_stack([y, y]), ["y", "1d", "(60, 2)"]),
+        "too few classes": (X, y[:-1], ["inconsistent numbers of samples: [60, 59]"]),
+        "too many classes": (X, np.r_[y, 0], ["inconsistent numbers of samples: [60, 61]"]),
+        "constant features": (np.ones((N_SAMPLES, N_FEATURES)), y, ["All 6 features", "constant"]),
+        "one constant feature": (np.full((N_SAMPLES, 1), 0.1), y, ["constant"]),
+    }
+
+
+BAD_TABLES = bad_tables()
+
+
+@over_families
+@pytest.mark.parametrize("kind", BAD_TABLES)
+def test_bad_tables(entry, kind):
+    X, y, words = BAD_TABLES[kind]
+    with refused(*words):
+        entry.make().fit(X, y)
+
+
+@over_families
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+def test_sparse_tables(entry, layout, kind):
+    X, y = continuous_table()
+    sparse = getattr(scipy.sparse, f"{layout}_{kind}")(X)
+    with refused("Sparse data was passed", "dense data is required", error=TypeError):
+        entry.make().fit(sparse, y)
+
+
+@over_families
+def test_fit_without_classes(entry):
+    X, _ = continuous_table()
+    with pytest.raises((TypeError, ValueError), match=r"\by\b"):
+        entry.make().fit(X)
+
+
+# Weights of samples
+
+BAD_SAMPLE_WEIGHTS = {
+    "negative": (np.r_[-2.5, np.ones(N_SAMPLES - 1)], ["-2.5"]),
+    "too few": (np.ones(N_SAMPLES - 1), ["59"]),
+    "too many": (np.ones(N_SAMPLES + 1), ["61"]),
+    "2-D": (np.ones((N_SAMPLES, 1)), ["dimension", "2"]),
+    "NaN": (np.r_[np.nan, np.ones(N_SAMPLES - 1)], ["NaN"]),
+    "infinite": (np.r_[np.inf, np.ones(N_SAMPLES - 1)], ["infinity"]),
+    "all zero": (np.zeros(N_SAMPLES), ["zero"]),
+    "all zero but one": (np.r_[1.0, np.zeros(N_SAMPLES - 1)], ["zero", "1"]),
+    "one negative number for all": (-1.0, ["-1"]),
+}
+
+
+@takes_sample_weight
+@pytest.mark.parametrize("kind", BAD_SAMPLE_WEIGHTS)
+def test_bad_sample_weights(entry, kind):
+    X, y = continuous_table(N_SAMPLES)
+    sample_weight, words = BAD_SAMPLE_WEIGHTS[kind]
+    with pytest.raises(ValueError, match="sample_weight") as caught:
+        entry.make().fit(X, y, sample_weight=sample_weight)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@takes_sample_weight
+def test_one_class_left_by_sample_weight(entry):
+    X, y = continuous_table()
+    with refused("only one class", "2"):
+        entry.make().fit(X, y, sample_weight=y == 2)
+
+
+@takes_sample_weight
+def test_constant_features_left_by_sample_weight(entry):
+    X, y = np.zeros((10, 2)), np.arange(10) % 2
+    X[0] = 1.0, 2.0
+    with refused("constant"):
+        entry.make().fit(X, y, sample_weight=np.arange(10) > 0)
+
+
+@over_entries(lambda entry: not entry.family.sample_weight)
+def test_no_sample_weight(entry):
+    X, y = continuous_table()
+    with refused("sample_weight", error=TypeError):
+        entry.make().fit(X, y, sample_weight=np.ones(len(X)))
+
+
+# Before fit
+
+ASKED = {
+    "transform": lambda weighter, X, y: weighter.transform(X),
+    "inverse_transform": lambda weighter, X, y: weighter.inverse_transform(X),
+    "get_support": lambda weighter, X, y: weighter.get_support(),
+    "get_feature_names_out": lambda weighter, X, y: weighter.get_feature_names_out(),
+    "feature_importances_": lambda weighter, X, y: weighter.feature_importances_,
+    "margins": lambda weighter, X, y: weighter.margins(X, y),
+}
+
+
+over_what_can_be_asked = pytest.mark.parametrize(
+    ("entry", "asked"),
+    [
+        pytest.param(entry, asked, id=f"{entry} {asked}")
+        for entry in ENTRIES
+        for asked in ASKED
+        if entry.plain and (entry.family.margins or asked != "margins")
+    ],
+)
+
+
+@over_what_can_be_asked
+@pytest.mark.parametrize("weighted", [False, True])
+def test_before_fit(entry, weighted, asked):
+    X, y = continuous_table()
+    with refused(entry.family.estimator.__name__, "not fitted", error=NotFittedError):
+        ASKED[asked](entry.make(weighted=weighted), X, y)
+
+
+@over_what_can_be_asked
+def test_a_fit_that_failed_is_no_fit(entry, asked):
+    X, y = continuous_table()
+    weighter = entry.make()
+    with refused("only one class"):
+        weighter.fit(X, np.zeros(len(X)))
+    with refused(entry.family.estimator.__name__, "not fitted", error=NotFittedError):
+        ASKED[asked](weighter, X, y)
+
+
+# After fit
+
+
+@over_families
+@pytest.mark.parametrize("weighted", [False, True])
+def test_transform_of_something_else(entry, weighted):
+    X, y = continuous_table()
+    weighter = entry.make(weighted=weighted, n_features_to_select=2).fit(X, y)
+    name = entry.family.estimator.__name__
+    with refused("X has 5 features", f"{name} is expecting 6 features"):
+        weighter.transform(X[:, :-1])
+    with refused("Expected 2D array, got 1D array"):
+        weighter.transform(X[0])
+    X[1, 1] = np.nan
+    with refused("X contains NaN"):
+        weighter.transform(X)
+
+
+@over_families
+@pytest.mark.parametrize("weighted", [False, "manhattan", "euclidean"])
+@pytest.mark.parametrize("n_kept", [1, 2])
+def test_inverse_transform_of_something_else(entry, weighted, n_kept):
+    X, y = continuous_table()
+    weighter = entry.make(weighted=weighted, n_features_to_select=n_kept).fit(X, y)
+    for n_columns in {1, 2, 3, N_FEATURES} - {n_kept}:
+        with refused("X has a different shape"):
+            weighter.inverse_transform(X[:, :n_columns])
+
+
+@over_families
+@pytest.mark.parametrize("weighted", [False, True])
+def test_transform_of_other_names(entry, weighted):
+    pandas = pytest.importorskip("pandas")
+    X, y = continuous_table()
+    weighter = entry.make(weighted=weighted).fit(pandas.DataFrame(X, columns=list("abcdef")), y)
+    with refused("feature names should match", "z"):
+        weighter.transform(pandas.DataFrame(X, columns=list("abcdez")))
+
+
+@has_margins
+def test_margins_of_unknown_classes(entry):
+    X, y = continuous_table()
+    weighter = entry.make().fit(X, y)
+    for unknown in (7, -7, 1000):
+        with refused("[0 1 2]"):
+            weighter.margins(X, np.r_[unknown, y[1:]])
+    with refused("[0 1 2]"):
+        weighter.margins(X, np.array(["a", "b", "c"])[y])
+    named = entry.make().fit(X, np.array(["a", "b", "c"])[y])
+    for unknown in ("0", "bb", "z"):
+        with refused("['a' 'b' 'c']"):
+            named.margins(X, np.r_[[unknown], np.array(["a", "b", "c"])[y[1:]]])
+
+
+@has_margins
+def test_the_unknown_class_is_named(entry):
+    X, y = continuous_table()
+    weighter = entry.make().fit(X, y)
+    with refused("777"):
+        weighter.margins(X, np.r_[777, y[1:]])
+
+
+@has_margins
+def test_margins_of_bad_tables(entry):
+    X, y = continuous_table()
+    weighter = entry.make().fit(X, y)
+    with refused("only one class", "1"):
+        weighter.margins(X, np.ones(len(X), dtype=int))
+    with refused("X has 5 features"):
+        weighter.margins(X[:, 1:], y)
+    with refused("inconsistent numbers of samples"):
+        weighter.margins(X, y[1:])
+    with refused("y"):
+        weighter.margins(X, None)
+    with refused("X contains NaN"):
+        weighter.margins(np.where(X > 0.0, X, np.nan), y)
+
+
+# Streams
+
+
+def test_a_stream_with_an_undeclared_class():
+    X, y = continuous_table()
+    stream = OnlineIRelief(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    before = stream.feature_weights_.copy()
+    with refused("7", "[0 1 2]"):
+        stream.partial_fit(X, np.r_[7, y[1:]])
+    # The bad batch has left nothing behind.
+    np.testing.assert_array_equal(stream.classes_, [0, 1, 2])
+    np.testing.assert_array_equal(stream.feature_weights_, before)
+    untouched = OnlineIRelief(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
+    np.testing.assert_array_equal(
+        stream.partial_fit(X, y).feature_weights_, untouched.partial_fit(X, y).feature_weights_
+    )
+
+
+def test_a_stream_with_an_undeclared_class_in_its_first_batch():
+    X, y = continuous_table()
+    stream = OnlineIRelief(random_state=0)
+    with refused("2", "[0 1]"):
+        stream.partial_fit(X, y, classes=[0, 1])
+    with refused("not fitted", error=NotFittedError):
+        stream.transform(X)
+    stream.partial_fit(X, y, classes=[0, 1, 2])
+    np.testing.assert_array_equal(stream.classes_, [0, 1, 2])
+
+
+def test_a_stream_without_declared_classes_takes_new_ones():
+    X, y = continuous_table()
+    stream = OnlineIRelief(random_state=0).partial_fit(X[y < 2], y[y < 2])
+    np.testing.assert_array_equal(stream.partial_fit(X, y).classes_, [0, 1, 2])
+
+
+def test_a_stream_whose_classes_change():
+    """scikit-learn's rule for ``classes`` in later calls."""
+    X, y = continuous_table(n_classes=2)
+    stream = OnlineIRelief(random_state=0).partial_fit(X, y, classes=[0, 1])
+    stream.partial_fit(X, y, classes=[0, 1])
+    with refused("classes"):
+        stream.partial_fit(X, y, classes=[0, 1, 2])
+
+
+def test_a_stream_of_numbers_and_words():
+    X, y = continuous_table(n_classes=2)
+    stream = OnlineIRelief(random_state=0).partial_fit(X, y)
+    with pytest.raises((ValueError, TypeError)):
+        stream.partial_fit(X, np.array(["a", "b"])[y])
+    np.testing.assert_array_equal(stream.classes_, [0, 1])
+
+
+def test_bad_batches_of_a_stream():
+    X, y = continuous_table()
+    stream = OnlineIRelief(random_state=0).partial_fit(X, y)
+    with refused("X has 5 features", "OnlineIRelief is expecting 6 features"):
+        stream.partial_fit(X[:, 1:], y)
+    with refused("X contains NaN"):
+        stream.partial_fit(np.where(X > 0.0, X, np.nan), y)
+    with refused("continuous"):
+        stream.partial_fit(X, X[:, 0])
+    with refused("y", error=(TypeError, ValueError)):
+        stream.partial_fit(X, None)
+    with refused("inconsistent numbers of samples"):
+        stream.partial_fit(X, y[1:])
