@@ -78,9 +78,8 @@ class TestFixedPoint:
         np.testing.assert_array_equal(end.weights, 0.0)
 
     def test_can_be_stopped(self):
-        end = fixed_point(
-            lambda w: w + 1.0, np.zeros(1), max_iter=9, tol=0.0, after_iteration=lambda t, c: t == 3
-        )
+        answers = iter([False, False, True])
+        end = fixed_point(lambda w: w + 1.0, np.zeros(1), max_iter=9, tol=0.0, report=lambda: next(answers))
         assert end.interrupted
         assert end.n_iter == 3
 

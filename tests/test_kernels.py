@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from collections import namedtuple
 
 import numpy as np
 import oracles
@@ -9,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from sklearn.exceptions import ConvergenceWarning
 
+from highrelief import IRelief, ReliefF
 from highrelief.core.nearest_rows import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
-from highrelief.core.scaling import Scaling
+from highrelief.core.scaling import Scaling, feature_scaling
 from highrelief.kernels import distances, nearest, online, packing, soft
 from highrelief.kernels.exponential import decay
 
@@ -27,6 +30,15 @@ def packed_table(X, y, copies=None, n_threads=1):
 
 def local_rows(X, y, copies=None, n_threads=1, memory=2.0**30):
     return LocalRows(packed_table(X, y, copies, n_threads), memory)
+
+
+SoftMargin = namedtuple("SoftMargin", "margin inlier")
+
+
+def soft_margin(rows, w, sigma, *, margin, outliers):
+    """ν and γ of one step."""
+    near = rows.soft_neighborhoods(w, sigma)
+    return SoftMargin(near.mean_margin(pooled=margin == "nearest", outliers=outliers), near.inlier)
 
 
 def draw_table(seed, n, d, n_classes, kind="continuous", dtype=np.float64):
@@ -92,8 +104,11 @@ class TestLayout:
         np.testing.assert_array_equal(np.sort(packed.position[packed.real]), np.arange(len(X)))
         np.testing.assert_array_equal(y[packed.position[packed.real]], packed.codes[packed.real])
         np.testing.assert_array_equal(packed.unpacked(packed.position), np.arange(len(X)))
-        shifted = X - X.min(axis=0)
-        np.testing.assert_allclose(packed.unpacked(packed.X)[:, : X.shape[1]], shifted, atol=1e-15)
+        ours = packed.unpacked(packed.X)[:, : X.shape[1]]
+        from_low, from_high = X - X.min(axis=0), X.max(axis=0) - X
+        for j in range(X.shape[1]):  # measured from one end of the column, or from the other
+            assert np.allclose(ours[:, j], from_low[:, j]) or np.allclose(ours[:, j], from_high[:, j])
+        assert np.all(ours.min(axis=0) == 0.0)
         assert np.all(packed.X[~packed.real] == 0.0)
 
     def test_row_length_is_no_multiple_of_the_page(self):
@@ -115,7 +130,7 @@ class TestDistances:
         kind = {"manhattan": distances.MANHATTAN, "sqeuclidean": distances.SQUARED_EUCLIDEAN}[metric]
         T = np.empty((distances.TILE, distances.TILE))
         bound = distances.relative_error(dtype)
-        for i0, j0 in table.tiles:
+        for i0, j0 in map(distances.tile_corner, range(table.n_tiles)):
             i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)
             distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, kind, T)
             a, b = table.X[i0:i1].astype(float), table.X[j0:j1].astype(float)
@@ -133,7 +148,7 @@ class TestDistances:
         T = np.empty((64, 64))
         place = np.argsort(np.where(table.real, table.position, 10**6))[:100]
         checked = 0
-        for i0, j0 in table.tiles:
+        for i0, j0 in map(distances.tile_corner, range(table.n_tiles)):
             i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)
             distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, 0, T)
             for n in range(50):
@@ -157,8 +172,8 @@ class TestDistances:
         X = np.round(X * 2**20) / 2**20  # so that adding the offset is exact
         near, far = local_rows(X, y), local_rows(X + 2.0**20, y)
         w = np.full(8, 0.3)
-        a = near.soft_margin(w, 0.2, margin="nearest", outliers=True)
-        b = far.soft_margin(w, 0.2, margin="nearest", outliers=True)
+        a = soft_margin(near, w, 0.2, margin="nearest", outliers=True)
+        b = soft_margin(far, w, 0.2, margin="nearest", outliers=True)
         np.testing.assert_allclose(a.margin, b.margin, rtol=1e-12)
 
 
@@ -287,13 +302,12 @@ class TestSoftMargins:
         nu = np.average(Z * (gamma[:, None] if outliers else 1.0), axis=0, weights=s)
         for memory in (2.0**30, 0.0):
             rows = local_rows(X, y, s, memory=memory)
-            ours = rows.soft_margin(w, sigma, margin=margin, outliers=outliers)
+            ours = soft_margin(rows, w, sigma, margin=margin, outliers=outliers)
             np.testing.assert_allclose(ours.margin, nu, rtol=1e-9, atol=1e-13)
             np.testing.assert_allclose(ours.inlier, gamma, rtol=1e-9, atol=1e-15)
-        single = rows.soft_margin_rows(w, sigma, margin=margin)
-        np.testing.assert_allclose(single.margin, Z, rtol=1e-9, atol=1e-13)
+        single = rows.soft_margin_rows(w, sigma, pooled=margin == "nearest")
+        np.testing.assert_allclose(single.margins, Z, rtol=1e-9, atol=1e-13)
         np.testing.assert_allclose(single.inlier, gamma, rtol=1e-9, atol=1e-15)
-        np.testing.assert_allclose(rows.inlier(w, sigma), gamma, rtol=1e-9, atol=1e-15)
 
     @pytest.mark.parametrize("dtype", PRECISIONS)
     @pytest.mark.parametrize("memory", [2.0**30, 0.0])
@@ -301,7 +315,7 @@ class TestSoftMargins:
     def test_any_width_gives_numbers(self, dtype, memory, sigma):
         X, y = draw_table(7, 140, 5, 3, dtype=dtype)
         rows = local_rows(X, y, memory=memory)
-        ours = rows.soft_margin(np.ones(5), sigma, margin="nearest", outliers=False)
+        ours = soft_margin(rows, np.ones(5), sigma, margin="nearest", outliers=False)
         assert np.all(np.isfinite(ours.margin))
         assert np.all(np.isfinite(ours.inlier))
         if sigma < 1.0:
@@ -315,7 +329,7 @@ class TestSoftMargins:
     def test_several_tiles(self, memory):
         X, y = draw_table(8, 300, 40, 3)
         w = np.full(40, 40**-0.5)
-        ours = local_rows(X, y, memory=memory).soft_margin(w, 0.1, margin="prior", outliers=True)
+        ours = soft_margin(local_rows(X, y, memory=memory), w, 0.1, margin="prior", outliers=True)
         Z, gamma = oracles.soft_margin_rows(X, y, w, 0.1, "prior")
         np.testing.assert_allclose(ours.margin, (Z * gamma[:, None]).mean(axis=0), atol=1e-13)
 
@@ -323,7 +337,7 @@ class TestSoftMargins:
     def test_one_sample_classes_contribute_nothing(self, memory):
         X, y = draw_table(9, 40, 5, 2)
         y[0] = 2
-        ours = local_rows(X, y, memory=memory).soft_margin(np.ones(5), 0.3, margin="nearest", outliers=False)
+        ours = soft_margin(local_rows(X, y, memory=memory), np.ones(5), 0.3, margin="nearest", outliers=False)
         Z, _ = oracles.soft_margin_rows(X, y, np.ones(5), 0.3)
         assert ours.inlier[0] == 0.0
         assert np.all(Z[0] == 0.0)
@@ -334,7 +348,7 @@ class TestSoftMargins:
         w = np.random.default_rng(0).random(6)
         priors = np.bincount(y) / len(y)
         for margin in ("nearest", "prior"):
-            batch = local_rows(X, y).soft_margin(w, 0.4, margin=margin, outliers=True)
+            batch = soft_margin(local_rows(X, y), w, 0.4, margin=margin, outliers=True)
             rows = np.empty_like(X)
             for n in range(len(X)):
                 online.sample_margin(
@@ -368,13 +382,22 @@ class TestWidth:
         small, large = rows.width_for_perplexity(w, 0.5), rows.width_for_perplexity(1e3 * w, 0.5)
         assert math.isclose(large, 1e3 * small, rel_tol=1e-9)
 
-    def test_many_rows_are_sampled_by_content(self):
-        X, y = draw_table(12, 1500, 6, 2)
-        order = np.random.default_rng(0).permutation(1500)
-        w = np.ones(6)
-        ours = local_rows(X, y).width_for_perplexity(w, 0.5)
-        assert math.isclose(local_rows(X[order], y[order]).width_for_perplexity(w, 0.5), ours, rel_tol=1e-9)
-        assert math.isclose(oracles.sigma_for_perplexity(X[:400], w), ours, rel_tol=0.05)
+    @pytest.mark.parametrize("kind", ["continuous", "genotypes"])
+    def test_many_rows_are_sampled_by_content(self, kind):
+        X, y = draw_table(12, 1500, 9, 2, kind)
+        rng = np.random.default_rng(0)
+        order = rng.permutation(1500)
+        w = rng.random(9)
+        exact = local_rows(X, y).width_for_perplexity(w, 0.5)  # all rows: their distances are stored
+        ours = local_rows(X, y, memory=0.0).width_for_perplexity(w, 0.5)
+        assert math.isclose(ours, exact, rel_tol=0.02)
+        for other_y in (y[order], 1 - y[order]):
+            moved = local_rows(X[order], other_y, memory=0.0).width_for_perplexity(w, 0.5)
+            assert math.isclose(moved, ours, rel_tol=1e-9)
+        s = rng.integers(1, 4, 1500)
+        counted = local_rows(X, y, s.astype(float), memory=0.0).width_for_perplexity(w, 0.5)
+        copied = local_rows(np.repeat(X, s, axis=0), np.repeat(y, s), memory=0.0)
+        assert math.isclose(copied.width_for_perplexity(w, 0.5), counted, rel_tol=1e-9)
 
     def test_all_rows_equal(self):
         X = np.tile(np.random.default_rng(0).random(4), (10, 1))
@@ -396,14 +419,14 @@ class TestPrecision:
         b = oracles.relieff(double, y, 10, tol=1e-6)  # neighbours closer than that share, in float32
         assert np.max(np.abs(a - b)) < 2e-6 * np.max(np.abs(b))
         for memory in (2.0**30, 0.0):
-            a = local_rows(X, y, memory=memory).soft_margin(w, sigma, margin="nearest", outliers=True)
-            b = local_rows(double, y).soft_margin(w, sigma, margin="nearest", outliers=True)
+            a = soft_margin(local_rows(X, y, memory=memory), w, sigma, margin="nearest", outliers=True)
+            b = soft_margin(local_rows(double, y), w, sigma, margin="nearest", outliers=True)
             assert np.max(np.abs(a.margin - b.margin)) < 2e-5 * np.max(np.abs(b.margin))
 
     def test_float64_weights(self):
         X, y = draw_table(14, 200, 100, 3)
         w = np.full(100, 0.1)
-        ours = local_rows(X, y).soft_margin(w, 0.2, margin="nearest", outliers=True).margin
+        ours = soft_margin(local_rows(X, y), w, 0.2, margin="nearest", outliers=True).margin
         exact = oracles.irelief_nu(X, y, w, 0.2, "nearest", True, None)
         assert np.max(np.abs(ours - exact)) < 1e-12 * np.max(np.abs(exact))
 
@@ -422,12 +445,78 @@ class TestThreads:
                     (
                         memory,
                         rows.nearest_margin(Neighborhood(10)).tobytes(),
-                        rows.soft_margin(w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
-                        rows.soft_margin_rows(w, 0.5, margin="prior").margin.tobytes(),
+                        soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
+                        rows.soft_margin_rows(w, 0.5, pooled=False).margins.tobytes(),
                         rows.width_for_perplexity(w, 0.5),
                     )
                 )
         assert len(set(results)) == 2  # one for each value of memory
+
+
+class TestFarOut:
+    """A few values far from all others leave little of the range to the rest."""
+
+    @pytest.mark.parametrize("far", [-1e4, 1e4])
+    def test_a_row_far_out(self, far):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(150, 20)).astype(np.float32)
+        y = rng.integers(0, 2, 150)
+        X[:, :3] += y[:, None]
+        X[0] = far
+        double = X.astype(np.float64)
+        exact = oracles.relieff(oracles.scale_range(double), y, 10, tol=1e-6)
+        ours = ReliefF().fit(X, y).feature_weights_
+        assert np.max(np.abs(ours - exact)) < 1e-5 * np.max(np.abs(exact))
+        w = np.full(20, 0.05)
+        exact = oracles.irelief_nu(oracles.scale_range(double), y, w, 1e-5, "nearest", True, None)
+        scaling = feature_scaling(double, "range", None)
+        rows = LocalRows(Packed(double, y, 2, scaling=scaling), 2.0**30)
+        ours = soft_margin(rows, w, 1e-5, margin="nearest", outliers=True).margin
+        assert np.max(np.abs(ours - exact)) < 1e-11 * np.max(np.abs(exact))
+
+
+class TestBalance:
+    """Where hits and misses balance, the margin is 0, and rounding must not make weights of it."""
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    def test_every_sample_in_both_classes(self, dtype, memory):
+        A = np.random.default_rng(0).normal(size=(30, 50)).astype(dtype)
+        X, y = np.vstack([A] * 4), np.repeat([0, 1, 0, 1], 30)
+        # Hits and misses of a sample are the same rows, but for the sample itself, which is at distance 0.
+        rows = local_rows(X, y, memory=memory)
+        margin = soft_margin(rows, np.full(50, 50**-0.5), 1e-3, margin="nearest", outliers=True).margin
+        np.testing.assert_array_equal(margin, 0.0)
+
+    def test_binary(self):
+        X = np.array([[0], [1], [1], [0], [1], [0], [1], [1], [1], [0]], dtype=float)
+        y = np.array([1, 1, 1, 0, 0, 0, 0, 0, 1, 0])
+        with pytest.warns(ConvergenceWarning, match="no feature has a positive mean margin"):
+            fitted = IRelief(sigma=0.001).fit(X, y)
+        assert not fitted.converged_
+        np.testing.assert_array_equal(fitted.feature_weights_, [0.0])
+
+
+def test_tiles_are_numbered_column_by_column():
+    corners = [distances.tile_corner(t) for t in range(distances.n_tiles(64 * 40))]
+    assert corners == [(64 * i, 64 * j) for j in range(40) for i in range(j + 1)]
+    for j in (10**5, 10**6, 10**7):  # where the root is no longer exact
+        t = j * (j + 1) // 2
+        assert distances.tile_corner(t) == (0, 64 * j)
+        assert distances.tile_corner(t - 1) == (64 * (j - 1), 64 * (j - 1))
+
+
+def test_lists_of_many_classes_stay_small():
+    X, _ = draw_table(16, 2000, 3, 2)
+    y = np.arange(2000) % 200
+    rows = local_rows(X, y)
+    rows.nearest_margin(Neighborhood(10))
+    tracemalloc.start()
+    ours = rows.nearest_margin(Neighborhood(10))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 70 * 2**20
+    np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
 
 
 def test_row_sums_have_the_stated_error():

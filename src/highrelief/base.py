@@ -16,19 +16,21 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_array, check_random_state
+from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.drivers import FixedPoint
 from .core.packed import Packed
-from .core.parameters import check_choice, check_count, check_flag, check_number, check_seed, check_whole
+from .core.parameters import check_choice, check_count, check_number, check_whole, random_generator
 from .core.rows import LocalRows
-from .core.scaling import SCALES, Scaling, feature_scaling
+from .core.scaling import SCALES, feature_scaling
 from .progress import CallbackSupportMixin
 
 #: What is computed in its own precision; anything else becomes float64.
 PRECISIONS = [np.float64, np.float32]
+#: What ``weighted`` may be.
+WEIGHTED = (False, True, "manhattan", "euclidean")
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
 
 
@@ -102,11 +104,12 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _check_parameters(self, n_samples: int) -> None:
         """Raise if a constructor parameter cannot be used; subclasses add their own."""
-        check_choice("weighted", self.weighted, (False, True, "manhattan", "euclidean"))
+        check_choice("weighted", self.weighted, WEIGHTED)
         check_choice("scale", self.scale, SCALES)
-        check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
+        if self.n_jobs is not None:
+            check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
         check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
-        check_seed("random_state", getattr(self, "random_state", None))
+        random_generator("random_state", getattr(self, "random_state", None))
         if self.n_features_to_select is None:
             return
         if _is_share(self.n_features_to_select):
@@ -121,7 +124,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be weighed."""
-        self.__dict__.pop("feature_weights_", None)  # what was fitted before is gone, also if this fails
+        self._forget()
         X, y = self._check_batch(X, y, reset=True, min_samples=2)
         copies, kept = _checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
@@ -151,6 +154,11 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._scaling = feature_scaling(table.X, self.scale, table.copies)
         self._constant = table.X.min(axis=0) == table.X.max(axis=0)
 
+    def _forget(self) -> None:
+        """Be unfitted, so that a fit that fails does not leave the weights of an earlier one behind."""
+        if hasattr(self, "feature_weights_"):
+            del self.feature_weights_
+
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
     ) -> tuple[NDArray[np.floating], NDArray[Any]]:
@@ -161,16 +169,19 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_classification_targets(classes)
         return samples, classes
 
-    def _rows(self, table: Table, *, scaled: bool = False) -> LocalRows:
-        """Where the rows of the table are worked on; they are scaled there, unless they are already."""
-        X = table.X.astype(self._scaling.offset.dtype, copy=False)
+    @property
+    def _n_threads(self) -> int:
+        return joblib.effective_n_jobs(self.n_jobs)
+
+    def _rows(self, table: Table) -> LocalRows:
+        """Where the rows of the table, scaled, are worked on."""
         packed = Packed(
-            X,
+            table.X.astype(self._scaling.offset.dtype, copy=False),
             table.codes,
             int(table.codes.max()) + 1,
-            scaling=Scaling.none(X.shape[1], X.dtype) if scaled else self._scaling,
+            scaling=self._scaling,
             copies=table.copies,
-            n_threads=joblib.effective_n_jobs(self.n_jobs),
+            n_threads=self._n_threads,
         )
         return LocalRows(packed, memory=get_config()["working_memory"] * 2.0**20)
 
@@ -209,7 +220,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f" weights by {end.changes[-1]:.2g}. {advice}"
             )
         if not self.converged_:
-            warn_user(reason, ConvergenceWarning)
+            warn_user(reason.rstrip(), ConvergenceWarning)
 
     # What a fitted weighter offers
 
@@ -237,6 +248,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _factors(self) -> NDArray[np.float64]:
         """What ``transform`` multiplies the kept columns with."""
+        check_choice("weighted", self.weighted, WEIGHTED)
         metric = self._own_metric if self.weighted is True else self.weighted
         kept = self.feature_importances_[self.get_support()]
         return np.sqrt(kept) if metric == "euclidean" else kept
@@ -313,6 +325,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
         return WeighterTags(**known, order_dependent=self._order_dependent)
 
@@ -360,23 +373,3 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_WRAPPERS):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def random_generator(random_state: Any) -> np.random.RandomState:
-    """Source of random numbers; None takes fresh ones and leaves NumPy's global state alone."""
-    return np.random.RandomState() if random_state is None else check_random_state(random_state)
-
-
-__all__ = [
-    "PRECISIONS",
-    "FeatureWeighter",
-    "Table",
-    "WeighterTags",
-    "check_choice",
-    "check_count",
-    "check_flag",
-    "check_number",
-    "plain",
-    "random_generator",
-    "warn_user",
-]

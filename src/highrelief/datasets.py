@@ -1,18 +1,7 @@
 """Artificial data with known relevant features, and ways to make data harder.
 
-Every generator takes `n_irrelevant`, the number of irrelevant columns (N(0, 1) unless the
-generator says otherwise) to put after its own, `shuffle_features`, whether to permute all columns
-in the end, and `random_state`: an int, a `numpy.random.RandomState`, or None for fresh entropy
-(numpy's global state is never used). It returns `X`, float64 of shape (n_samples, own columns +
-n_irrelevant); `y`, int64 class codes 0, 1, ... in random row order, class sizes differing by at
-most one unless the generator says otherwise; and `relevant`, a boolean mask over the columns.
-
-References
-----------
-- L. Breiman (1996). Bias, variance and arcing classifiers. TR 460, Statistics, UC Berkeley.
-- L. Breiman et al. (1984). Classification and Regression Trees. Wadsworth.
-- R. J. Urbanowicz et al. (2012). GAMETES: a fast, direct algorithm for generating pure, strict,
-  epistatic models with random architectures. BioData Mining 5:16.
+The generators ``make_...`` return X, y and a mask of the relevant columns. Their irrelevant columns come last
+unless ``shuffle_features`` is set, and NumPy's global random state is neither read nor changed.
 """
 
 from __future__ import annotations
@@ -20,12 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+
+from .core.parameters import check_choice, check_count, check_flag, check_number, random_generator
+
+__all__ = [
+    "add_irrelevant_features",
+    "flip_labels",
+    "make_epistasis",
+    "make_fermat_spiral",
+    "make_ringnorm",
+    "make_twonorm",
+    "make_waveform",
+    "make_xor",
+]
 
 RandomSource = int | np.random.RandomState | None
 Floats = NDArray[np.float64]
@@ -34,18 +34,49 @@ Genotyped = tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.bool_]]
 
 
 def make_ringnorm(
-    n_samples: int = 400, *, n_features: int = 20, mean: float | None = None,
-    n_irrelevant: int = 0, shuffle_features: bool = False, random_state: RandomSource = None,
-) -> Labelled:  # fmt: skip
-    """Draw ringnorm (Breiman, 1996): class 0 is N(0, 4 I), class 1 is N((a, ..., a), I).
+    n_samples: int = 400,
+    *,
+    n_features: int = 20,
+    mean: float | None = None,
+    n_irrelevant: int = 0,
+    shuffle_features: bool = False,
+    random_state: RandomSource = None,
+) -> Labelled:
+    r"""Draw ringnorm: a wide normal cloud with a narrow one inside it.
+
+    .. math::
+        x \mid y = 0 \sim N(0, 4 I), \qquad x \mid y = 1 \sim N((a, \dots, a), I)
 
     Parameters
     ----------
-    n_samples, n_features : int
-    mean : float, default=None
-        The mean a; None means 2 / sqrt(n_features). With 20 features that is the value of the
-        benchmark files in circulation, while the report printed 1 / sqrt(20).
-    n_irrelevant, shuffle_features, random_state : see the module, also for the values returned
+    n_samples : int, default=400
+        Number of rows; at least 2.
+    n_features : int, default=20
+        Number of relevant columns; at least 1.
+    mean : float or None, default=None
+        The mean a of class 1 in every relevant column; None means 2 / sqrt(n_features). With 20 features
+        that is the value of the benchmark files in circulation, while the report printed 1 / sqrt(20).
+    n_irrelevant : int, default=0
+        Number of irrelevant columns, independent N(0, 1), to put after the n_features columns of the problem.
+    shuffle_features : bool, default=False
+        Whether to permute all columns, and ``relevant`` with them, in the end.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, n_features + n_irrelevant)
+        The samples.
+    y : int64 array of shape (n_samples,)
+        0 for the wide class around the origin, 1 for the narrow one; in random order, class sizes equal or
+        one apart.
+    relevant : bool array of shape (n_features + n_irrelevant,)
+        True for the columns of the problem, False for the irrelevant ones.
+
+    References
+    ----------
+    Breiman, L. (1996). Bias, variance, and arcing classifiers. Technical Report 460, Statistics
+    Department, University of California, Berkeley.
 
     Examples
     --------
@@ -53,11 +84,13 @@ def make_ringnorm(
     >>> X, y, relevant = make_ringnorm(300, n_irrelevant=5, random_state=0)
     >>> X.shape, int(relevant.sum())
     ((300, 25), 20)
+    >>> bool(X[y == 0][:, relevant].std() > X[y == 1][:, relevant].std())
+    True
     """
-    _require("n_features", n_features, 1, kind=Integral)
+    check_count("n_features", n_features)
     shift = 2 / math.sqrt(n_features) if mean is None else mean
-    _require("mean", shift, -math.inf)
-    y, rng = _draw_classes(n_samples, 2, n_irrelevant, random_state)
+    check_number("mean", shift)
+    y, rng = _draw_classes(n_samples, 2, n_irrelevant, shuffle_features, random_state)
     X = rng.standard_normal((n_samples, n_features + n_irrelevant))
     X[y == 0, :n_features] *= 2
     X[y == 1, :n_features] += shift
@@ -65,52 +98,119 @@ def make_ringnorm(
 
 
 def make_twonorm(
-    n_samples: int = 400, *, n_features: int = 20,
-    n_irrelevant: int = 0, shuffle_features: bool = False, random_state: RandomSource = None,
-) -> Labelled:  # fmt: skip
-    """Draw twonorm (Breiman, 1996): class 0 is N((a, ..., a), I), class 1 is N((-a, ..., -a), I).
+    n_samples: int = 400,
+    *,
+    n_features: int = 20,
+    n_irrelevant: int = 0,
+    shuffle_features: bool = False,
+    random_state: RandomSource = None,
+) -> Labelled:
+    r"""Draw twonorm: two normal clouds of the same shape.
 
-    With a = 2 / sqrt(n_features) the best rule, the sign of the row sum, errs on Phi(-2) = 2.3 %.
+    .. math::
+        x \mid y = 0 \sim N((a, \dots, a), I), \qquad x \mid y = 1 \sim N((-a, \dots, -a), I),
+        \qquad a = 2 / \sqrt{n_\text{features}}
+
+    The best rule, the sign of the sum of the relevant columns, errs on Φ(−2) = 2.3 % of the samples, with any
+    n_features.
 
     Parameters
     ----------
-    n_samples, n_features : int
-    n_irrelevant, shuffle_features, random_state : see the module, also for the values returned
+    n_samples : int, default=400
+        Number of rows; at least 2.
+    n_features : int, default=20
+        Number of relevant columns; at least 1.
+    n_irrelevant : int, default=0
+        Number of irrelevant columns, independent N(0, 1), to put after the n_features columns of the problem.
+    shuffle_features : bool, default=False
+        Whether to permute all columns, and ``relevant`` with them, in the end.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, n_features + n_irrelevant)
+        The samples.
+    y : int64 array of shape (n_samples,)
+        0 for the class with mean a, 1 for the one with mean −a; in random order, class sizes equal or one
+        apart.
+    relevant : bool array of shape (n_features + n_irrelevant,)
+        True for the columns of the problem, False for the irrelevant ones.
+
+    References
+    ----------
+    Breiman, L. (1996). Bias, variance, and arcing classifiers. Technical Report 460, Statistics
+    Department, University of California, Berkeley.
 
     Examples
     --------
     >>> from highrelief.datasets import make_twonorm
     >>> X, y, relevant = make_twonorm(300, random_state=0)
+    >>> X.shape
+    (300, 20)
     >>> bool(X[y == 0].mean() > 0 > X[y == 1].mean())
     True
     """
-    _require("n_features", n_features, 1, kind=Integral)
-    y, rng = _draw_classes(n_samples, 2, n_irrelevant, random_state)
+    check_count("n_features", n_features)
+    y, rng = _draw_classes(n_samples, 2, n_irrelevant, shuffle_features, random_state)
     X = rng.standard_normal((n_samples, n_features + n_irrelevant))
     X[:, :n_features] += (1 - 2 * y[:, None]) * (2 / math.sqrt(n_features))
     return _arrange(X, y, slice(n_features), shuffle_features, rng)
 
 
 def make_waveform(
-    n_samples: int = 400, *, n_classes: int = 3,
-    n_irrelevant: int = 0, shuffle_features: bool = False, random_state: RandomSource = None,
-) -> Labelled:  # fmt: skip
-    """Draw noisy mixtures of two out of three triangular waves (Breiman et al., 1984).
+    n_samples: int = 400,
+    *,
+    n_classes: int = 3,
+    n_irrelevant: int = 0,
+    shuffle_features: bool = False,
+    random_state: RandomSource = None,
+) -> Labelled:
+    r"""Draw noisy mixtures of two out of three triangular waves.
 
-    With h1(i) = max(6 - abs(i - 11), 0), h2(i) = h1(i - 4), h3(i) = h1(i + 4) for i = 1, ..., 21
-    and one u per row, uniform on [0, 1], a row is u h1 + (1 - u) h2 in class 0, u h1 + (1 - u) h3
-    in class 1 and u h2 + (1 - u) h3 in class 2, plus N(0, 1) noise in each of the 21 features.
+    With the waves, for i = 1, ..., 21,
 
-    Features i = 1 and i = 21 are marked irrelevant: all three waves are 0 there. With 2 classes
-    feature i = 10 tells nothing alone (h3 is halfway between h1 and h2), only with the others.
+    .. math::
+        h_1(i) = \max(6 - |i - 11|, 0), \qquad h_2(i) = h_1(i - 4), \qquad h_3(i) = h_1(i + 4)
+
+    one u per row, uniform on [0, 1], and ε_i from N(0, 1), column i of a row is
+
+    .. math::
+        x_i = u\, h_a(i) + (1 - u)\, h_b(i) + \varepsilon_i
+
+    where (a, b) is (1, 2) in class 0, (1, 3) in class 1 and (2, 3) in class 2.
+
+    Columns i = 1 and i = 21 are marked irrelevant: all three waves are 0 there. With 2 classes column i = 10
+    tells nothing alone (h3 is halfway between h1 and h2), only with the others.
 
     Parameters
     ----------
-    n_samples : int
-    n_classes : {3, 2}
-        2 means class (h1, h2), a third of the rows, as y = 1 against the rest as y = 0, like the
-        two-class benchmark files (1647 against 3353 rows).
-    n_irrelevant, shuffle_features, random_state : see the module, also for the values returned
+    n_samples : int, default=400
+        Number of rows; at least 3.
+    n_classes : {3, 2}, default=3
+        Number of classes. 2 means class (1, 2), a third of the rows, as y = 1 against the rest as y = 0,
+        like the two-class benchmark files (1647 against 3353 rows).
+    n_irrelevant : int, default=0
+        Number of irrelevant columns, independent N(0, 1), to put after the 21 columns of the problem.
+    shuffle_features : bool, default=False
+        Whether to permute all columns, and ``relevant`` with them, in the end.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, 21 + n_irrelevant)
+        The samples.
+    y : int64 array of shape (n_samples,)
+        Class codes from 0 to n_classes - 1, in random order. The sizes of the three classes differ by at
+        most one.
+    relevant : bool array of shape (21 + n_irrelevant,)
+        True for the 19 columns in which a wave is not 0.
+
+    References
+    ----------
+    Breiman, L., Friedman, J., Olshen, R. and Stone, C. (1984). Classification and Regression Trees.
+    Wadsworth.
 
     Examples
     --------
@@ -118,9 +218,11 @@ def make_waveform(
     >>> X, y, relevant = make_waveform(300, random_state=0)
     >>> X.shape, int(relevant.sum())
     ((300, 21), 19)
+    >>> [int((y == code).sum()) for code in (0, 1, 2)]
+    [100, 100, 100]
     """
-    _require("n_classes", n_classes, 2, 3, kind=Integral)
-    wave, rng = _draw_classes(n_samples, 3, n_irrelevant, random_state)
+    check_count("n_classes", n_classes, at_least=2, at_most=3, of="classes of waves")
+    wave, rng = _draw_classes(n_samples, 3, n_irrelevant, shuffle_features, random_state)
     h1, h2, h3 = (np.maximum(6 - np.abs(np.arange(1, 22) - peak), 0) for peak in (11, 15, 7))
     u = rng.uniform(size=(n_samples, 1))
     X = rng.standard_normal((n_samples, 21 + n_irrelevant))
@@ -130,19 +232,49 @@ def make_waveform(
 
 
 def make_fermat_spiral(
-    n_samples: int = 400, *, turns: float = 2.5, noise: float = 0.0,
-    n_irrelevant: int = 0, shuffle_features: bool = False, random_state: RandomSource = None,
-) -> Labelled:  # fmt: skip
-    """Draw points of Fermat's spiral: (r cos(theta), r sin(theta)), theta in (0, 2 pi turns].
+    n_samples: int = 400,
+    *,
+    turns: float = 2.5,
+    noise: float = 0.0,
+    n_irrelevant: int = 0,
+    shuffle_features: bool = False,
+    random_state: RandomSource = None,
+) -> Labelled:
+    r"""Draw points of the two branches of Fermat's spiral.
 
-    theta is uniform; r is sqrt(theta) in class 0 and -sqrt(theta) in class 1.
+    .. math::
+        x = (r \cos\theta, r \sin\theta) + \varepsilon, \qquad r = \pm\sqrt\theta
+
+    with r positive in class 0 and negative in class 1, θ uniform on (0, 2π turns] and ε from N(0, noise² I).
 
     Parameters
     ----------
-    n_samples : int
-    turns, noise : float
-        noise is the standard deviation of normal noise added to both coordinates.
-    n_irrelevant, shuffle_features, random_state : see the module, also for the values returned
+    n_samples : int, default=400
+        Number of rows; at least 2.
+    turns : float, default=2.5
+        How often each branch goes round the origin; above 0.
+    noise : float, default=0.0
+        Standard deviation of the normal noise ε in both coordinates; at least 0.
+    n_irrelevant : int, default=0
+        Number of irrelevant columns, independent N(0, 1), to put after the two coordinates of the problem.
+    shuffle_features : bool, default=False
+        Whether to permute all columns, and ``relevant`` with them, in the end.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, 2 + n_irrelevant)
+        The samples: the two coordinates, then the irrelevant columns.
+    y : int64 array of shape (n_samples,)
+        0 and 1 for the two branches, in random order, class sizes equal or one apart.
+    relevant : bool array of shape (2 + n_irrelevant,)
+        True for the two coordinates, False for the irrelevant columns.
+
+    References
+    ----------
+    Cai, H., Ruan, P., Ng, M. and Akutsu, T. (2014). Feature weight estimation for gene selection: a local
+    hyperlinear learning approach. BMC Bioinformatics 15:70.
 
     Examples
     --------
@@ -151,9 +283,9 @@ def make_fermat_spiral(
     >>> X.shape, relevant.tolist()
     ((400, 5), [True, True, False, False, False])
     """
-    _require("turns", turns, 0, ends="(]")
-    _require("noise", noise, 0)
-    y, rng = _draw_classes(n_samples, 2, n_irrelevant, random_state)
+    check_number("turns", turns, above=0)
+    check_number("noise", noise, at_least=0)
+    y, rng = _draw_classes(n_samples, 2, n_irrelevant, shuffle_features, random_state)
     theta = 2 * np.pi * turns * (1 - rng.uniform(size=n_samples))
     r = (1 - 2 * y) * np.sqrt(theta)
     X = rng.standard_normal((n_samples, 2 + n_irrelevant))
@@ -162,34 +294,64 @@ def make_fermat_spiral(
 
 
 def make_xor(
-    n_samples: int = 400, *, order: int = 2, kind: str = "continuous",
-    n_irrelevant: int = 0, shuffle_features: bool = False, random_state: RandomSource = None,
-) -> Labelled:  # fmt: skip
-    """Draw parity data: y depends on all relevant features together and on no proper subset.
+    n_samples: int = 400,
+    *,
+    order: int = 2,
+    kind: str = "continuous",
+    n_irrelevant: int = 0,
+    shuffle_features: bool = False,
+    random_state: RandomSource = None,
+) -> Labelled:
+    r"""Draw parity data: all relevant features together tell the class, no proper subset tells anything.
 
-    Irrelevant features have the distribution of the relevant ones, so that no column can be told
-    from another without y. The class sizes are random.
+    .. math::
+        y = \Big[\prod_{j \le \text{order}} \operatorname{sign}(x_j) > 0\Big] \text{ (continuous)}, \qquad
+        y = \sum_{j \le \text{order}} x_j \bmod 2 \text{ (binary)}
+
+    Irrelevant features have the distribution of the relevant ones, so that no column can be told from
+    another without y.
 
     Parameters
     ----------
-    n_samples, order : int
-        order, the number of relevant features, is at least 2.
-    kind : {"continuous", "binary"}
-        "continuous": features uniform on [-1, 1], y = 1 where the product of the relevant signs
-        is positive. "binary": features are fair 0/1 coins, y = 1 where the relevant sum is odd.
-    n_irrelevant, shuffle_features, random_state : see the module, also for the values returned
+    n_samples : int, default=400
+        Number of rows; at least 1.
+    order : int, default=2
+        Number of relevant columns; at least 2.
+    kind : {"continuous", "binary"}, default="continuous"
+        Distribution of every column: "continuous" is uniform on [-1, 1], "binary" a fair coin, 0 or 1.
+    n_irrelevant : int, default=0
+        Number of irrelevant columns, distributed as ``kind`` says, to put after the relevant ones.
+    shuffle_features : bool, default=False
+        Whether to permute all columns, and ``relevant`` with them, in the end.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
+
+    Returns
+    -------
+    X : float64 array of shape (n_samples, order + n_irrelevant)
+        The samples.
+    y : int64 array of shape (n_samples,)
+        The parity, 0 or 1. The rows are independent, so the class sizes are random.
+    relevant : bool array of shape (order + n_irrelevant,)
+        True for the columns that make up the parity.
+
+    References
+    ----------
+    Robnik-Šikonja, M. and Kononenko, I. (2003). Theoretical and empirical analysis of ReliefF and RReliefF.
+    Machine Learning 53, 23-69.
 
     Examples
     --------
     >>> from highrelief.datasets import make_xor
     >>> X, y, relevant = make_xor(100, kind="binary", n_irrelevant=8, random_state=0)
+    >>> X.shape, int(relevant.sum())
+    ((100, 10), 2)
     >>> bool((y == (X[:, 0] != X[:, 1])).all())
     True
     """
-    _require("order", order, 2, kind=Integral)
-    if kind not in ("continuous", "binary"):
-        raise ValueError(f"kind must be 'continuous' or 'binary', got {kind!r}")
-    _, rng = _draw_classes(n_samples, 1, n_irrelevant, random_state)
+    check_count("order", order, at_least=2)
+    check_choice("kind", kind, ("continuous", "binary"))
+    _, rng = _draw_classes(n_samples, 1, n_irrelevant, shuffle_features, random_state)
     X = rng.uniform(-1, 1, size=(n_samples, order + n_irrelevant))
     if kind == "binary":
         X = (X > 0).astype(np.float64)
@@ -200,32 +362,68 @@ def make_xor(
 
 
 def make_epistasis(
-    n_samples: int = 1000, *, order: int = 2, maf: float | Sequence[float] = 0.3,
-    heritability: float = 0.2, prevalence: float = 0.5, n_irrelevant: int = 0,
-    irrelevant_maf: tuple[float, float] = (0.05, 0.5), shuffle_features: bool = False,
+    n_samples: int = 1000,
+    *,
+    order: int = 2,
+    maf: float | Sequence[float] = 0.3,
+    heritability: float = 0.2,
+    prevalence: float = 0.5,
+    n_irrelevant: int = 0,
+    irrelevant_maf: tuple[float, float] = (0.05, 0.5),
+    shuffle_features: bool = False,
     random_state: RandomSource = None,
-) -> Genotyped:  # fmt: skip
-    """Draw cases and controls by a pure, strict interaction of loci (Urbanowicz et al., 2012).
+) -> Genotyped:
+    r"""Draw cases and controls by a pure, strict interaction of loci.
 
-    A person with genotypes g at the relevant loci is a case with probability f(g) = K + s t(g),
-    where K is the prevalence. The random table t obeys sum_a p_j(a) t(..., a, ...) = 0 along
-    every locus j, with p_j = ((1 - m)^2, 2 m (1 - m), m^2), the Hardy-Weinberg probabilities of
-    0, 1, 2 minor alleles of frequency m. Hence any proper subset of the loci has penetrance K
-    throughout. s sets the heritability Var(f) / (K (1 - K)). Cases (y = 1), half of the rows of
-    the int8 array X, follow P(g) f(g) / K; controls (y = 0) follow P(g) (1 - f(g)) / (1 - K).
+    A person with genotypes g at the relevant loci is a case with probability
+
+    .. math::
+        f(g) = K + s\, t(g), \qquad \sum_{a=0}^{2} p_j(a)\, t(\dots, a, \dots) = 0 \text{ along every } j,
+        \qquad p_j = ((1 - m_j)^2, 2 m_j (1 - m_j), m_j^2)
+
+    where K is the prevalence, t a random table and p_j(a) the Hardy-Weinberg probability of a minor alleles
+    of frequency m_j. The zero sums make any proper subset of the loci have penetrance K throughout; s sets
+    the heritability Var(f) / (K (1 − K)). Cases follow P(g) f(g) / K and controls P(g) (1 − f(g)) / (1 − K),
+    with P the product of the p_j.
 
     Parameters
     ----------
-    n_samples, order : int
-        order, the number of relevant loci, is at most 6.
-    maf : float or one float per relevant locus
-        Minor allele frequency, above 0 and at most 0.5.
-    heritability, prevalence : float
-        Between 0 and 1. If none of 10 000 random tables has this heritability with all f(g) in
-        [0, 1], a ValueError tells which heritability the same seed can reach.
-    irrelevant_maf : (float, float)
-        Irrelevant loci, in Hardy-Weinberg equilibrium, have frequencies uniform on this range.
-    n_irrelevant, shuffle_features, random_state : see the module, also for the values returned
+    n_samples : int, default=1000
+        Number of rows; at least 2.
+    order : int, default=2
+        Number of relevant loci, from 2 to 6.
+    maf : float or sequence of order floats, default=0.3
+        Minor allele frequency m of the relevant loci, one for all or one for each; above 0, at most 0.5.
+    heritability : float, default=0.2
+        Share of the variance of the disease that the genotypes explain; above 0 and below 1. If none of
+        10 000 random tables has this heritability with all f(g) in [0, 1], a ValueError tells which
+        heritability the same seed can reach.
+    prevalence : float, default=0.5
+        Share K of cases in the population; above 0 and below 1. In the sample it is always one half.
+    n_irrelevant : int, default=0
+        Number of irrelevant loci, independent and in Hardy-Weinberg equilibrium, to put after the relevant.
+    irrelevant_maf : pair of floats, default=(0.05, 0.5)
+        Range of the minor allele frequencies of the irrelevant loci, which are uniform on it; above 0 and at
+        most 0.5.
+    shuffle_features : bool, default=False
+        Whether to permute all columns, and ``relevant`` with them, in the end.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
+
+    Returns
+    -------
+    X : int8 array of shape (n_samples, order + n_irrelevant)
+        The genotypes: the number of minor alleles, 0, 1 or 2.
+    y : int64 array of shape (n_samples,)
+        1 for cases and 0 for controls, in random order, as many cases as controls or one control more.
+    relevant : bool array of shape (order + n_irrelevant,)
+        True for the interacting loci.
+
+    References
+    ----------
+    Urbanowicz, R., Kiralis, J., Sinnott-Armstrong, N., Heberling, T., Fisher, J. and Moore, J. (2012).
+    GAMETES: a fast, direct algorithm for generating pure, strict, epistatic models with random
+    architectures. BioData Mining 5, 16.
 
     Examples
     --------
@@ -234,17 +432,19 @@ def make_epistasis(
     >>> X.shape, X.dtype.name, int(y.sum())
     ((200, 100), 'int8', 100)
     """
-    _require("order", order, 2, 6, kind=Integral)
-    _require("heritability", heritability, 0, 1, ends="()")
-    _require("prevalence", prevalence, 0, 1, ends="()")
-    _require("irrelevant_maf[0]", irrelevant_maf[0], 0, 0.5, ends="(]")
-    _require("irrelevant_maf[1]", irrelevant_maf[1], irrelevant_maf[0], 0.5)
+    check_count("order", order, at_least=2, at_most=6, of="loci of the largest table")
+    _check_probability("heritability", heritability)
+    _check_probability("prevalence", prevalence)
+    if np.shape(irrelevant_maf) != (2,):
+        raise ValueError(f"irrelevant_maf={irrelevant_maf!r} must be two numbers, the ends of a range.")
+    check_number("irrelevant_maf[0]", irrelevant_maf[0], above=0, at_most=0.5)
+    check_number("irrelevant_maf[1]", irrelevant_maf[1], at_least=irrelevant_maf[0], at_most=0.5)
     mafs = list(maf) if isinstance(maf, Sequence | np.ndarray) else [maf] * order
     if len(mafs) != order:
-        raise ValueError(f"maf must be one number or order={order} numbers, got {maf!r}")
+        raise ValueError(f"maf={maf!r} must be one number, or order={order} numbers.")
     for m in mafs:
-        _require("maf", m, 0, 0.5, ends="(]")
-    y, rng = _draw_classes(n_samples, 2, n_irrelevant, random_state)
+        check_number("maf", m, above=0, at_most=0.5)
+    y, rng = _draw_classes(n_samples, 2, n_irrelevant, shuffle_features, random_state)
     loci = [np.array([(1 - m) ** 2, 2 * m * (1 - m), m**2]) for m in mafs]
     penetrance = _draw_penetrance(loci, heritability, prevalence, rng)
     X = np.empty((n_samples, order + n_irrelevant), dtype=np.int8)
@@ -259,22 +459,33 @@ def make_epistasis(
 def add_irrelevant_features(
     X: ArrayLike, n_irrelevant: int, *, random_state: RandomSource = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Append independent N(0, 1) columns to X as given.
+    r"""Append independent N(0, 1) columns to X as given.
+
+    .. math::
+        X_\text{new} = [X, Z], \qquad z_{ij} \sim N(0, 1)
 
     Published experiments standardise X first: do that, or scale all columns afterwards.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
+        The samples, dense. They are copied, not changed.
     n_irrelevant : int
-    random_state : int, RandomState or None
+        Number of columns to append; 0 gives a copy of X.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same data.
 
     Returns
     -------
-    X_new : ndarray of shape (n_samples, n_features + n_irrelevant)
-        A copy; float32 stays float32, every other type becomes float64.
-    relevant : ndarray of bool
-        True for the columns of X.
+    X_new : array of shape (n_samples, n_features + n_irrelevant)
+        The columns of X, then the new ones; float32 stays float32, every other type becomes float64.
+    relevant : bool array of shape (n_features + n_irrelevant,)
+        True for the columns of X, False for the new ones.
+
+    References
+    ----------
+    Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    TPAMI 29(6), 1035-1051.
 
     Examples
     --------
@@ -283,12 +494,13 @@ def add_irrelevant_features(
     >>> X_new.shape, relevant.tolist()
     ((2, 5), [True, True, False, False, False])
     """
-    _require("n_irrelevant", n_irrelevant, 0, kind=Integral)
+    check_count("n_irrelevant", n_irrelevant, at_least=0)
     given = np.asarray(X)
     if given.ndim != 2:
-        raise ValueError(f"X must be a dense array with 2 dimensions, got {given.ndim}")
+        raise ValueError(f"X must be a dense array with 2 dimensions, but has {given.ndim}.")
     dtype = np.float32 if given.dtype == np.float32 else np.float64
-    noise = _random_numbers(random_state).standard_normal((len(given), n_irrelevant))
+    rng = random_generator("random_state", random_state)
+    noise = rng.standard_normal((len(given), n_irrelevant))
     X_new = np.hstack([given.astype(dtype), noise.astype(dtype)])
     return X_new, np.arange(X_new.shape[1]) < given.shape[1]
 
@@ -296,20 +508,36 @@ def add_irrelevant_features(
 def flip_labels(
     y: ArrayLike, fraction: float, *, random_state: RandomSource = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Give exactly round(fraction * n_samples) samples another class of y, drawn uniformly.
+    r"""Give a fraction of the samples a wrong class.
+
+    Exactly round(fraction · n_samples) samples, drawn without replacement, change from their class c to one
+    of the others,
+
+    .. math::
+        P(\tilde y = c' \mid y = c, \text{changed}) = 1 / (C - 1) \quad \text{for every } c' \ne c
+
+    with C the number of classes in y.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels of any type that can be sorted.
+        Labels of any type that can be sorted. They are copied, not changed.
     fraction : float
-        From 0 to 1. Above 0 it needs at least two classes in y.
-    random_state : int, RandomState or None
+        Share of the labels to change, from 0 to 1. Above 0 it needs at least two classes in y.
+    random_state : int, RandomState or None, default=None
+        Seed or source of the random numbers; None draws fresh ones. The same int gives the same labels.
 
     Returns
     -------
-    y_noisy, flipped : ndarray of shape (n_samples,)
-        The labels, with the type of y, and a boolean mask of the changed ones.
+    y_noisy : array of shape (n_samples,)
+        The labels after the change, with the type of y.
+    flipped : bool array of shape (n_samples,)
+        True for the samples whose label was changed.
+
+    References
+    ----------
+    Frénay, B. and Verleysen, M. (2014). Classification in the presence of label noise: a survey. IEEE
+    Transactions on Neural Networks and Learning Systems 25(5), 845-869.
 
     Examples
     --------
@@ -318,15 +546,15 @@ def flip_labels(
     >>> int(flipped.sum())
     2
     """
-    _require("fraction", fraction, 0, 1)
+    check_number("fraction", fraction, at_least=0, at_most=1)
     y_noisy = np.array(y)
     if y_noisy.ndim != 1:
-        raise ValueError(f"y must have 1 dimension, got {y_noisy.ndim}")
+        raise ValueError(f"y must have 1 dimension, but has {y_noisy.ndim}.")
     classes, codes = np.unique(y_noisy, return_inverse=True)
     n_classes = len(classes)
     if fraction > 0 and n_classes < 2:
-        raise ValueError(f"fraction={fraction!r} needs 2 classes in y or more, got {n_classes}")
-    rng = _random_numbers(random_state)
+        raise ValueError(f"fraction={fraction!r} needs 2 classes or more in y, which has {n_classes}; use 0.")
+    rng = random_generator("random_state", random_state)
     rows = rng.permutation(len(y_noisy))[: round(fraction * len(y_noisy))]
     if len(rows):
         steps = rng.randint(1, n_classes, size=len(rows))
@@ -337,6 +565,7 @@ def flip_labels(
 def _draw_penetrance(
     loci: list[Floats], heritability: float, prevalence: float, rng: np.random.RandomState
 ) -> Floats:
+    """Penetrance of every genotype, from the first random table that reaches the heritability."""
     joint = reduce(np.multiply.outer, loci)
     t = rng.standard_normal((10_000, *joint.shape))
     # Projections along different loci commute, so each keeps the zero sums of the others. Not
@@ -356,25 +585,31 @@ def _draw_penetrance(
         raise ValueError(
             f"heritability={heritability!r} is out of reach of {len(t)} random penetrance tables; "
             f"with this maf, order={len(loci)}, prevalence={prevalence!r} and random_state, "
-            f"heritability={math.floor(reachable.max() / unit) * unit:.3g} works"
+            f"heritability={math.floor(reachable.max() / unit) * unit:.3g} works."
         )
     table: Floats = t[np.argmax(reachable >= heritability)].reshape(joint.shape)
     return np.clip(prevalence + math.sqrt(heritability * variance) * table, 0, 1)
 
 
 def _draw_classes(
-    n_samples: int, n_classes: int, n_irrelevant: int, random_state: RandomSource
+    n_samples: int, n_classes: int, n_irrelevant: int, shuffle_features: bool, random_state: RandomSource
 ) -> tuple[NDArray[np.int64], np.random.RandomState]:
-    _require("n_samples", n_samples, n_classes, kind=Integral)
-    _require("n_irrelevant", n_irrelevant, 0, kind=Integral)
-    rng = _random_numbers(random_state)
+    """Check what all generators share; classes in random order, and the source to draw the rest from."""
+    check_count("n_samples", n_samples, at_least=n_classes)
+    check_count("n_irrelevant", n_irrelevant, at_least=0)
+    check_flag("shuffle_features", shuffle_features)
+    rng = random_generator("random_state", random_state)
     return rng.permutation(np.arange(n_samples, dtype=np.int64) % n_classes), rng
 
 
 def _arrange(
-    X: NDArray[Any], y: NDArray[np.int64], columns: slice | NDArray[np.intp],
-    shuffle_features: bool, rng: np.random.RandomState,
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.bool_]]:  # fmt: skip
+    X: NDArray[Any],
+    y: NDArray[np.int64],
+    columns: slice | NDArray[np.intp],
+    shuffle_features: bool,
+    rng: np.random.RandomState,
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.bool_]]:
+    """Mark the relevant columns, and permute them if asked."""
     relevant = np.zeros(X.shape[1], dtype=np.bool_)
     relevant[columns] = True
     if shuffle_features:
@@ -383,17 +618,8 @@ def _arrange(
     return X, y, relevant
 
 
-def _random_numbers(random_state: RandomSource) -> np.random.RandomState:
-    # check_random_state(None) would be numpy's global generator.
-    fresh = np.random.RandomState() if random_state is None else random_state
-    return cast(np.random.RandomState, check_random_state(fresh))
-
-
-def _require(
-    name: str, value: Any, low: float, high: float = math.inf, kind: Any = Real, ends: str = "[]"
-) -> None:
-    inside = isinstance(value, kind) and math.isfinite(value) and low <= value <= high
-    if not inside or (ends[0] == "(" and value == low) or (ends[1] == ")" and value == high):
-        noun = "an integer" if kind is Integral else "a finite number"
-        limits = f"{ends[0]}{low}, {high}{ends[1]}"
-        raise ValueError(f"{name} must be {noun} in {limits}, got {value!r}")
+def _check_probability(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a number between 0 and 1, neither of them included."""
+    check_number(name, value, above=0)
+    if value >= 1:
+        raise ValueError(f"{name}={value!r} must be a finite number > 0 and < 1.")

@@ -7,8 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import check_choice, check_count, check_flag, check_number, random_generator
+from .base import Table
 from .core.drivers import fixed_point
+from .core.parameters import check_choice, check_count, check_flag, check_number, random_generator
+from .core.rows import LocalRows
 from .core.solvers import unit_positive_part
 from .progress import watched, with_callbacks
 from .soft_base import SoftWeighter
@@ -39,7 +41,8 @@ class IRelief(SoftWeighter):
     sigma : "auto" or float, default="auto"
         Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. With a number the iteration of the paper
         runs. "auto" finds, in every step, the σ at which the entropy of softmax(−d/σ) over all other samples
-        is on average log(``perplexity``·(N − 1)), and averages the steps.
+        is on average log(``perplexity``·(N − 1)), and averages the steps. Where distances do not fit into the
+        working memory (see Notes), the entropy is measured at 1,024 samples.
     margin : {"nearest", "prior"}, default="nearest"
         For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
         weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20).
@@ -88,7 +91,7 @@ class IRelief(SoftWeighter):
     converged_ : bool
         Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
     history_ : array of shape (n_iter_,)
-        ‖w − w_before‖₂ in every iteration.
+        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
     cycle_length_ : int
         Number of points the iteration went round in, 0 if it did not.
     classes_ : array of shape (n_classes,)
@@ -172,34 +175,33 @@ class IRelief(SoftWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         rows = self._rows(table)
+        w = self._first_weights()  # (1)
         averaging = self._automatic if self.averaging is None else self.averaging
         max_iter = self.max_iter or (AVERAGED_STEPS if averaging else PLAIN_STEPS)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
-            # (3), (4): distances under w, then P_m, P_h and P_o of eqs. (8), (9), (10).
-            nu, _ = rows.soft_margin(w, sigma, margin=self.margin, outliers=self.outliers)
-            # (5): eq. (12).
-            return unit_positive_part(nu)
+            near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
+            nu = near.mean_margin(pooled=self._pooled, outliers=self.outliers)  # eq. (11)
+            return unit_positive_part(nu)  # (5): eq. (12)
 
-        with watched(self, total=max_iter) as progress:
-            # (1), (2), (6), (7): from w⁽⁰⁾ until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ.
+        with watched(self, total=max_iter) as progress:  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
             end = fixed_point(
-                step,
-                self._first_weights(),
-                max_iter=max_iter,
-                tol=self.tol,
-                averaging=averaging,
-                after_iteration=lambda t, change: progress.advance(),
+                step, w, max_iter=max_iter, tol=self.tol, averaging=averaging, report=progress.advance
             )
         whole_schedule = averaging and self.max_iter is None and not end.interrupted
-        self._set_iterations(end, complete=whole_schedule, advice=_ADVICE)
-        w = unit_positive_part(end.weights)
-        self._set_weights(end.weights if w is None else w)
+        self._set_iterations(end, complete=whole_schedule, advice=_advice(self._automatic, averaging))
+        return self._set_fitted(table, rows, end.weights)
+
+    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+        """Store the weights at unit norm, and the width and the outliers under them."""
+        unit = unit_positive_part(w)  # a mean of unit vectors is shorter
+        self._set_weights(w if unit is None else unit)
         self.sigma_ = self._width(rows, self.feature_weights_)
         self.outlier_proba_ = np.full(table.kept.size, np.nan)
-        inlier = rows.inlier(self.feature_weights_, self.sigma_)
-        self.outlier_proba_[table.kept] = 1.0 - inlier
+        self.outlier_proba_[table.kept] = (
+            1.0 - rows.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier
+        )
         self.execution_ = rows.execution(soft=True)
         return self
 
@@ -217,7 +219,7 @@ class IRelief(SoftWeighter):
             check_choice("init", self.init, ("uniform", "random"))
             if self.init == "uniform":
                 return np.full(n_features, 1.0 / n_features)
-            drawn = np.asarray(random_generator(self.random_state).uniform(size=n_features))
+            drawn = np.asarray(random_generator("random_state", self.random_state).uniform(size=n_features))
             return drawn / np.linalg.norm(drawn)
         try:
             start = np.asarray(self.init, dtype=np.float64)
@@ -235,4 +237,7 @@ class IRelief(SoftWeighter):
         return start
 
 
-_ADVICE = 'A larger sigma, averaging=True or sigma="auto" may help.'
+def _advice(automatic: bool, averaging: bool) -> str:
+    if automatic:
+        return "" if averaging else "averaging=True may help."
+    return 'A larger sigma or sigma="auto" may help.'

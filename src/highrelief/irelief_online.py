@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .base import Table, check_count, check_flag, check_number, plain, random_generator, warn_user
+from .base import plain, warn_user
+from .core.parameters import check_count, check_flag, check_number, random_generator
 from .core.reservoir import Reservoir
+from .core.soft_rows import width_among
+from .core.threads import n_pieces
 from .kernels.online import learn_samples
 from .progress import watched, with_callbacks
 from .soft_base import SoftWeighter
@@ -37,14 +41,16 @@ class OnlineIRelief(SoftWeighter):
     (Theorem 4), and is near after one pass. The result depends on the order of the samples.
 
     ``fit`` takes a table, and every sample meets all others. ``partial_fit`` takes a stream, batch by batch,
-    in the order it comes: each sample meets those of its own batch and those kept of the batches before.
+    in the order it comes: a batch first joins the samples kept so far (of which ``buffer_size`` may limit the
+    number), and then each of its samples meets all that are kept.
 
     Parameters
     ----------
     sigma : "auto" or float, default="auto"
         Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. "auto" finds the σ at which the entropy of
-        softmax(−d/σ) over all other samples is on average log(``perplexity``·(N − 1)), and does so again when
-        the number of samples seen has grown fourfold, and at the beginning of each pass.
+        softmax(−d/σ) over all other samples is on average log(``perplexity``·(N − 1)), measured at 256 of
+        them if there are more. It does so at the beginning of each pass and when the number of samples seen
+        has grown fourfold; σ is 1 as long as fewer than three samples are known.
     step_decay : float, default=1.0
         a in the step size 1/(a·t), in (0, 1].
     n_epochs : int, default=1
@@ -58,8 +64,8 @@ class OnlineIRelief(SoftWeighter):
     perplexity : float, default=0.5
         Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
     buffer_size : int or None, default=None
-        Most samples of a stream to keep for later ones to meet: a random sample of all that has passed. None
-        keeps everything.
+        Most samples of a stream to keep for others to meet, at least 3: a random sample of all that has
+        passed. None keeps everything.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -91,6 +97,9 @@ class OnlineIRelief(SoftWeighter):
         Passes over the table.
     history_ : array of shape (n_iter_,)
         ‖w − w_before‖₂ of every pass.
+    converged_ : bool
+        Whether all passes were made and some feature had a positive margin: there is no other end to
+        wait for.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -160,7 +169,7 @@ class OnlineIRelief(SoftWeighter):
         check_count("n_epochs", self.n_epochs)
         check_flag("shuffle", self.shuffle)
         if self.buffer_size is not None:
-            check_count("buffer_size", self.buffer_size)
+            check_count("buffer_size", self.buffer_size, at_least=3)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -186,17 +195,18 @@ class OnlineIRelief(SoftWeighter):
         scaled = self._scaled(table.X)
         here = np.arange(len(scaled))
         changes = []
-        with watched(self, total=self.n_epochs) as progress:
+        with watched(self, total=self.n_epochs * n_pieces(scaled.size * len(scaled))) as progress:
             for _ in range(self.n_epochs):
                 before = self._w.copy()
                 order = self._generator.permutation(here) if self.shuffle else here
                 self._renewal = 0
-                self._learn(scaled, table.codes, here, order, scaled, table.codes)
+                seen = self.n_samples_seen_
+                self._learn(scaled, table.codes, here, order, scaled, table.codes, progress.advance)
                 changes.append(float(np.linalg.norm(self._w - before)))
-                if progress.advance():
-                    warn_user(f"A callback stopped after {len(changes)} passes.", ConvergenceWarning)
+                if self.n_samples_seen_ < seen + len(here):
                     break
         self.n_iter_, self.history_ = len(changes), np.array(changes)
+        self.converged_ = bool(np.any(self._nu > 0.0)) and self.n_samples_seen_ == len(here) * self.n_epochs
         if not np.any(self._nu > 0.0):
             warn_user(
                 "OnlineIRelief found no feature with a positive mean margin: all weights are 0. A larger"
@@ -250,7 +260,7 @@ class OnlineIRelief(SoftWeighter):
         self._renewal = 0
         self.sigma_ = 1.0 if self._automatic else float(self.sigma)
         self._reservoir = Reservoir(n_features, X.dtype, self.buffer_size)
-        self._generator = random_generator(self.random_state)
+        self._generator = random_generator("random_state", self.random_state)
 
     def _scaled(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         dtype = self._reservoir.rows.dtype
@@ -293,16 +303,20 @@ class OnlineIRelief(SoftWeighter):
         visits: NDArray[np.int64],
         references: NDArray[np.floating],
         reference_codes: NDArray[np.int64],
+        report: Callable[[], bool] = lambda: False,
     ) -> None:
         """(2) to (9), in stretches over which σ stays as it is."""
         priors = self._class_counts / self._class_counts.sum()
+        piece = -(-len(visits) // n_pieces(len(visits) * references.size))
         done = 0
         while done < len(visits):
             if self._automatic and self.n_samples_seen_ >= self._renewal and len(references) > 2:
-                self.sigma_ = self._width_among(references)
+                self.sigma_ = width_among(
+                    references, self._w, self.perplexity, n_anchors=WIDTH_ANCHORS, n_threads=self._n_threads
+                )
                 self._renewal = max(1, RENEWAL * self.n_samples_seen_)
             left = self._renewal - self.n_samples_seen_ if self._automatic else len(visits)
-            stretch = visits[done : done + max(1, left)]
+            stretch = visits[done : min(done + max(1, left), (done // piece + 1) * piece)]
             learn_samples(
                 X,
                 codes,
@@ -321,15 +335,11 @@ class OnlineIRelief(SoftWeighter):
             )
             done += len(stretch)
             self.n_samples_seen_ += len(stretch)
+            if (done % piece == 0 or done == len(visits)) and report():
+                warn_user("A callback stopped OnlineIRelief before the end of a pass.", ConvergenceWarning)
+                break
         found = np.any(self._nu > 0.0)
         self._set_weights(self._w if found else np.zeros_like(self._w))
-
-    def _width_among(self, references: NDArray[np.floating]) -> float:
-        """σ for the current weights; neighbourhoods of all others, whatever their class."""
-        same = np.zeros(len(references), dtype=np.int64)
-        table = Table(references, same, None, np.ones(len(references), dtype=bool))
-        rows = self._rows(table, scaled=True)
-        return rows.width_for_perplexity(self._w, self.perplexity, n_anchors=WIDTH_ANCHORS)
 
 
 def _is_text(values: NDArray[Any]) -> bool:

@@ -8,8 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter, check_choice, check_count, check_number, random_generator
+from .base import FeatureWeighter
 from .core.nearest_rows import METRICS
+from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.rows import Neighborhood
 from .progress import watched, with_callbacks
 
@@ -34,7 +35,7 @@ class _NearestWeighter(FeatureWeighter):
     def _anchors(self, n_samples: int) -> NDArray[np.integer] | None:
         if self.n_anchors is None:
             return None
-        generator = random_generator(self.random_state)
+        generator = random_generator("random_state", self.random_state)
         return generator.choice(n_samples, self.n_anchors, replace=False)
 
     @with_callbacks
@@ -56,10 +57,10 @@ class _NearestWeighter(FeatureWeighter):
             The fitted weighter.
         """
         table = self._check_fit(X, y, sample_weight)
-        with watched(self, total=1) as progress:
-            rows = self._rows(table)
-            weights = rows.nearest_margin(self._neighborhood(), self._anchors(len(table.X)))
-            progress.advance()
+        rows = self._rows(table)
+        with watched(self, total=rows.n_reports) as progress:
+            anchors = self._anchors(len(table.X))
+            weights = rows.nearest_margin(self._neighborhood(), anchors, progress.advance)
         self.execution_ = rows.execution()
         return self._set_weights(weights)
 
@@ -282,7 +283,11 @@ class ReliefF(_NearestWeighter):
         check_count("n_neighbors", self.n_neighbors)
         check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
         check_number("rank_decay", self.rank_decay, above=0.0)
-        check_choice("categorical_features", self.categorical_features, (None,))
+        if self.categorical_features is not None:
+            raise ValueError(
+                f"categorical_features={self.categorical_features!r} is not supported yet: all features must"
+                " be numbers, and it must be None."
+            )
 
     def _neighborhood(self) -> Neighborhood:
         ranked = self.neighbor_weights == "rank"

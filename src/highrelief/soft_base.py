@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter, check_choice, check_flag, check_number
+from .base import FeatureWeighter
+from .core.parameters import check_choice, check_flag, check_number
 from .core.rows import LocalRows
 
 #: Which misses form a neighbourhood: of all classes (eq. 21), or of each by itself (eq. 20).
@@ -24,7 +25,7 @@ class SoftWeighter(FeatureWeighter):
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
         if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, ("auto",))
+            check_choice("sigma", self.sigma, ("auto",), beside=", or a number > 0")
         else:
             check_number("sigma", self.sigma, above=0.0)
         check_number("perplexity", self.perplexity, above=0.0, at_most=1.0)
@@ -34,6 +35,11 @@ class SoftWeighter(FeatureWeighter):
     @property
     def _automatic(self) -> bool:
         return isinstance(self.sigma, str)
+
+    @property
+    def _pooled(self) -> bool:
+        """Whether the misses of all classes are one set (eq. 21), or each class counts by itself (eq. 20)."""
+        return self.margin == "nearest"
 
     def _width(self, rows: LocalRows, w: NDArray[np.float64]) -> float:
         """σ as the user gave it, or such that neighbourhoods under w have the wanted size."""
@@ -61,4 +67,4 @@ class SoftWeighter(FeatureWeighter):
             0 for a sample that is alone in its class.
         """
         rows, w = self._margin_rows(X, y)
-        return rows.soft_margin_rows(w, self.sigma_, margin=self.margin).margin @ w
+        return rows.soft_margin_rows(w, self.sigma_, pooled=self._pooled).margins @ w

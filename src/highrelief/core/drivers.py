@@ -40,7 +40,7 @@ def fixed_point(
     max_iter: int,
     tol: float,
     averaging: bool = False,
-    after_iteration: Callable[[int, float], bool] | None = None,
+    report: Callable[[], bool] = lambda: False,
 ) -> FixedPoint:
     """Repeat w ← step(w) until w changes by less than ``tol``, at most ``max_iter`` times.
 
@@ -49,7 +49,7 @@ def fixed_point(
 
     A step that returns None (it is not defined at this w) ends the iteration at the last w, or at 0 if
     it was the first. An iteration that comes back to a point where it was before ends there too.
-    ``after_iteration(t, change)`` may ask for an early end by returning True.
+    ``report`` is called after every iteration and may ask for an early end by returning True.
     """
     end = FixedPoint(start)
     recent: deque[Weights] = deque([start], maxlen=LONGEST_CYCLE + 1)
@@ -64,7 +64,7 @@ def fixed_point(
         change = float(np.linalg.norm(w - end.weights))
         end.weights, end.n_iter = w, t
         end.changes.append(change)
-        if after_iteration is not None and after_iteration(t, change):
+        if report():
             end.interrupted = True
             return end
         if change < tol:

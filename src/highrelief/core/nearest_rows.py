@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, nearest
 from .packed import Packed, sum_in_order
-from .threads import even_ranges, run_all
+from .threads import even_ranges, n_pieces, run_all
 
 METRICS = {
     "manhattan": distances.MANHATTAN,
@@ -21,6 +22,8 @@ METRICS = {
 TIE_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 #: Below this share of the samples, anchors are cheaper one by one than by symmetric tiles.
 FEW_ANCHORS = 1 / 8
+#: Lists of neighbours may always be as large as this.
+LISTS_BYTES = 2.0**26
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,22 @@ class NearestPass:
         Which neighbours count.
     anchors : (n_rows,) bool
         Whose neighbours.
+    memory : float
+        Bytes that may be spent on lists.
+    report : callable
+        Called after every piece of a long search.
     """
 
-    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        table: Packed,
+        among: Neighborhood,
+        anchors: NDArray[np.bool_],
+        memory: float,
+        report: Callable[[], object] = lambda: None,
+    ) -> None:
         self._table = table
+        self._report = report
         self._pooled = among.pooled
         self._metric = METRICS[among.metric]
         self._uniform = among.rank_decay is None
@@ -70,10 +85,19 @@ class NearestPass:
         self._tolerance = TIE_TOLERANCE[table.dtype]
         self._factors = _slot_factors(table, among.pooled)
         self._anchors = anchors
-        self._neighbors, self._shares = np.empty((0, 0, 0), np.int64), np.empty((0, 0, 0))
+        self._neighbors: NDArray[np.int64] = np.empty((0, 0, 0), np.int64)
+        self._shares: NDArray[np.float64] = np.empty((0, 0, 0))
         chosen = anchors & table.has_hit
         few = np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples
-        short = chosen if table.counted or few else self._find_lists(chosen)
+        available = _available(table, among.pooled)
+        capacity = min(self._rank_weights.size + nearest.SPARE_KEYS, int(available.max()))
+        # Keys, one set per thread, neighbours and shares; never more than all distances would take.
+        size = available.size * capacity * 8.0 * (2 + table.n_threads)
+        most = min(memory, max(LISTS_BYTES, 4.0 * table.n_rows**2))
+        if table.counted or few or size > most:
+            short = chosen
+        else:
+            short = self._find_lists(chosen, available, capacity)
         self._by_list, self._by_scan = chosen & ~short, chosen & short
 
     def mean(self) -> NDArray[np.float64]:
@@ -85,7 +109,14 @@ class NearestPass:
             self._add(a, b, False, out)
             return out[0]
 
-        parts = run_all(part, table.row_ranges(table.n_features), table.n_threads)
+        ranges = table.row_ranges(table.n_features)
+        # With lists, the search for them was the long part, and has been reported.
+        pieces = 1 if self._by_list.any() else n_pieces(table.n_rows**2 / 2 * table.n_features)
+        parts = []
+        for start, end in even_ranges(len(ranges), pieces):
+            parts += run_all(part, ranges[start:end], table.n_threads)
+            if not self._by_list.any():
+                self._report()
         return sum_in_order(parts) / table.copies[self._anchors].sum()
 
     def rows(self) -> NDArray[np.float64]:
@@ -129,14 +160,13 @@ class NearestPass:
                 out,
             )
 
-    def _find_lists(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _find_lists(
+        self, chosen: NDArray[np.bool_], available: NDArray[np.int64], capacity: int
+    ) -> NDArray[np.bool_]:
         """Make the lists of neighbours and shares; returns the anchors whose list is too short."""
         table = self._table
-        available = _available(table, self._pooled)
-        capacity = min(self._rank_weights.size + nearest.SPARE_KEYS, int(available.max()))
 
-        def first_look(a: int, b: int) -> NDArray[np.uint64]:
-            keys = np.full((*available.shape, capacity), nearest.EMPTY_KEY)
+        def first_look(keys: NDArray[np.uint64], a: int, b: int) -> None:
             nearest.nearest_keys(
                 table.X,
                 table.row_sums,
@@ -145,15 +175,22 @@ class NearestPass:
                 chosen,
                 self._metric,
                 self._pooled,
-                table.tiles[a:b],
+                a,
+                b,
                 keys,
             )
-            return keys
 
-        # The smallest keys are the same however the tiles are dealt out: one part per thread will do.
-        dealt = even_ranges(len(table.tiles), table.n_threads)
-        keys, *others = run_all(first_look, dealt, table.n_threads)
-        for more in others:
+        # The smallest keys are the same however the tiles are dealt out: a set of lists per thread will do.
+        n_sets = min(table.n_threads, table.n_tiles)
+        sets = [np.full((*available.shape, capacity), nearest.EMPTY_KEY) for _ in range(n_sets)]
+        pieces = n_pieces(table.n_rows**2 / 2 * table.n_features)
+        for start, end in even_ranges(table.n_tiles, pieces):
+            dealt = even_ranges(end - start, n_sets)
+            work = [(keys, start + a, start + b) for keys, (a, b) in zip(sets, dealt, strict=False)]
+            run_all(first_look, work, table.n_threads)
+            self._report()
+        keys = sets[0]
+        for more in sets[1:]:
             nearest.merge_keys(keys, more)
 
         error = distances.relative_error(table.dtype)

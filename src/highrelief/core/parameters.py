@@ -1,4 +1,4 @@
-"""Checks of constructor parameters, made in ``fit``; each error names the parameter and what works."""
+"""Checks of parameters; each error names the parameter, its value and what would work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 
-def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
-    """Raise unless ``value`` is one of ``choices``."""
+def check_choice(name: str, value: Any, choices: Sequence[Any], *, beside: str = "") -> None:
+    """Raise unless ``value`` is one of ``choices``; ``beside`` names what else would do."""
     for choice in choices:
-        if value is choice or (type(value) is type(choice) and value == choice):
+        if value is choice or (isinstance(value, str) and isinstance(choice, str) and value == choice):
             return
-    listed = ", ".join(repr(choice) for choice in choices)
+    listed = ", ".join(repr(choice) for choice in choices) + beside
     raise ValueError(f"{name}={value!r} is not known; it must be one of {listed}.")
 
 
@@ -49,32 +49,37 @@ def check_number(
         or (at_least is not None and number < at_least)
         or (at_most is not None and number > at_most)
     ):
-        raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(wanted)}.")
+        raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(wanted)}".rstrip() + ".")
 
 
 def check_whole(name: str, value: Any, wanted: str, suits: Callable[[int], bool]) -> None:
-    """Raise unless ``value`` is None, where that may be, or a whole number that suits."""
-    if value is None and wanted.startswith("None"):
-        return
+    """Raise unless ``value`` is a whole number that suits; ``wanted`` says which do."""
     if not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be {wanted}.")
     if not suits(int(value)):
         raise ValueError(f"{name}={value!r} must be {wanted}.")
 
 
-def check_seed(name: str, value: Any) -> None:
-    """Raise unless ``value`` is None, a seed or a generator of random numbers."""
-    if isinstance(value, np.random.RandomState) or value is np.random:
-        return
+def random_generator(name: str, seed: Any) -> np.random.RandomState:
+    """Source of random numbers; None takes fresh ones and leaves NumPy's global state alone."""
+    if seed is None:
+        return np.random.RandomState()
+    if seed is np.random:
+        return np.random.mtrand._rand
+    if isinstance(seed, np.random.RandomState):
+        return seed
     wanted = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
-    check_whole(name, value, wanted, lambda seed: 0 <= seed < 2**32)
+    check_whole(name, seed, wanted, lambda number: 0 <= number < 2**32)
+    return np.random.RandomState(int(seed))
 
 
-def check_count(name: str, value: Any, *, at_most: int | None = None, of: str = "") -> None:
-    """Raise unless ``value`` is a whole number ≥ 1."""
+def check_count(
+    name: str, value: Any, *, at_least: int = 1, at_most: int | None = None, of: str = ""
+) -> None:
+    """Raise unless ``value`` is a whole number in the given range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be a whole number.")
-    if int(value) < 1:
-        raise ValueError(f"{name}={value!r} must be at least 1.")
+    if int(value) < at_least:
+        raise ValueError(f"{name}={value!r} must be at least {at_least}.")
     if at_most is not None and int(value) > at_most:
         raise ValueError(f"{name}={value!r} is more than the {at_most} {of}; use at most {at_most}.")

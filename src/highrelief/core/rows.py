@@ -6,6 +6,7 @@ methods. Another place to work (a cluster) offers the same ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from .nearest_rows import NearestPass, Neighborhood
 from .packed import Packed
-from .soft_rows import WIDTH_ANCHORS, SoftMargin, SoftPasses
+from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftNeighborhoods, SoftPasses
+from .threads import n_pieces
 
-__all__ = ["LocalRows", "Neighborhood", "SoftMargin"]
+__all__ = ["LocalRows", "Neighborhood"]
 
 
 class LocalRows:
@@ -31,12 +33,13 @@ class LocalRows:
 
     def __init__(self, table: Packed, memory: float) -> None:
         self._table = table
+        self._memory = memory
         self._soft = SoftPasses(table, memory)
 
     @property
-    def priors(self) -> NDArray[np.float64]:
-        """Share of every class, in copies of samples."""
-        return self._table.priors
+    def n_reports(self) -> int:
+        """How often a search for neighbours reports at most."""
+        return n_pieces(self._table.n_rows**2 / 2 * self._table.n_features)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
@@ -50,37 +53,34 @@ class LocalRows:
         return chosen
 
     def nearest_margin(
-        self, among: Neighborhood, anchors: NDArray[np.integer] | None = None
+        self,
+        among: Neighborhood,
+        anchors: NDArray[np.integer] | None = None,
+        report: Callable[[], object] = lambda: None,
     ) -> NDArray[np.float64]:
-        """Mean over the anchors (None: all samples) of E|x − miss| − E|x − hit|, (n_features,)."""
+        """Mean over the anchors (None: all samples) of E|x − miss| − E|x − hit|, (n_features,).
+
+        ``report`` is called now and then, :attr:`n_reports` times at most.
+        """
         mask = self._table.real
         if anchors is not None:
             wanted = np.zeros(self._table.n_samples, dtype=bool)
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
-        return NearestPass(self._table, among, mask).mean()
+        return NearestPass(self._table, among, mask, self._memory, report).mean()
 
     def nearest_margin_rows(self, among: Neighborhood) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features)."""
-        return NearestPass(self._table, among, self._table.real).rows()
+        return NearestPass(self._table, among, self._table.real, self._memory).rows()
 
-    def soft_margin(self, w: NDArray[np.float64], sigma: float, *, margin: str, outliers: bool) -> SoftMargin:
-        """ν and γ under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 11).
+    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
+        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        return SoftNeighborhoods(self._soft, w, sigma)
 
-        ``margin``: ``"nearest"`` is eq. (21), ``"prior"`` is eq. (20); without ``outliers`` γ is 1 in ν.
-        """
-        return self._soft.margin(w, sigma, pooled=margin == "nearest", outliers=outliers)
+    def soft_margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> MarginRows:
+        """Margins m̄_n − h̄_n of the single samples, without γ, and γ apart."""
+        return self._soft.margin_rows(w, sigma, pooled=pooled)
 
-    def inlier(self, w: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
-        """γ alone (eq. 10), (n_samples,)."""
-        return self._soft.inlier(w, sigma)
-
-    def soft_margin_rows(self, w: NDArray[np.float64], sigma: float, *, margin: str) -> SoftMargin:
-        """Rows m̄_n − h̄_n, without γ, and γ apart."""
-        return self._soft.margin_rows(w, sigma, pooled=margin == "nearest")
-
-    def width_for_perplexity(
-        self, w: NDArray[np.float64], share: float, n_anchors: int = WIDTH_ANCHORS
-    ) -> float:
+    def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
-        return self._soft.width_for_perplexity(w, share, n_anchors)
+        return self._soft.width_for_perplexity(w, share, WIDTH_ANCHORS)

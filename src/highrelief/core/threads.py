@@ -34,6 +34,16 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
         return _pools[key]
 
 
+#: Elements (pairs of samples × features) after which a user would like to hear something: about a second.
+_ELEMENTS_PER_PIECE = 1e10
+_MOST_PIECES = 64
+
+
+def n_pieces(elements: float) -> int:
+    """Into how many pieces work is cut so that progress is seen, and an interrupt answered, in between."""
+    return int(min(max(elements / _ELEMENTS_PER_PIECE, 1.0), _MOST_PIECES))
+
+
 def run_all(
     function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], n_threads: int
 ) -> list[Result]:

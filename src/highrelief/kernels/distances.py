@@ -8,6 +8,8 @@ Within a block of :data:`FEATURES_PER_SUM` features a sum runs in the precision 
 added up in float64. :func:`relative_error` bounds what that can cost.
 """
 
+import math
+
 import numpy as np
 
 from .jit import kernel, summing_kernel, wide_vectors
@@ -32,11 +34,22 @@ def relative_error(dtype):
     return (FEATURES_PER_SUM / chains + 8) * np.finfo(dtype).eps / 2
 
 
-def upper_tiles(n_rows):
-    """Corners (i, j), i ≤ j, of the tiles that cover every pair of rows once."""
-    corners = np.arange(0, n_rows, TILE, dtype=np.int64)
-    first, second = np.triu_indices(corners.size)
-    return np.ascontiguousarray(np.stack([corners[first], corners[second]], axis=1))
+def n_tiles(n_rows):
+    """Number of tiles that cover every pair of rows once."""
+    blocks = -(-n_rows // TILE)
+    return blocks * (blocks + 1) // 2
+
+
+@kernel
+def tile_corner(t):
+    """Corner (i, j), i ≤ j, of the t-th tile: column by column, each down to the diagonal."""
+    j = np.int64((math.sqrt(8.0 * t + 1.0) - 1.0) / 2.0)
+    # The root may be off by one in its last digit.
+    while j * (j + 1) // 2 > t:
+        j -= 1
+    while (j + 1) * (j + 2) // 2 <= t:
+        j += 1
+    return (t - j * (j + 1) // 2) * TILE, j * TILE
 
 
 @summing_kernel

@@ -13,15 +13,12 @@ No n × n matrix, whatever n.
 
 import numpy as np
 
-from .distances import MANHATTAN, SQUARED_EUCLIDEAN, TILE, distance_tile, exact_distance
+from .distances import MANHATTAN, SQUARED_EUCLIDEAN, TILE, distance_tile, exact_distance, tile_corner
 from .jit import bits_from_float32, float32_from_bits, fused_kernel, kernel, wide_vectors
 
 #: Keys kept beyond the k wanted, for ties and rounding at the boundary.
 SPARE_KEYS = 8
-#: Anchors whose differences are added in the precision of the data before they go to float64.
-ANCHORS_PER_SUM = 16
 _FEATURES_PER_BLOCK = 1024
-_TERMS_PER_SUM = 64
 _NO_ROW = np.uint64(0xFFFFFFFF)
 #: An empty place in a list: infinitely far, no row.
 EMPTY_KEY = np.uint64((0x7F800000 << 32) | 0xFFFFFFFF)
@@ -100,14 +97,14 @@ def _transpose(F, n_rows, n_columns, out):
 
 
 @kernel
-def nearest_keys(X, sums, codes, is_row, is_anchor, metric, pooled, tiles, keys):
-    """First look: the smallest keys of every anchor and slot over the given tiles."""
+def nearest_keys(X, sums, codes, is_row, is_anchor, metric, pooled, t0, t1, keys):
+    """First look: merge the keys of tiles t0 … t1 into the lists of every anchor and slot."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), np.float32)
     G = np.empty((TILE, TILE), np.float32)
-    for t in range(tiles.shape[0]):
-        i0, j0 = tiles[t, 0], tiles[t, 1]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         distance_tile(X, sums, i0, i1, j0, j1, metric, T)
         for p in range(i1 - i0):
@@ -163,10 +160,11 @@ def share_among(distances, weights, rank_weights, tolerance, shares):
         return
     used = min(k, total)
     whole = _cumulative_rank_weight(used, k, rank_weights)
-    # The distance of the last copy that is in. 1e-9 of a copy is rounding in the sum of the weights.
+    # The distance of the last copy that is in; what is left of a copy by rounding is none.
+    enough = used * (1.0 - 1e-9)
     covered = 0.0
     boundary = 0
-    while boundary < m - 1 and covered + weights[order[boundary]] < used - 1e-9:
+    while boundary < m - 1 and covered + weights[order[boundary]] < enough:
         covered += weights[order[boundary]]
         boundary += 1
     last = distances[order[boundary]]
@@ -175,7 +173,7 @@ def share_among(distances, weights, rank_weights, tolerance, shares):
         start -= 1
     first = 0
     covered = 0.0
-    while first < m and covered < used - 1e-9:
+    while first < m and covered < enough:
         end = first + 1
         if first < start:
             d = distances[order[first]]
@@ -271,134 +269,97 @@ def settle_lists(
 def _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
     wide_vectors()
     for k in range(a.shape[0]):
-        x = a[k]
-        out[k] += (c0 * abs(x - b0[k]) + c1 * abs(x - b1[k])) + (c2 * abs(x - b2[k]) + c3 * abs(x - b3[k]))
+        x = np.float64(a[k])
+        t0, t1 = abs(x - np.float64(b0[k])), abs(x - np.float64(b1[k]))
+        t2, t3 = abs(x - np.float64(b2[k])), abs(x - np.float64(b3[k]))
+        out[k] += (c0 * t0 + c1 * t1) + (c2 * t2 + c3 * t3)
 
 
 @fused_kernel
 def _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
     wide_vectors()
     for k in range(a.shape[0]):
-        x = a[k]
-        t0, t1, t2, t3 = x - b0[k], x - b1[k], x - b2[k], x - b3[k]
+        x = np.float64(a[k])
+        t0, t1 = x - np.float64(b0[k]), x - np.float64(b1[k])
+        t2, t3 = x - np.float64(b2[k]), x - np.float64(b3[k])
         out[k] += (c0 * (t0 * t0) + c1 * (t1 * t1)) + (c2 * (t2 * t2) + c3 * (t3 * t3))
 
 
 @kernel
-def add_weighted_differences(X, n, rows, coefficients, squared, k0, k1, out):
-    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| (or its square) over features k0 … k1 to ``out``."""
-    zero = X.dtype.type(0)
-    count = rows.shape[0]
-    a = X[n, k0:k1]
-    for t in range(0, count, 4):
-        t1, t2, t3 = t + 1 < count, t + 2 < count, t + 3 < count
-        # What is missing to a block of four is the row itself, at no weight.
-        b0 = X[rows[t], k0:k1]
-        b1 = X[rows[t + 1] if t1 else n, k0:k1]
-        b2 = X[rows[t + 2] if t2 else n, k0:k1]
-        b3 = X[rows[t + 3] if t3 else n, k0:k1]
-        c0 = coefficients[t]
-        c1 = coefficients[t + 1] if t1 else zero
-        c2 = coefficients[t + 2] if t2 else zero
-        c3 = coefficients[t + 3] if t3 else zero
-        if squared:
-            _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out)
-        else:
-            _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out)
-
-
-@kernel
 def add_margin(X, n, rows, coefficients, squared, out):
-    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| (or its square) to ``out``, in float64.
+    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| (or its square) to ``out``.
 
-    Few terms go into one partial sum in the precision of the data, however long the list is.
+    In float64: hits and misses nearly cancel, and a sample far out would leave nothing else.
     """
-    partial = np.zeros(_FEATURES_PER_BLOCK, X.dtype)
+    count = rows.shape[0]
     for k0 in range(0, out.shape[0], _FEATURES_PER_BLOCK):
         k1 = min(k0 + _FEATURES_PER_BLOCK, out.shape[0])
-        for t in range(0, rows.shape[0], _TERMS_PER_SUM):
-            partial[:] = 0
-            end = min(t + _TERMS_PER_SUM, rows.shape[0])
-            add_weighted_differences(
-                X, n, rows[t:end], coefficients[t:end], squared, k0, k1, partial[: k1 - k0]
-            )
-            for u in range(k1 - k0):
-                out[k0 + u] += partial[u]
+        a, target = X[n, k0:k1], out[k0:k1]
+        for t in range(0, count, 4):
+            t1, t2, t3 = t + 1 < count, t + 2 < count, t + 3 < count
+            # What is missing to a block of four is the row itself, at no weight.
+            b0 = X[rows[t], k0:k1]
+            b1 = X[rows[t + 1] if t1 else n, k0:k1]
+            b2 = X[rows[t + 2] if t2 else n, k0:k1]
+            b3 = X[rows[t + 3] if t3 else n, k0:k1]
+            c0 = coefficients[t]
+            c1 = coefficients[t + 1] if t1 else 0.0
+            c2 = coefficients[t + 2] if t2 else 0.0
+            c3 = coefficients[t + 3] if t3 else 0.0
+            if squared:
+                _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
+            else:
+                _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
 
 
 @kernel
 def margin_from_lists(X, codes, metric, neighbors, shares, factors, chosen, n0, n1, by_row, out):
     """Margins of the chosen anchors among rows n0 … n1, from their lists.
 
-    ``factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. Writes
-    each anchor's margin vector to ``out[n]`` if ``by_row``, else adds all of them to ``out[0]``.
+    ``factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. Adds each
+    anchor's margin vector to ``out[n]`` if ``by_row``, else to ``out[0]``.
     """
-    capacity = neighbors.shape[2]
-    n_slots = neighbors.shape[1]
+    n_slots, capacity = neighbors.shape[1], neighbors.shape[2]
     rows = np.zeros(n_slots * capacity, np.int64)
-    coefficients = np.zeros(n_slots * capacity, X.dtype)
-    partial = np.zeros(_FEATURES_PER_BLOCK, X.dtype)
-    group = 1 if by_row else ANCHORS_PER_SUM
-    for k0 in range(0, out.shape[1], _FEATURES_PER_BLOCK):
-        k1 = min(k0 + _FEATURES_PER_BLOCK, out.shape[1])
-        for start in range(n0, n1, group):
-            partial[:] = 0
-            for n in range(start, min(start + group, n1)):
-                if not chosen[n]:
-                    continue
-                count = 0
-                for slot in range(n_slots):
-                    for t in range(capacity):
-                        if neighbors[n, slot, t] < 0:
-                            break
-                        if shares[n, slot, t] > 0.0:
-                            rows[count] = neighbors[n, slot, t]
-                            coefficients[count] = factors[codes[n], slot] * shares[n, slot, t]
-                            count += 1
-                add_weighted_differences(
-                    X,
-                    n,
-                    rows[:count],
-                    coefficients[:count],
-                    metric == SQUARED_EUCLIDEAN,
-                    k0,
-                    k1,
-                    partial[: k1 - k0],
-                )
-            target = out[start, k0:k1] if by_row else out[0, k0:k1]
-            for u in range(k1 - k0):
-                target[u] += partial[u]
+    coefficients = np.zeros(n_slots * capacity)
+    for n in range(n0, n1):
+        if not chosen[n]:
+            continue
+        count = 0
+        for slot in range(n_slots):
+            for t in range(capacity):
+                if neighbors[n, slot, t] < 0:
+                    break
+                if shares[n, slot, t] > 0.0:
+                    rows[count] = neighbors[n, slot, t]
+                    coefficients[count] = factors[codes[n], slot] * shares[n, slot, t]
+                    count += 1
+        add_margin(
+            X,
+            n,
+            rows[:count],
+            coefficients[:count],
+            metric == SQUARED_EUCLIDEAN,
+            out[n] if by_row else out[0],
+        )
 
 
 @kernel
 def margin_from_all_rows(
-    X,
-    codes,
-    weights,
-    metric,
-    pooled,
-    rank_weights,
-    tolerance,
-    factors,
-    chosen,
-    n0,
-    n1,
-    by_row,
-    out,
+    X, codes, weights, metric, pooled, rank_weights, tolerance, factors, chosen, n0, n1, by_row, out
 ):
     """Margins as in :func:`margin_from_lists`, from the exact distances to every row.
 
     ``weights`` counts copies of the rows (0 for padding): an anchor's other copies are hits at
     distance 0, and it enters the sum over anchors once per copy.
     """
-    n_rows = X.shape[0]
-    n_slots = factors.shape[1]
+    n_rows, n_slots = X.shape[0], factors.shape[1]
     candidates = np.empty(n_rows, np.int64)
     distances = np.empty(n_rows)
     copies = np.empty(n_rows)
     shares = np.empty(n_rows)
     rows = np.zeros(n_rows, np.int64)
-    coefficients = np.zeros(n_rows, X.dtype)
+    coefficients = np.zeros(n_rows)
     for n in range(n0, n1):
         if not chosen[n]:
             continue
@@ -407,10 +368,8 @@ def margin_from_all_rows(
         for slot in range(n_slots):
             m = 0
             for i in range(n_rows):
-                if weights[i] <= 0.0 or slot_of(codes[n], codes[i], pooled) != slot:
-                    continue
                 copies_of_i = weights[i] - 1.0 if i == n else weights[i]
-                if copies_of_i <= 0.0:
+                if copies_of_i <= 0.0 or slot_of(codes[n], codes[i], pooled) != slot:
                     continue
                 candidates[m] = i
                 distances[m] = exact_distance(X[n], X[i], metric)

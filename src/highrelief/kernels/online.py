@@ -112,12 +112,16 @@ def learn_samples(
             margin,
         )
         rate = min(1.0, 1.0 / (step_decay * step))
-        squares = 0.0
+        largest = 0.0
         for k in range(w.shape[0]):
             nu[k] = (1.0 - rate) * nu[k] + rate * margin[k]
-            if nu[k] > 0.0:
-                squares += nu[k] * nu[k]
-        if squares > 0.0:
+            largest = max(largest, nu[k])
+        if largest > 0.0:
+            squares = 0.0
+            for k in range(w.shape[0]):
+                # Relative to the largest: the squares of tiny margins would underflow.
+                w[k] = nu[k] / largest if nu[k] > 0.0 else 0.0
+                squares += w[k] * w[k]
             norm = math.sqrt(squares)
             for k in range(w.shape[0]):
-                w[k] = nu[k] / norm if nu[k] > 0.0 else 0.0
+                w[k] /= norm

@@ -1,7 +1,7 @@
 """The layout that the other kernels work on.
 
 Rows are sorted by class and every class is padded to whole blocks of :data:`ROW_BLOCK` rows; features
-are padded to whole vectors. Each column is shifted so that its smallest value is 0: differences do not
+are padded to whole vectors. Values are distances from one end of their column, hence ≥ 0: differences do not
 change, and the identity |a − b| = a + b − 2·min(a, b) loses as few digits as it can.
 """
 

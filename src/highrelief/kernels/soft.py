@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from .distances import MANHATTAN, TILE, distance_block, distance_tile
+from .distances import MANHATTAN, TILE, distance_block, distance_tile, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, wide_vectors
 from .nearest import add_margin
@@ -31,12 +31,12 @@ def out_of_reach(dtype):
 
 
 @kernel
-def fill_distances(X, sums, far, tiles, D):
-    """Store the distances of the given tiles in both halves of D; the diagonal is ``far``."""
+def fill_distances(X, sums, far, t0, t1, D):
+    """Store the distances of tiles t0 … t1 in both halves of D; the diagonal is ``far``."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
-    for t in range(tiles.shape[0]):
-        i0, j0 = tiles[t, 0], tiles[t, 1]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         distance_tile(X, sums, i0, i1, j0, j1, MANHATTAN, T)
         if i0 == j0:
@@ -143,14 +143,14 @@ def _merge_tile(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, ne
 
 
 @kernel
-def tile_statistics(X, sums, codes, weights, per_sigma, far, tiles, nearest, mass):
-    """Gather ``nearest`` (starting at ``far``) and ``mass`` (at 0) over tiles, storing no distance."""
+def tile_statistics(X, sums, codes, weights, per_sigma, far, t0, t1, nearest, mass):
+    """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1, storing no distance."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
     G = np.empty((TILE, TILE), X.dtype)
-    for t in range(tiles.shape[0]):
-        i0, j0 = tiles[t, 0], tiles[t, 1]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         distance_tile(X, sums, i0, i1, j0, j1, MANHATTAN, T)
         for p in range(i1 - i0):
@@ -241,7 +241,7 @@ def _add_minimum_products(X, i, j, k0, k1, S, p, q, out):
 
 @kernel
 def accumulate_margin(
-    X, Xw, sums, D, stored, codes, weights, per_sigma, nearest, scales, tiles, minima, row_totals
+    X, Xw, sums, D, stored, codes, weights, per_sigma, nearest, scales, t0, t1, minima, row_totals
 ):
     """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
 
@@ -252,8 +252,8 @@ def accumulate_margin(
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
     partial = np.empty(_FEATURES_PER_BLOCK, X.dtype)
-    for t in range(tiles.shape[0]):
-        i0, j0 = tiles[t, 0], tiles[t, 1]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         if stored:
             F[: i1 - i0, : j1 - j0] = D[i0:i1, j0:j1]
@@ -289,7 +289,7 @@ def margin_rows(X, Xw, sums, codes, weights, per_sigma, far, pooled, factors, n0
     T = np.empty((TILE, TILE))
     distances = np.empty((TILE, n_rows))
     rows = np.empty(n_rows, np.int64)
-    coefficients = np.empty(n_rows, X.dtype)
+    coefficients = np.empty(n_rows)
     low = np.empty(n_classes)
     total = np.empty(n_classes)
     for i0 in range(n0, n1, TILE):
@@ -364,8 +364,8 @@ def _add_entropy_terms(row, low, per_sigma, copies, mass, first, second):
 
 
 @kernel
-def neighborhood_entropy(D, weights, anchor_copies, per_sigma, low, j0, j1):
-    """Σ_n s_n·H_n and its derivative by log σ, over the anchors in columns j0 … j1 of D.
+def neighborhood_entropy(D, weights, anchor_copies, anchor_weights, per_sigma, low, j0, j1):
+    """Weighted sum of H_n, and its derivative by log σ, over the anchors n in columns j0 … j1 of D.
 
     H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
     Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e].
@@ -391,8 +391,8 @@ def neighborhood_entropy(D, weights, anchor_copies, per_sigma, low, j0, j1):
             second[q] += parts[2, q]
     entropy, slope = 0.0, 0.0
     for q in range(m):
-        if mass[q] > 0.0 and anchor_copies[j0 + q] > 0.0:
+        if mass[q] > 0.0 and anchor_weights[j0 + q] > 0.0:
             mean = first[q] / mass[q]
-            entropy += anchor_copies[j0 + q] * (math.log(mass[q]) + mean)
-            slope += anchor_copies[j0 + q] * (second[q] / mass[q] - mean * mean)
+            entropy += anchor_weights[j0 + q] * (math.log(mass[q]) + mean)
+            slope += anchor_weights[j0 + q] * (second[q] / mass[q] - mean * mean)
     return entropy, slope
