@@ -68,6 +68,7 @@ class Progress:
 
     def __init__(self, estimator: Any, total: int) -> None:
         self._estimator = estimator
+        self._left = total
         self._context: Any = None
         self._line: _Line | None = None
         if hasattr(estimator, "_init_callback_context"):
@@ -80,7 +81,9 @@ class Progress:
         """Say that a step is done; True if a callback asks for an end."""
         if self._line is not None:
             self._line.advance()
-        if self._context is None:
+        self._left -= 1
+        # Callbacks do not take more steps than were announced.
+        if self._context is None or self._left < 0:
             return False
         step = self._context.subcontext(task_name="iteration")
         step.call_on_fit_task_begin(estimator=self._estimator)

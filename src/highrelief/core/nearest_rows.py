@@ -94,10 +94,8 @@ class NearestPass:
         # Keys, one set per thread, neighbours and shares; never more than all distances would take.
         size = available.size * capacity * 8.0 * (2 + table.n_threads)
         most = min(memory, max(LISTS_BYTES, 4.0 * table.n_rows**2))
-        if table.counted or few or size > most:
-            short = chosen
-        else:
-            short = self._find_lists(chosen, available, capacity)
+        self._with_lists = not (table.counted or few or size > most)
+        short = self._find_lists(chosen, available, capacity) if self._with_lists else chosen
         self._by_list, self._by_scan = chosen & ~short, chosen & short
 
     def mean(self) -> NDArray[np.float64]:
@@ -111,11 +109,11 @@ class NearestPass:
 
         ranges = table.row_ranges(table.n_features)
         # With lists, the search for them was the long part, and has been reported.
-        pieces = 1 if self._by_list.any() else n_pieces(table.n_rows**2 / 2 * table.n_features)
+        pieces = 1 if self._with_lists else n_pieces(table.n_rows**2 / 2 * table.n_features)
         parts = []
         for start, end in even_ranges(len(ranges), pieces):
             parts += run_all(part, ranges[start:end], table.n_threads)
-            if not self._by_list.any():
+            if not self._with_lists:
                 self._report()
         return sum_in_order(parts) / table.copies[self._anchors].sum()
 
