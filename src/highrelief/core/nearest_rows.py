@@ -191,10 +191,6 @@ class NearestPass:
         for more in sets[1:]:
             nearest.merge_keys(keys, more)
 
-        error = distances.relative_error(table.dtype)
-        if self._metric == distances.MANHATTAN:
-            # a + b − 2·min(a, b): the sums of two rows, and twice that of their minima.
-            error *= 4.0 * table.row_sums.max()
         self._neighbors = np.full(keys.shape, -1, dtype=np.int64)
         self._shares = np.zeros(keys.shape)
         short = np.zeros(table.n_rows, dtype=bool)
@@ -202,11 +198,12 @@ class NearestPass:
         def second_look(a: int, b: int) -> None:
             nearest.settle_lists(
                 table.X,
+                table.row_sums,
                 self._metric,
                 keys,
                 self._rank_weights,
                 self._uniform,
-                error,
+                distances.relative_error(table.dtype),
                 self._tolerance,
                 a,
                 b,

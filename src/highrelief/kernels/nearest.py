@@ -197,11 +197,12 @@ def share_among(distances, weights, rank_weights, tolerance, shares):
 @kernel
 def settle_lists(
     X,
+    sums,
     metric,
     keys,
     rank_weights,
     uniform,
-    margin_of_error,
+    relative_error,
     tolerance,
     n0,
     n1,
@@ -213,8 +214,8 @@ def settle_lists(
 ):
     """Second look: neighbours and their shares from the lists; mark anchors whose list was too short.
 
-    ``margin_of_error`` bounds the error of a tile's distance, absolute (Manhattan) or relative (squared
-    Euclidean); ``available[n, slot]`` counts the rows that could be neighbours.
+    ``relative_error`` is that of a tile's sums; ``available[n, slot]`` counts the rows that could be
+    neighbours.
     """
     capacity = keys.shape[2]
     k = rank_weights.shape[0]
@@ -233,10 +234,10 @@ def settle_lists(
             certain = uniform and found <= k
             if found > k:
                 kth = np.float64(_key_distance(list_[k - 1]))
-                if metric == MANHATTAN:
-                    doubt = margin_of_error + 2.0**-23 * kth
-                else:
-                    doubt = (margin_of_error + 2.0**-23) * kth
+                # Of a + b − 2·min(a, b) every sum has its error, and a row at distance d of another has a
+                # sum larger by d at most.
+                erring = 4.0 * (sums[n] + kth) if metric == MANHATTAN else kth
+                doubt = relative_error * erring + 2.0**-23 * kth
                 doubt = 2.0 * doubt + 2.1 * tolerance * kth
                 # Written so that an infinite or undefined distance counts as too short.
                 if available[n, slot] > capacity and not (
