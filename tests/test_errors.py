@@ -17,7 +17,7 @@ takes_sample_weight = over_entries(lambda entry: entry.plain and entry.family.sa
 has_margins = over_entries(lambda entry: entry.plain and entry.family.margins)
 
 
-def refused(*words, error=ValueError):
+def raises_naming(*words, error=ValueError):
     """Expect an error whose message has all the words, in this order."""
     return pytest.raises(error, match="(?s)" + ".*".join(re.escape(word) for word in words))
 
@@ -105,7 +105,7 @@ def test_every_parameter_has_values_to_refuse(family):
 def test_bad_parameters(estimator, name, value):
     X, y = continuous_table(N_SAMPLES)
     weighter = estimator(**{name: value})
-    with refused(name, repr(value), error=(ValueError, TypeError)):
+    with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         weighter.fit(X, y)
 
 
@@ -126,7 +126,7 @@ def test_bad_parameters(estimator, name, value):
 )
 def test_bad_first_weights(init, words):
     X, y = continuous_table(N_SAMPLES)
-    with refused("init", *words):
+    with raises_naming("init", *words):
         IRelief(init=init).fit(X, y)
 
 
@@ -134,7 +134,7 @@ def test_bad_first_weights(init, words):
 def test_bad_parameters_of_a_stream(name):
     X, y = continuous_table(N_SAMPLES)
     value = BAD_PARAMETERS[OnlineIRelief][name][0]
-    with refused(name, repr(value), error=(ValueError, TypeError)):
+    with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         OnlineIRelief(**{name: value}).partial_fit(X, y)
 
 
@@ -142,7 +142,7 @@ def test_anchors_are_counted_without_samples_of_weight_0():
     X, y = continuous_table(N_SAMPLES)
     s = np.arange(N_SAMPLES) >= 10
     Relief(n_anchors=50).fit(X, y, sample_weight=s)
-    with refused("n_anchors=51", "50 samples"):
+    with raises_naming("n_anchors=51", "50 samples"):
         Relief(n_anchors=51).fit(X, y, sample_weight=s)
 
 
@@ -197,7 +197,7 @@ BAD_TABLES = bad_tables()
 @pytest.mark.parametrize("kind", BAD_TABLES)
 def test_bad_tables(entry, kind):
     X, y, words = BAD_TABLES[kind]
-    with refused(*words):
+    with raises_naming(*words):
         entry.make().fit(X, y)
 
 
@@ -207,7 +207,7 @@ def test_bad_tables(entry, kind):
 def test_sparse_tables(entry, layout, kind):
     X, y = continuous_table()
     sparse = getattr(scipy.sparse, f"{layout}_{kind}")(X)
-    with refused("Sparse data was passed", "dense data is required", error=TypeError):
+    with raises_naming("Sparse data was passed", "dense data is required", error=TypeError):
         entry.make().fit(sparse, y)
 
 
@@ -247,7 +247,7 @@ def test_bad_sample_weights(entry, kind):
 @takes_sample_weight
 def test_one_class_left_by_sample_weight(entry):
     X, y = continuous_table()
-    with refused("only one class", "2"):
+    with raises_naming("only one class", "2"):
         entry.make().fit(X, y, sample_weight=y == 2)
 
 
@@ -255,14 +255,14 @@ def test_one_class_left_by_sample_weight(entry):
 def test_constant_features_left_by_sample_weight(entry):
     X, y = np.zeros((10, 2)), np.arange(10) % 2
     X[0] = 1.0, 2.0
-    with refused("constant"):
+    with raises_naming("constant"):
         entry.make().fit(X, y, sample_weight=np.arange(10) > 0)
 
 
 @over_entries(lambda entry: not entry.family.sample_weight)
 def test_no_sample_weight(entry):
     X, y = continuous_table()
-    with refused("sample_weight", error=TypeError):
+    with raises_naming("sample_weight", error=TypeError):
         entry.make().fit(X, y, sample_weight=np.ones(len(X)))
 
 
@@ -293,7 +293,7 @@ over_what_can_be_asked = pytest.mark.parametrize(
 @pytest.mark.parametrize("weighted", [False, True])
 def test_before_fit(entry, weighted, asked):
     X, y = continuous_table()
-    with refused(entry.family.estimator.__name__, "not fitted", error=NotFittedError):
+    with raises_naming(entry.family.estimator.__name__, "not fitted", error=NotFittedError):
         ASKED[asked](entry.make(weighted=weighted), X, y)
 
 
@@ -301,9 +301,9 @@ def test_before_fit(entry, weighted, asked):
 def test_a_fit_that_failed_is_no_fit(entry, asked):
     X, y = continuous_table()
     weighter = entry.make()
-    with refused("only one class"):
+    with raises_naming("only one class"):
         weighter.fit(X, np.zeros(len(X)))
-    with refused(entry.family.estimator.__name__, "not fitted", error=NotFittedError):
+    with raises_naming(entry.family.estimator.__name__, "not fitted", error=NotFittedError):
         ASKED[asked](weighter, X, y)
 
 
@@ -316,12 +316,12 @@ def test_transform_of_something_else(entry, weighted):
     X, y = continuous_table()
     weighter = entry.make(weighted=weighted, n_features_to_select=2).fit(X, y)
     name = entry.family.estimator.__name__
-    with refused("X has 5 features", f"{name} is expecting 6 features"):
+    with raises_naming("X has 5 features", f"{name} is expecting 6 features"):
         weighter.transform(X[:, :-1])
-    with refused("Expected 2D array, got 1D array"):
+    with raises_naming("Expected 2D array, got 1D array"):
         weighter.transform(X[0])
     X[1, 1] = np.nan
-    with refused("X contains NaN"):
+    with raises_naming("X contains NaN"):
         weighter.transform(X)
 
 
@@ -332,7 +332,7 @@ def test_inverse_transform_of_something_else(entry, weighted, n_kept):
     X, y = continuous_table()
     weighter = entry.make(weighted=weighted, n_features_to_select=n_kept).fit(X, y)
     for n_columns in {1, 2, 3, N_FEATURES} - {n_kept}:
-        with refused("X has a different shape"):
+        with raises_naming("X has a different shape"):
             weighter.inverse_transform(X[:, :n_columns])
 
 
@@ -342,7 +342,7 @@ def test_transform_of_other_names(entry, weighted):
     pandas = pytest.importorskip("pandas")
     X, y = continuous_table()
     weighter = entry.make(weighted=weighted).fit(pandas.DataFrame(X, columns=list("abcdef")), y)
-    with refused("feature names should match", "z"):
+    with raises_naming("feature names should match", "z"):
         weighter.transform(pandas.DataFrame(X, columns=list("abcdez")))
 
 
@@ -351,13 +351,13 @@ def test_margins_of_unknown_classes(entry):
     X, y = continuous_table()
     weighter = entry.make().fit(X, y)
     for unknown in (7, -7, 1000):
-        with refused("[0 1 2]"):
+        with raises_naming("[0 1 2]"):
             weighter.margins(X, np.r_[unknown, y[1:]])
-    with refused("[0 1 2]"):
+    with raises_naming("[0 1 2]"):
         weighter.margins(X, np.array(["a", "b", "c"])[y])
     named = entry.make().fit(X, np.array(["a", "b", "c"])[y])
     for unknown in ("0", "bb", "z"):
-        with refused("['a' 'b' 'c']"):
+        with raises_naming("['a' 'b' 'c']"):
             named.margins(X, np.r_[[unknown], np.array(["a", "b", "c"])[y[1:]]])
 
 
@@ -365,7 +365,7 @@ def test_margins_of_unknown_classes(entry):
 def test_the_unknown_class_is_named(entry):
     X, y = continuous_table()
     weighter = entry.make().fit(X, y)
-    with refused("777"):
+    with raises_naming("777"):
         weighter.margins(X, np.r_[777, y[1:]])
 
 
@@ -373,15 +373,15 @@ def test_the_unknown_class_is_named(entry):
 def test_margins_of_bad_tables(entry):
     X, y = continuous_table()
     weighter = entry.make().fit(X, y)
-    with refused("only one class", "1"):
+    with raises_naming("only one class", "1"):
         weighter.margins(X, np.ones(len(X), dtype=int))
-    with refused("X has 5 features"):
+    with raises_naming("X has 5 features"):
         weighter.margins(X[:, 1:], y)
-    with refused("inconsistent numbers of samples"):
+    with raises_naming("inconsistent numbers of samples"):
         weighter.margins(X, y[1:])
-    with refused("y"):
+    with raises_naming("y"):
         weighter.margins(X, None)
-    with refused("X contains NaN"):
+    with raises_naming("X contains NaN"):
         weighter.margins(np.where(X > 0.0, X, np.nan), y)
 
 
@@ -392,7 +392,7 @@ def test_a_stream_with_an_undeclared_class():
     X, y = continuous_table()
     stream = OnlineIRelief(random_state=0).partial_fit(X, y, classes=[0, 1, 2])
     before = stream.feature_weights_.copy()
-    with refused("7", "[0 1 2]"):
+    with raises_naming("7", "[0 1 2]"):
         stream.partial_fit(X, np.r_[7, y[1:]])
     # The bad batch has left nothing behind.
     np.testing.assert_array_equal(stream.classes_, [0, 1, 2])
@@ -406,9 +406,9 @@ def test_a_stream_with_an_undeclared_class():
 def test_a_stream_with_an_undeclared_class_in_its_first_batch():
     X, y = continuous_table()
     stream = OnlineIRelief(random_state=0)
-    with refused("2", "[0 1]"):
+    with raises_naming("2", "[0 1]"):
         stream.partial_fit(X, y, classes=[0, 1])
-    with refused("not fitted", error=NotFittedError):
+    with raises_naming("not fitted", error=NotFittedError):
         stream.transform(X)
     stream.partial_fit(X, y, classes=[0, 1, 2])
     np.testing.assert_array_equal(stream.classes_, [0, 1, 2])
@@ -425,7 +425,7 @@ def test_a_stream_whose_classes_change():
     X, y = continuous_table(n_classes=2)
     stream = OnlineIRelief(random_state=0).partial_fit(X, y, classes=[0, 1])
     stream.partial_fit(X, y, classes=[0, 1])
-    with refused("classes"):
+    with raises_naming("classes"):
         stream.partial_fit(X, y, classes=[0, 1, 2])
 
 
@@ -440,13 +440,13 @@ def test_a_stream_of_numbers_and_words():
 def test_bad_batches_of_a_stream():
     X, y = continuous_table()
     stream = OnlineIRelief(random_state=0).partial_fit(X, y)
-    with refused("X has 5 features", "OnlineIRelief is expecting 6 features"):
+    with raises_naming("X has 5 features", "OnlineIRelief is expecting 6 features"):
         stream.partial_fit(X[:, 1:], y)
-    with refused("X contains NaN"):
+    with raises_naming("X contains NaN"):
         stream.partial_fit(np.where(X > 0.0, X, np.nan), y)
-    with refused("continuous"):
+    with raises_naming("continuous"):
         stream.partial_fit(X, X[:, 0])
-    with refused("y", error=(TypeError, ValueError)):
+    with raises_naming("y", error=(TypeError, ValueError)):
         stream.partial_fit(X, None)
-    with refused("inconsistent numbers of samples"):
+    with raises_naming("inconsistent numbers of samples"):
         stream.partial_fit(X, y[1:])
