@@ -519,6 +519,14 @@ def test_lists_of_many_classes_stay_small():
     np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
 
 
+def test_the_number_of_threads_does_not_choose_the_way():
+    """Lists of neighbours fit the budget for few threads, and would not with a set for each of many."""
+    X, _ = draw_table(17, 2000, 3, 2)
+    y = np.arange(2000) % 60
+    weights = {local_rows(X, y, n_threads=n).nearest_margin(Neighborhood(10)).tobytes() for n in (1, 2, 9)}
+    assert len(weights) == 1
+
+
 def test_row_sums_have_the_stated_error():
     X = np.random.default_rng(0).random((8, 5000)).astype(np.float32)
     error = np.abs(row_sums(X) - X.sum(axis=1, dtype=np.float64))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, nearest
 from .packed import Packed, sum_in_order
-from .threads import even_ranges, n_pieces, run_all
+from .threads import even_ranges, run_all
 
 METRICS = {
     "manhattan": distances.MANHATTAN,
@@ -91,11 +91,15 @@ class NearestPass:
         few = np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples
         available = _available(table, among.pooled)
         capacity = min(self._rank_weights.size + nearest.SPARE_KEYS, int(available.max()))
-        # Keys, one set per thread, neighbours and shares; never more than all distances would take.
-        size = available.size * capacity * 8.0 * (2 + table.n_threads)
-        most = min(memory, max(LISTS_BYTES, 4.0 * table.n_rows**2))
-        self._with_lists = not (table.counted or few or size > most)
-        short = self._find_lists(chosen, available, capacity) if self._with_lists else chosen
+        # Keys, neighbours and shares; never more than all distances would take. Further threads have sets of
+        # keys of their own as far as there is room, so that their number decides nothing.
+        budget = min(memory, max(LISTS_BYTES, 4.0 * table.n_rows**2))
+        room_for_sets = int(budget / (8.0 * available.size * capacity)) - 2
+        self._with_lists = not (table.counted or few or room_for_sets < 1)
+        short = chosen
+        if self._with_lists:
+            n_sets = min(room_for_sets, table.n_threads, table.n_tiles)
+            short = self._find_lists(chosen, available, capacity, n_sets)
         self._by_list, self._by_scan = chosen & ~short, chosen & short
 
     def mean(self) -> NDArray[np.float64]:
@@ -109,7 +113,7 @@ class NearestPass:
 
         ranges = table.row_ranges(table.n_features)
         # With lists, the search for them was the long part, and has been reported.
-        pieces = 1 if self._with_lists else n_pieces(table.n_rows**2 / 2 * table.n_features)
+        pieces = 1 if self._with_lists else table.n_pieces
         parts = []
         for start, end in even_ranges(len(ranges), pieces):
             parts += run_all(part, ranges[start:end], table.n_threads)
@@ -159,7 +163,7 @@ class NearestPass:
             )
 
     def _find_lists(
-        self, chosen: NDArray[np.bool_], available: NDArray[np.int64], capacity: int
+        self, chosen: NDArray[np.bool_], available: NDArray[np.int64], capacity: int, n_sets: int
     ) -> NDArray[np.bool_]:
         """Make the lists of neighbours and shares; returns the anchors whose list is too short."""
         table = self._table
@@ -178,11 +182,9 @@ class NearestPass:
                 keys,
             )
 
-        # The smallest keys are the same however the tiles are dealt out: a set of lists per thread will do.
-        n_sets = min(table.n_threads, table.n_tiles)
+        # The smallest keys are the same however the tiles are dealt out to the sets.
         sets = [np.full((*available.shape, capacity), nearest.EMPTY_KEY) for _ in range(n_sets)]
-        pieces = n_pieces(table.n_rows**2 / 2 * table.n_features)
-        for start, end in even_ranges(table.n_tiles, pieces):
+        for start, end in even_ranges(table.n_tiles, table.n_pieces):
             dealt = even_ranges(end - start, n_sets)
             work = [(keys, start + a, start + b) for keys, (a, b) in zip(sets, dealt, strict=False)]
             run_all(first_look, work, table.n_threads)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing
 from .scaling import Scaling
-from .threads import even_ranges
+from .threads import even_ranges, n_pieces
 
 #: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
 #: result, is the same for any number of threads.
@@ -110,6 +110,11 @@ class Packed:
     def n_parts(self, width: int) -> int:
         """Into how many partial sums of ``width`` numbers a sum is cut."""
         return int(np.clip(_PARTIAL_SUMS_BYTES // (8 * width), 4, _MOST_PARTS))
+
+    @property
+    def n_pieces(self) -> int:
+        """Into how many pieces a pass over all pairs is cut, so that progress is seen."""
+        return n_pieces(self.n_rows**2 / 2 * self.n_features)
 
     def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
         """Parts of the rows to work on, each with a partial sum of ``width`` numbers."""

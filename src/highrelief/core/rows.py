@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from .nearest_rows import NearestPass, Neighborhood
 from .packed import Packed
 from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftNeighborhoods, SoftPasses
-from .threads import n_pieces
 
 __all__ = ["LocalRows", "Neighborhood"]
 
@@ -39,7 +38,7 @@ class LocalRows:
     @property
     def n_reports(self) -> int:
         """How often a search for neighbours reports at most."""
-        return n_pieces(self._table.n_rows**2 / 2 * self._table.n_features)
+        return self._table.n_pieces
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
