@@ -58,10 +58,10 @@ class _NearestWeighter(FeatureWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         rows = self._rows(table)
-        with watched(self, total=rows.n_reports) as progress:
-            anchors = self._anchors(len(table.X))
-            weights = rows.nearest_margin(self._neighborhood(), anchors, progress.advance)
-        self.execution_ = rows.execution()
+        search = rows.nearest(self._neighborhood(), self._anchors(len(table.X)))
+        with watched(self, total=search.n_reports) as progress:
+            weights = search.mean(progress.advance)
+        self.execution_ = rows.execution() | search.describe()
         return self._set_weights(weights)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
@@ -84,7 +84,7 @@ class _NearestWeighter(FeatureWeighter):
             0 for a sample that is alone in its class.
         """
         rows, w = self._margin_rows(X, y)
-        return rows.nearest_margin_rows(self._neighborhood()) @ w
+        return rows.nearest(self._neighborhood()).rows() @ w
 
 
 class Relief(_NearestWeighter):

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, nearest
-from .packed import Packed, sum_in_order
+from ..kernels import integer_tiles, nearest, packing
+from .columns import Columns
+from .float_distances import ProductDistances, TileDistances
+from .packed import Packed
 from .threads import even_ranges, run_all
+from .whole_numbers import WholeNumbers
 
 METRICS = {
-    "manhattan": distances.MANHATTAN,
-    "euclidean": distances.EUCLIDEAN,
-    "sqeuclidean": distances.SQUARED_EUCLIDEAN,
+    "manhattan": nearest.MANHATTAN,
+    "euclidean": nearest.EUCLIDEAN,
+    "sqeuclidean": nearest.SQUARED_EUCLIDEAN,
 }
-#: Distances that differ by less, relatively, are equal: range scaling splits true ties by rounding.
-TIE_TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 #: Below this share of the samples, anchors are cheaper one by one than by symmetric tiles.
-FEW_ANCHORS = 1 / 8
+FEW_ANCHORS = 1 / 4
+#: With this many times as many features as samples, all distances take less room than a copy of the table.
+WIDE = 10
+#: Rows whose distances to each other are held at a time where there are too many for all.
+BAND = 2048
 #: Lists of neighbours may always be as large as this.
 LISTS_BYTES = 2.0**26
+#: Bytes of a piece of the columns where they are taken piece by piece, and of all where they are not.
+_PIECE_BYTES = 2.0**24
+#: Anchors whose distances to all rows are held at a time.
+_ANCHORS_AT_ONCE = 256
+#: Anchors whose neighbours are held at a time.
+_SETTLED_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
@@ -48,11 +60,42 @@ class Neighborhood:
         return np.exp((1.0 - ranks**2) / self.rank_decay**2)
 
 
+Report = Callable[[], object]
+
+
+def _nothing() -> None:
+    """Report nothing."""
+
+
+@dataclass
+class _Neighbors:
+    """Neighbours of some anchors, by slot, in flat arrays; see :mod:`..kernels.nearest`."""
+
+    anchors: NDArray[np.int64]
+    start: NDArray[np.int64]
+    count: NDArray[np.int64]
+    sure: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+    @classmethod
+    def room(cls, anchors: NDArray[np.int64], n_slots: int, n_places: int) -> _Neighbors:
+        """Places for this many neighbours."""
+        shape = (anchors.size, n_slots)
+        start, count, sure = (np.zeros(shape, np.int64) for _ in range(3))
+        return cls(anchors, start, count, sure, np.empty(n_places, np.int64), np.zeros(n_places))
+
+
 class NearestPass:
     """One pass over the nearest neighbours of the anchors.
 
-    Anchors are settled from lists of their nearest where that is possible, and from the exact distances to
-    all rows where it is not (ties beyond the list, sample weights) or not worth it (few anchors).
+    Distances, possibly a little off (:class:`WholeNumbers`, :class:`ProductDistances`), say who may be a neighbour;
+    exact ones decide where that is not enough. Where they come from depends on the shape of the data alone:
+
+    * many more features than samples: all distances, gathered over blocks of columns;
+    * few anchors: their distances to all rows;
+    * otherwise distances between bands of rows, from which every anchor keeps a list of its nearest. An anchor
+      whose list is too short for its ties is then worked on as one of few.
 
     Parameters
     ----------
@@ -62,169 +105,429 @@ class NearestPass:
         Which neighbours count.
     anchors : (n_rows,) bool
         Whose neighbours.
-    memory : float
-        Bytes that may be spent on lists.
-    report : callable
-        Called after every piece of a long search.
     """
 
-    def __init__(
-        self,
-        table: Packed,
-        among: Neighborhood,
-        anchors: NDArray[np.bool_],
-        memory: float,
-        report: Callable[[], object] = lambda: None,
-    ) -> None:
+    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
         self._table = table
-        self._report = report
         self._pooled = among.pooled
         self._metric = METRICS[among.metric]
         self._uniform = among.rank_decay is None
         self._rank_weights = among.rank_weights(table.n_copies)
-        self._tolerance = TIE_TOLERANCE[table.dtype]
+        self._tolerance = table.tie_tolerance
         self._factors = _slot_factors(table, among.pooled)
+        self._n_slots = self._factors.shape[1]
+        self._columns = Columns(table.raw, table.scaling)
+        self._distances = self._choose_distances()
         self._anchors = anchors
-        self._neighbors: NDArray[np.int64] = np.empty((0, 0, 0), np.int64)
-        self._shares: NDArray[np.float64] = np.empty((0, 0, 0))
-        chosen = anchors & table.has_hit
-        few = np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples
-        available = _available(table, among.pooled)
-        capacity = min(self._rank_weights.size + nearest.SPARE_KEYS, int(available.max()))
-        # Keys, neighbours and shares; never more than all distances would take. Further threads have sets of
-        # keys of their own as far as there is room, so that their number decides nothing.
-        budget = min(memory, max(LISTS_BYTES, 4.0 * table.n_rows**2))
-        room_for_sets = int(budget / (8.0 * available.size * capacity)) - 2
-        self._with_lists = not (table.counted or few or room_for_sets < 1)
-        short = chosen
-        if self._with_lists:
-            n_sets = min(room_for_sets, table.n_threads, table.n_tiles)
-            short = self._find_lists(chosen, available, capacity, n_sets)
-        self._by_list, self._by_scan = chosen & ~short, chosen & short
+        self._chosen = anchors & table.has_hit
+        self._way = _way(table, anchors, self._n_slots, self._capacity)
 
-    def mean(self) -> NDArray[np.float64]:
-        """Mean over the anchors of E|x − miss| − E|x − hit|, (n_features,)."""
+    @property
+    def _capacity(self) -> int:
+        k = self._rank_weights.size
+        return (2 * k if self._table.counted else k) + nearest.SPARE_KEYS
+
+    def _choose_distances(self) -> WholeNumbers | ProductDistances | TileDistances:
         table = self._table
+        if self._metric != nearest.MANHATTAN:
+            return ProductDistances(self._columns, table.position, table.n_threads)
+        numbers = WholeNumbers(self._columns, table.position, self._tolerance, table.n_threads)
+        if numbers.too_coarse:
+            return TileDistances(self._columns, table.position, table.n_threads)
+        return numbers
 
-        def part(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros((1, table.n_features))
-            self._add(a, b, False, out)
-            return out[0]
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        return self._distances.describe()
 
-        ranges = table.row_ranges(table.n_features)
-        # With lists, the search for them was the long part, and has been reported.
-        pieces = 1 if self._with_lists else table.n_pieces
-        parts = []
-        for start, end in even_ranges(len(ranges), pieces):
-            parts += run_all(part, ranges[start:end], table.n_threads)
-            if not self._with_lists:
-                self._report()
-        return sum_in_order(parts) / table.copies[self._anchors].sum()
+    @property
+    def n_reports(self) -> int:
+        """How often a search reports."""
+        if self._way == "all":
+            return len(self._distances.pieces(_PIECE_BYTES))
+        if self._way == "rows":
+            return -(-np.count_nonzero(self._chosen) // _ANCHORS_AT_ONCE)
+        n_bands = len(self._bands)
+        return n_bands * (n_bands + 1) // 2
+
+    def mean(self, report: Report = _nothing) -> NDArray[np.float64]:
+        """Mean over the anchors of E|x − miss| − E|x − hit|, (n_features,).
+
+        ``report`` is called :attr:`n_reports` times.
+        """
+        return self.moments(report, with_squares=False)[0]
+
+    def moments(self, report: Report = _nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Means over the anchors of E|x − miss| − E|x − hit| and, if wanted, of its square."""
+        table = self._table
+        total = np.zeros((2 if with_squares else 1, table.n_features))
+        for neighbors in self._neighbors(report):
+            for array, first, which in self._columns.blocks():
+                total[:, which] += self._block_moments(neighbors, array, first, which, with_squares)
+        factors = self._margin_factors()
+        total[0] *= factors
+        if with_squares:
+            total[1] *= factors**2
+        return total / table.copies[self._anchors].sum()
 
     def rows(self) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
         table = self._table
-        out = np.zeros((table.n_rows, table.n_features))
-        run_all(lambda a, b: self._add(a, b, True, out), table.row_ranges(), table.n_threads)
-        return table.unpacked(out)
+        out = np.zeros((table.n_samples, table.n_features))
+        for neighbors in self._neighbors(_nothing):
+            for array, first, which in self._columns.blocks():
+                margins = np.zeros((neighbors.anchors.size, which.stop - which.start))
+                self._add_margins(neighbors, array, first, 0, neighbors.anchors.size, True, margins)
+                out[table.position[neighbors.anchors], which] = margins
+        return out * self._margin_factors()
 
-    def _add(self, a: int, b: int, by_row: bool, out: NDArray[np.float64]) -> None:
-        """Add the margins of the anchors among rows a … b to ``out``."""
+    def _margin_factors(self) -> NDArray[np.float64]:
+        factors = self._columns.factors
+        return factors**2 if self._metric == nearest.SQUARED_EUCLIDEAN else factors
+
+    def _block_moments(
+        self,
+        neighbors: _Neighbors,
+        array: NDArray[np.floating],
+        first: int,
+        which: slice,
+        with_squares: bool,
+    ) -> NDArray[np.float64]:
         table = self._table
-        if self._by_list[a:b].any():
-            nearest.margin_from_lists(
-                table.X,
-                table.codes,
-                self._metric,
-                self._neighbors,
-                self._shares,
-                self._factors,
-                self._by_list,
+        shape = (2 if with_squares else 1, which.stop - which.start)
+
+        def part(a: int, b: int) -> NDArray[np.float64]:
+            out = np.zeros(shape)
+            self._add_margins(neighbors, array, first, a, b, False, out)
+            return out
+
+        # Cut by the shape of the data alone, so that the order of the sums is the same for any number of threads.
+        parts = even_ranges(neighbors.anchors.size, table.n_parts(math.prod(shape)), multiple=16)
+        total = np.zeros(shape)
+        for each in run_all(part, parts, table.n_threads):
+            total += each
+        return total
+
+    def _add_margins(
+        self,
+        neighbors: _Neighbors,
+        array: NDArray[np.floating],
+        first: int,
+        a: int,
+        b: int,
+        by_row: bool,
+        out: NDArray[np.float64],
+    ) -> None:
+        table = self._table
+        nearest.margins(
+            array,
+            first,
+            out.shape[1],
+            self._metric == nearest.SQUARED_EUCLIDEAN,
+            table.position,
+            neighbors.anchors,
+            a,
+            b,
+            table.codes,
+            table.copies,
+            self._factors,
+            neighbors.start,
+            neighbors.count,
+            neighbors.rows,
+            neighbors.shares,
+            by_row,
+            len(out) == 2 and not by_row,
+            out,
+        )
+
+    # Who the neighbours are
+
+    def _neighbors(self, report: Report) -> Iterator[_Neighbors]:
+        """Neighbours of all anchors that have a hit, some anchors at a time."""
+        anchors = np.flatnonzero(self._chosen)
+        if self._way == "all":
+            yield from self._from_all_distances(anchors, report)
+        elif self._way == "bands":
+            yield from self._from_lists(anchors, report)
+        else:
+            yield from self._from_rows(self._distances.piece(0, 1), anchors, report)
+
+    def _from_all_distances(self, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
+        table, distances = self._table, self._distances
+        D = _distance_array(table.n_rows, table.n_rows)
+        everything = (0, table.n_rows)
+        pieces = distances.pieces(_PIECE_BYTES)
+        for part, n_parts in pieces:
+            piece = distances.piece(part, n_parts)
+            distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
+            report()
+        self._keep_out_of_reach(D, everything, everything)
+        # Rows of D in the order of the anchors, unless they are all of them.
+        for start, end in self._batches(anchors):
+            chosen = anchors[start:end]
+            whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
+            rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
+            yield self._candidates(rows, chosen)
+
+    def _batches(self, anchors: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Cut anchors so that the neighbours of a batch, were they all rows, fit into little memory."""
+        most = max(64, int(LISTS_BYTES / (24.0 * self._table.n_rows)))
+        return even_ranges(anchors.size, -(-anchors.size // most))
+
+    def _from_rows(self, piece: Any, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
+        table = self._table
+        n_columns = _padded_columns(table.n_rows)
+        for start in range(0, anchors.size, _ANCHORS_AT_ONCE):
+            chosen = anchors[start : start + _ANCHORS_AT_ONCE]
+            missing = -chosen.size % packing.ROW_BLOCK
+            rows = np.concatenate([chosen, np.repeat(chosen[-1:], missing)])
+            D = _distance_array(rows.size, n_columns)
+            self._distances.fill_rows(piece, rows, D)
+            nearest.keep_out_of_reach(D, chosen, 0, table.n_rows, table.padding, table.copies)
+            yield self._candidates(D, chosen)
+            report()
+
+    @property
+    def _bands(self) -> list[tuple[int, int]]:
+        n_rows = self._table.n_rows
+        return even_ranges(n_rows, -(-n_rows // BAND), multiple=integer_tiles.TILE)
+
+    def _from_lists(self, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
+        table, distances = self._table, self._distances
+        capacity = self._capacity
+        lists = np.full((table.n_rows, self._n_slots, capacity), nearest.EMPTY_KEY)
+        filled = np.zeros((table.n_rows, self._n_slots), np.int64)
+        piece = distances.piece(0, 1)
+        bands = self._bands
+        widest = max(b - a for a, b in bands)
+        D, E = _distance_array(widest, widest), _distance_array(widest, widest)
+        for i, rows in enumerate(bands):
+            for others in bands[i:]:
+                mirror = D if rows == others else E
+                distances.add_tiles(piece, rows, others, D, mirror)
+                self._offer(D, rows, others, lists, filled)
+                if rows != others:
+                    self._offer(mirror, others, rows, lists, filled)
+                report()
+        del D, E
+        available = _available(table, self._pooled)
+        for start in range(0, anchors.size, _SETTLED_AT_ONCE):
+            found, short = self._settle(anchors[start : start + _SETTLED_AT_ONCE], lists, filled, available)
+            yield found
+            if short.size:
+                yield from self._from_rows(piece, short, _nothing)
+
+    def _offer(
+        self,
+        D: NDArray[np.uint32],
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        lists: NDArray[np.uint64],
+        filled: NDArray[np.int64],
+    ) -> None:
+        table = self._table
+        self._keep_out_of_reach(D, rows, others)
+
+        def work(a: int, b: int) -> None:
+            nearest.offer(
+                D,
+                rows[0],
                 a,
                 b,
-                by_row,
-                out,
-            )
-        if self._by_scan[a:b].any():
-            nearest.margin_from_all_rows(
-                table.X,
+                others[0],
+                others[1] - others[0],
+                self._chosen,
                 table.codes,
+                table.class_starts,
+                self._pooled,
+                self._capacity,
+                lists,
+                filled,
+            )
+
+        run_all(work, even_ranges(rows[1] - rows[0], 4 * table.n_threads), table.n_threads)
+
+    def _keep_out_of_reach(
+        self, D: NDArray[np.uint32], rows: tuple[int, int], others: tuple[int, int]
+    ) -> None:
+        table = self._table
+        anchors = np.arange(*rows)
+        nearest.keep_out_of_reach(D, anchors, others[0], others[1] - others[0], table.padding, table.copies)
+
+    @property
+    def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
+        """What distances may be off by, in their units and relatively, and which of them count as equal."""
+        distances = self._distances
+        if distances.exact:
+            return distances.off, 0.0, 0.0
+        # Squares differ, relatively, by twice as much as what they are squares of.
+        twice = 2.0 if self._metric == nearest.EUCLIDEAN else 1.0
+        return distances.off, distances.relative, twice * self._tolerance
+
+    def _candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> _Neighbors:
+        table = self._table
+        found = _Neighbors.room(anchors, self._n_slots, 0)
+        doubt = self._doubt
+
+        def work(a: int, b: int) -> NDArray[np.int64]:
+            return nearest.find_candidates(
+                D,
+                a,
+                b,
+                anchors,
+                table.codes,
+                table.class_starts,
                 table.copies,
-                self._metric,
+                table.counted,
                 self._pooled,
-                self._rank_weights,
-                self._tolerance,
-                self._factors,
-                self._by_scan,
-                a,
-                b,
-                by_row,
-                out,
-            )
-
-    def _find_lists(
-        self, chosen: NDArray[np.bool_], available: NDArray[np.int64], capacity: int, n_sets: int
-    ) -> NDArray[np.bool_]:
-        """Make the lists of neighbours and shares; returns the anchors whose list is too short."""
-        table = self._table
-
-        def first_look(keys: NDArray[np.uint64], a: int, b: int) -> None:
-            nearest.nearest_keys(
-                table.X,
-                table.row_sums,
-                table.codes,
-                table.real,
-                chosen,
-                self._metric,
-                self._pooled,
-                a,
-                b,
-                keys,
-            )
-
-        # The smallest keys are the same however the tiles are dealt out to the sets.
-        sets = [np.full((*available.shape, capacity), nearest.EMPTY_KEY) for _ in range(n_sets)]
-        for start, end in even_ranges(table.n_tiles, table.n_pieces):
-            dealt = even_ranges(end - start, n_sets)
-            work = [(keys, start + a, start + b) for keys, (a, b) in zip(sets, dealt, strict=False)]
-            run_all(first_look, work, table.n_threads)
-            self._report()
-        keys = sets[0]
-        for more in sets[1:]:
-            nearest.merge_keys(keys, more)
-
-        self._neighbors = np.full(keys.shape, -1, dtype=np.int64)
-        self._shares = np.zeros(keys.shape)
-        short = np.zeros(table.n_rows, dtype=bool)
-
-        def second_look(a: int, b: int) -> None:
-            nearest.settle_lists(
-                table.X,
-                table.row_sums,
-                self._metric,
-                keys,
-                self._rank_weights,
+                self._rank_weights.size,
                 self._uniform,
-                distances.relative_error(table.dtype),
-                self._tolerance,
+                self._distances.as_float,
+                *doubt,
+                found.start,
+                found.count,
+                found.sure,
+            )
+
+        ranges = even_ranges(anchors.size, 4 * table.n_threads)
+        parts = run_all(work, ranges, table.n_threads)
+        free = 0
+        for (a, b), part in zip(ranges, parts, strict=True):
+            found.start[a:b] += free
+            free += part.size
+        found.rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        found.shares = np.zeros(free)
+        self._share(found)
+        return found
+
+    def _settle(
+        self,
+        anchors: NDArray[np.int64],
+        lists: NDArray[np.uint64],
+        filled: NDArray[np.int64],
+        available: NDArray[np.int64],
+    ) -> tuple[_Neighbors, NDArray[np.int64]]:
+        """Neighbours of the anchors whose lists say enough, and the other anchors."""
+        table = self._table
+        found = _Neighbors.room(anchors, self._n_slots, anchors.size * self._n_slots * self._capacity)
+        short = np.zeros(anchors.size, dtype=bool)
+        doubt = self._doubt
+
+        def work(a: int, b: int) -> None:
+            nearest.settle_lists(
+                lists,
+                filled,
+                available,
                 a,
                 b,
-                chosen,
-                available,
-                self._neighbors,
-                self._shares,
+                anchors,
+                table.copies,
+                table.counted,
+                self._rank_weights.size,
+                self._uniform,
+                self._distances.as_float,
+                *doubt,
+                found.start,
+                found.count,
+                found.sure,
+                found.rows,
                 short,
             )
 
-        run_all(second_look, table.row_ranges(), table.n_threads)
-        return short
+        run_all(work, even_ranges(anchors.size, 4 * table.n_threads), table.n_threads)
+        # What was found for the others is not used.
+        found.count[short] = 0
+        found.sure[short] = 0
+        self._share(found)
+        return found, anchors[short]
+
+    def _share(self, found: _Neighbors) -> None:
+        """Divide the weight of each slot among its candidates, by their exact distances where it matters."""
+        table = self._table
+        exact = np.zeros(found.rows.size)
+        ranges = even_ranges(found.anchors.size, 4 * table.n_threads)
+        if not self._distances.exact or not self._uniform:
+            for array, first, which in self._columns.blocks():
+                factors = self._columns.factors[which]
+
+                def measure(
+                    a: int,
+                    b: int,
+                    array: NDArray[np.floating] = array,
+                    first: int = first,
+                    factors: NDArray[np.float64] = factors,
+                ) -> None:
+                    nearest.add_exact(
+                        array,
+                        first,
+                        factors,
+                        self._metric,
+                        table.position,
+                        found.anchors,
+                        a,
+                        b,
+                        found.start,
+                        found.count,
+                        found.sure,
+                        found.rows,
+                        exact,
+                    )
+
+                run_all(measure, ranges, table.n_threads)
+
+        def divide(a: int, b: int) -> None:
+            nearest.share(
+                a,
+                b,
+                found.anchors,
+                table.copies,
+                self._rank_weights,
+                self._uniform,
+                self._distances.exact,
+                self._metric == nearest.EUCLIDEAN,
+                self._tolerance,
+                found.start,
+                found.count,
+                found.sure,
+                found.rows,
+                exact,
+                found.shares,
+            )
+
+        run_all(divide, ranges, table.n_threads)
+
+
+def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
+    """How neighbours are looked for, by the shape of the data alone."""
+    if table.n_features >= WIDE * table.n_samples or table.n_rows <= BAND:
+        return "all"
+    few = np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples
+    lists = 8.0 * table.n_rows * n_slots * capacity
+    return "rows" if few or lists > LISTS_BYTES else "bands"
+
+
+def _padded_columns(n: int) -> int:
+    return -(-n // 64) * 64
+
+
+def _distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
+    """Room for distances; the kernels look at 64 columns at a time, and beyond the last."""
+    width = _padded_columns(n_columns)
+    return np.empty(n_rows * width + 64, np.uint32)[: n_rows * width].reshape(n_rows, width)
+
+
+def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+    copy = _distance_array(rows.size, D.shape[1])
+    np.take(D, rows, axis=0, out=copy)
+    return copy
 
 
 def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
     """Number of rows that could be neighbours, by row and slot."""
     rows = np.arange(table.n_rows)
     by_class = np.tile(table.class_sizes, (table.n_rows, 1))
-    by_class[rows, table.codes] -= 1
+    # A row that stands for several copies of a sample is a neighbour of itself.
+    by_class[rows, table.codes] -= table.copies <= 1.0
     if not pooled:
         return by_class
     hits = by_class[rows, table.codes]

@@ -25,7 +25,7 @@ class Packed:
 
     Parameters
     ----------
-    X : (n_samples, n_features) float32 or float64
+    X : (n_samples, n_features) float32, float64 or one-byte numbers
         The table.
     codes : (n_samples,) int
         Class codes 0 … n_classes − 1, each present.
@@ -55,7 +55,8 @@ class Packed:
         self.counted = copies is not None
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
-        self.X = _pack_rows(X, self.position, scaling, copies)
+        self.raw, self.scaling = X, scaling
+        self._given_copies = copies
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
         self.n_copies = float(self.copies.sum())
@@ -63,10 +64,30 @@ class Packed:
         self.priors = of_classes / self.n_copies
         self.n_tiles = distances.n_tiles(self.n_rows)
 
+    @cached_property
+    def X(self) -> NDArray[np.floating]:  # noqa: N802
+        """A copy of the rows, scaled, in the layout."""
+        return _pack_rows(self.raw, self.position, self.scaling, self._given_copies)
+
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the data."""
-        return self.X.dtype
+        """Type of the data."""
+        return self.raw.dtype
+
+    @property
+    def tie_tolerance(self) -> float:
+        """Distances that differ by less, relatively, are equal: range scaling splits true ties by rounding."""
+        return 1e-6 if self.dtype == np.float32 else 1e-12
+
+    @cached_property
+    def padding(self) -> NDArray[np.int64]:
+        """Rows of the layout that hold no sample."""
+        return np.flatnonzero(~self.real)
+
+    @cached_property
+    def class_starts(self) -> NDArray[np.int64]:
+        """First row of every class, and the end of the last."""
+        return np.searchsorted(self.codes, np.arange(self.n_classes + 1))
 
     @property
     def n_rows(self) -> int:

@@ -6,7 +6,7 @@ methods. Another place to work (a cluster) offers the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,10 @@ class LocalRows:
     def __init__(self, table: Packed, memory: float) -> None:
         self._table = table
         self._memory = memory
-        self._soft = SoftPasses(table, memory)
 
-    @property
-    def n_reports(self) -> int:
-        """How often a search for neighbours reports at most."""
-        return self._table.n_pieces
+    @cached_property
+    def _soft(self) -> SoftPasses:
+        return SoftPasses(self._table, self._memory)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
@@ -51,26 +49,14 @@ class LocalRows:
             chosen["distances"] = "stored" if self._soft.stored else "recomputed"
         return chosen
 
-    def nearest_margin(
-        self,
-        among: Neighborhood,
-        anchors: NDArray[np.integer] | None = None,
-        report: Callable[[], object] = lambda: None,
-    ) -> NDArray[np.float64]:
-        """Mean over the anchors (None: all samples) of E|x − miss| − E|x − hit|, (n_features,).
-
-        ``report`` is called now and then, :attr:`n_reports` times at most.
-        """
+    def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
+        """One pass over the nearest neighbours of the anchors (None: all samples)."""
         mask = self._table.real
         if anchors is not None:
             wanted = np.zeros(self._table.n_samples, dtype=bool)
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
-        return NearestPass(self._table, among, mask, self._memory, report).mean()
-
-    def nearest_margin_rows(self, among: Neighborhood) -> NDArray[np.float64]:
-        """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features)."""
-        return NearestPass(self._table, among, self._table.real, self._memory).rows()
+        return NearestPass(self._table, among, mask)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
         """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""

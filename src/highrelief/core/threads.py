@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 Result = TypeVar("Result")
 
@@ -60,6 +63,13 @@ def run_all(
     finally:
         for future in futures:
             future.cancel()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread per call, for threads of our own that call it."""
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def even_ranges(n: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:

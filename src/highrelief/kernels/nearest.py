@@ -1,51 +1,37 @@
 """Nearest neighbours per class, with shared ties, and the margins they give.
 
-Neighbours are found in two looks. The first sweeps tiles of distances and keeps, for every anchor and
-every *slot* (a class, or all misses pooled), the few smallest as packed keys: the distance rounded to
-float32 above, the row below. Lists merge by taking the smallest keys, so that the result does not
-depend on how the tiles were dealt out. The second look settles the boundary: where the k-th distance
-is too close to another to trust the rounded sums, the exact distances are computed, and neighbours
-tied with the k-th share what is left. An anchor whose list was too short for all its ties is worked
-out from the exact distances to every row.
+Distances come as uint32 that order as the distances do: whole numbers (:mod:`.integer_tiles`), or the bits of a
+float32. They may be a little off; how far is known. A neighbour's *slot* is its class, or (misses pooled) 0 for
+hits and 1 for misses.
 
-No n × n matrix, whatever n.
+1. *Candidates*: per anchor and slot, all rows that may be among the k nearest, given what the distances may be off
+   by. They are looked for in complete rows of distances (:func:`find_candidates`), or, where those come in parts,
+   in lists of the nearest so far (:func:`offer`, :func:`settle_lists`).
+2. Candidates that are *sure* to be among the k nearest come first. Of the others the exact distances are computed
+   (:func:`add_exact`), difference by difference, in float64.
+3. *Shares*: the k nearest share a weight of 1, those tied with the k-th what is left of it (:func:`share`).
+4. *Margins* (:func:`margins`): differences to the candidates, times their shares.
+
+Candidates of anchor a and slot s are ``start[a, s]`` … ``start[a, s] + count[a, s]`` of flat arrays.
 """
 
 import numpy as np
 
-from .distances import MANHATTAN, SQUARED_EUCLIDEAN, TILE, distance_tile, exact_distance, tile_corner
-from .jit import bits_from_float32, float32_from_bits, fused_kernel, kernel, wide_vectors
+from .integer_tiles import OUT_OF_REACH
+from .jit import float32_from_bits, fused_kernel, kernel, summing_kernel, wide_vectors
+from .simd import at_most_bits, count_bits, lowest_bit
 
-#: Keys kept beyond the k wanted, for ties and rounding at the boundary.
-SPARE_KEYS = 8
-_FEATURES_PER_BLOCK = 1024
-_NO_ROW = np.uint64(0xFFFFFFFF)
-#: An empty place in a list: infinitely far, no row.
-EMPTY_KEY = np.uint64((0x7F800000 << 32) | 0xFFFFFFFF)
-
-
-@kernel
-def _key(distance, row):
-    return (np.uint64(bits_from_float32(distance)) << np.uint64(32)) | np.uint64(row)
-
-
-@kernel
-def _key_distance(key):
-    return float32_from_bits(np.int32(key >> np.uint64(32)))
-
-
-@kernel
-def _key_row(key):
-    return np.int64(key & _NO_ROW)
-
-
-@kernel
-def _insert(keys, key):
-    """Put a key into an ascending list, without a branch; the largest falls out."""
-    for t in range(keys.shape[0] - 1, 0, -1):
-        above = keys[t - 1] if keys[t - 1] > key else key
-        keys[t] = above if above < keys[t] else keys[t]
-    keys[0] = key if key < keys[0] else keys[0]
+#: Keys kept in a list beyond the k wanted, for ties and what distances may be off by.
+SPARE_KEYS = 16
+#: Most rows that are looked at one by one when the nearest are looked for.
+_FEW = 40
+_FEATURES_AT_ONCE = 1024
+#: Rows whose differences are added up in the precision of the data before they go to float64.
+_ROWS_PER_SUM = 16
+#: An empty place in a list: out of reach, no row.
+EMPTY_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+#: Kinds of distances by which neighbours are found.
+MANHATTAN, SQUARED_EUCLIDEAN, EUCLIDEAN = 0, 1, 2
 
 
 @kernel
@@ -57,74 +43,420 @@ def slot_of(anchor_code, neighbor_code, pooled):
 
 
 @kernel
-def _count_below(values, threshold):
-    wide_vectors()
+def _value(key, as_float):
+    """Distance that a uint32 stands for."""
+    return np.float64(float32_from_bits(np.int32(key))) if as_float else np.float64(key)
+
+
+@kernel
+def _last_key(value, as_float):
+    """Some uint32 that no smaller distance than ``value`` exceeds."""
+    if value < 0.0:
+        return np.uint32(0)
+    if as_float:
+        # The next float32 but one is certainly above.
+        bits = np.int64(_float32_bits(np.float32(value))) + 2
+        return np.uint32(min(bits, np.int64(0x7F800000)))
+    return np.uint32(min(np.ceil(value), np.float64(OUT_OF_REACH) - 1.0))
+
+
+@kernel
+def _float32_bits(value):
+    cell = np.empty(1, np.float32)
+    cell[0] = value
+    return cell.view(np.uint32)[0]
+
+
+@kernel
+def keep_out_of_reach(D, anchors, j, n_columns, padding, copies):
+    """Put padding, and the anchors themselves, out of reach in the distances of ``anchors`` to rows j …
+
+    A row that stands for several copies of a sample is a neighbour of itself.
+    """
+    for r in range(anchors.shape[0]):
+        n = anchors[r]
+        for u in range(padding.shape[0]):
+            if 0 <= padding[u] - j < n_columns:
+                D[r, padding[u] - j] = OUT_OF_REACH
+        if 0 <= n - j < n_columns:
+            D[r, n - j] = 0 if copies[n] > 1.0 else OUT_OF_REACH
+
+
+@kernel
+def _count(D, row, a, b, key):
+    """Number of entries of D[row, a:b] up to ``key``."""
     count = 0
-    for u in range(values.shape[0]):
-        count += 1 if values[u] <= threshold else 0
+    for u in range(a, b, 64):
+        bits = at_most_bits(D, row, u, np.uint32(key))
+        if b - u < 64:
+            bits &= (np.uint64(1) << np.uint64(b - u)) - np.uint64(1)
+        count += count_bits(bits)
     return count
 
 
 @kernel
-def _offer_rows(F, i0, n_rows, j0, n_columns, codes, is_anchor, is_row, pooled, keys):
-    """Offer a tile's columns to the anchors among its rows, one run of equal classes at a time."""
-    last = keys.shape[2] - 1
-    q = 0
-    while q < n_columns:
-        code = codes[j0 + q]
-        end = q
-        while end < n_columns and codes[j0 + end] == code:
-            end += 1
-        for p in range(n_rows):
-            if not is_anchor[i0 + p]:
+def _count_copies(D, row, a, b, key, column0, n, copies):
+    """Copies of samples, other than anchor n itself, among the entries of D[row, a:b] up to ``key``."""
+    total = 0.0
+    for u in range(a, b):
+        if D[row, u] <= key:
+            total += copies[column0 + u]
+            if column0 + u == n:
+                total -= 1.0
+    return total
+
+
+@kernel
+def _key_that_holds(D, row, a0, b0, a1, b1, least, most, guess):
+    """Some key up to which D[row] holds between ``least`` and ``most`` entries in a0 … b0 and a1 … b1.
+
+    Where ties leave no such key, the smallest that holds ``least``.
+    """
+    low, high = np.int64(-1), np.int64(OUT_OF_REACH) - 1
+    key = min(max(np.int64(guess), np.int64(0)), high)
+    step = max(key >> 7, np.int64(1))
+    at_end = False
+    while True:
+        count = _count(D, row, a0, b0, key) + _count(D, row, a1, b1, key)
+        if count < least:
+            low = key
+        elif count > most:
+            high = key
+            at_end = True
+        else:
+            return key
+        if high - low <= 1:
+            return high
+        if not at_end:
+            key = min(key + step, high)
+            if key == high:
+                at_end = True
+            step *= 2
+        elif low < 0:
+            key = max(key - step, np.int64(0))
+            step *= 2
+        else:
+            key = (low + high) // 2
+
+
+@kernel
+def _sort(keys, n):
+    """Sort the first n keys in place; they are few."""
+    for t in range(1, n):
+        key = keys[t]
+        u = t
+        while u > 0 and keys[u - 1] > key:
+            keys[u] = keys[u - 1]
+            u -= 1
+        keys[u] = key
+
+
+@kernel
+def _gather(D, row, a, b, key, column0, keys, n):
+    """Append D[row, a:b] up to ``key`` to ``keys``, with their columns, while there is room."""
+    for u in range(a, b, 64):
+        bits = at_most_bits(D, row, u, np.uint32(key))
+        if b - u < 64:
+            bits &= (np.uint64(1) << np.uint64(b - u)) - np.uint64(1)
+        while bits != np.uint64(0):
+            if n == keys.shape[0]:
+                return n
+            column = u + lowest_bit(bits)
+            bits &= bits - np.uint64(1)
+            keys[n] = (np.uint64(D[row, column]) << np.uint64(32)) | np.uint64(column0 + column)
+            n += 1
+    return n
+
+
+@kernel
+def _kth_key(D, row, a0, b0, a1, b1, k, guess, keys):
+    """The k-th smallest entry of D[row] in a0 … b0 and a1 … b1, which has at least k in reach."""
+    most = k + _FEW
+    key = _key_that_holds(D, row, a0, b0, a1, b1, k, most, guess)
+    n = _gather(D, row, a0, b0, key, 0, keys, 0)
+    n = _gather(D, row, a1, b1, key, 0, keys, n)
+    if n > most:
+        return key
+    _sort(keys, n)
+    return np.int64(keys[k - 1] >> np.uint64(32))
+
+
+@kernel
+def _kth_copy(D, row, a0, b0, a1, b1, k, column0, n, copies):
+    """The smallest entry of D[row] up to which there are k copies of samples, of which there are enough."""
+    enough = k * (1.0 - 1e-9)
+    low, high = np.int64(-1), np.int64(OUT_OF_REACH) - 1
+    while high - low > 1:
+        key = (low + high) // 2
+        found = _count_copies(D, row, a0, b0, key, column0, n, copies)
+        found += _count_copies(D, row, a1, b1, key, column0, n, copies)
+        if found < enough:
+            low = key
+        else:
+            high = key
+    return high
+
+
+@kernel
+def _zone(kth, off, relative, tolerance):
+    """How far from the k-th distance another may be and still change places with it, or be tied."""
+    return 2.0 * (off + relative * kth) + 2.1 * tolerance * kth
+
+
+@kernel
+def find_candidates(
+    D,
+    r0,
+    r1,
+    anchors,
+    codes,
+    class_starts,
+    copies,
+    counted,
+    pooled,
+    k,
+    uniform,
+    as_float,
+    off,
+    relative,
+    tolerance,
+    start,
+    count,
+    sure,
+):
+    """Candidates of anchors r0 … r1 from their complete rows of distances, D[r] for ``anchors[r]``.
+
+    ``off[n]``, in units of the keys, and ``relative`` say what the distances of anchor n may be off by. With
+    ``off`` = ``relative`` = ``tolerance`` = 0 they are exact, and ties are equal keys. Returns the candidates, to
+    which ``start`` refers.
+    """
+    n_rows = codes.shape[0]
+    n_slots = start.shape[1]
+    rows = np.empty(2 * n_rows + (r1 - r0) * n_slots * (k + 8), np.int64)
+    free = 0
+    keys = np.empty(k + _FEW + 1, np.uint64)
+    guess = np.full(n_slots, np.int64(1) << 30)
+    for r in range(r0, r1):
+        n = anchors[r]
+        own = codes[n]
+        if rows.shape[0] - free < n_rows:
+            longer = np.empty(2 * rows.shape[0], np.int64)
+            longer[:free] = rows[:free]
+            rows = longer
+        for slot in range(n_slots):
+            # The rows of a slot are one range of rows, or two around the own class.
+            a1, b1 = 0, 0
+            if pooled and slot == 1:
+                a0, b0, a1, b1 = 0, class_starts[own], class_starts[own + 1], n_rows
+            else:
+                c = own if pooled else slot
+                a0, b0 = class_starts[c], class_starts[c + 1]
+            start[r, slot] = free
+            in_reach = np.int64(OUT_OF_REACH) - 1
+            if counted:
+                available = _count_copies(D, r, a0, b0, in_reach, 0, n, copies)
+                available += _count_copies(D, r, a1, b1, in_reach, 0, n, copies)
+            else:
+                available = np.float64(_count(D, r, a0, b0, in_reach) + _count(D, r, a1, b1, in_reach))
+            lower, upper = np.float64(-1.0), np.uint32(in_reach)
+            if available > k * (1.0 + 1e-9):
+                if counted:
+                    kth_key = _kth_copy(D, r, a0, b0, a1, b1, k, 0, n, copies)
+                else:
+                    kth_key = _kth_key(D, r, a0, b0, a1, b1, k, guess[slot], keys)
+                guess[slot] = kth_key
+                kth = _value(np.uint32(kth_key), as_float)
+                zone = _zone(kth, off[n], relative, tolerance)
+                lower = kth - zone
+                upper = np.uint32(kth_key) if zone == 0.0 else _last_key(kth + zone, as_float)
+            elif uniform:
+                lower = np.inf
+            n_sure, n_found = _list_candidates(D, r, a0, b0, a1, b1, upper, lower, uniform, as_float, rows, free)
+            if uniform and not counted and n_found <= k:
+                n_sure = n_found
+            count[r, slot], sure[r, slot] = n_found, n_sure
+            free += n_found
+    return rows[:free]
+
+
+@kernel
+def _list_candidates(D, row, a0, b0, a1, b1, upper, lower, uniform, as_float, rows, free):
+    """Write the rows up to ``upper``, those below ``lower`` (sure, if all weigh the same) first."""
+    n_sure, n_found = 0, 0
+    for part in range(2):
+        a, b = (a0, b0) if part == 0 else (a1, b1)
+        for u in range(a, b, 64):
+            bits = at_most_bits(D, row, u, upper)
+            if b - u < 64:
+                bits &= (np.uint64(1) << np.uint64(b - u)) - np.uint64(1)
+            while bits != np.uint64(0):
+                column = u + lowest_bit(bits)
+                bits &= bits - np.uint64(1)
+                at = free + n_found
+                if uniform and _value(D[row, column], as_float) < lower:
+                    rows[at] = rows[free + n_sure]
+                    at = free + n_sure
+                    n_sure += 1
+                rows[at] = column
+                n_found += 1
+    return n_sure, n_found
+
+
+@kernel
+def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capacity, lists, filled):
+    """Offer the rows j … of D's columns to the lists of the anchors i + r0 … i + r1 in its rows."""
+    n_classes = class_starts.shape[0] - 1
+    keys = np.empty(2 * capacity + _FEW, np.uint64)
+    guess = np.full(n_classes, np.int64(1) << 30)
+    for r in range(r0, r1):
+        n = i + r
+        if not chosen[n]:
+            continue
+        for c in range(n_classes):
+            a, b = max(class_starts[c] - j, 0), min(class_starts[c + 1] - j, n_columns)
+            if a >= b:
                 continue
-            list_ = keys[i0 + p, slot_of(codes[i0 + p], code, pooled)]
-            threshold = _key_distance(list_[last])
-            if _count_below(F[p, q:end], threshold) == 0:
+            slot = slot_of(codes[n], c, pooled)
+            list_ = lists[n, slot]
+            held = filled[n, slot]
+            key = np.int64(OUT_OF_REACH) - 1
+            if held == capacity:
+                key = np.int64(list_[capacity - 1] >> np.uint64(32))
+            found = _count(D, r, a, b, key)
+            if found == 0:
                 continue
-            for u in range(q, end):
-                if F[p, u] <= threshold and is_row[j0 + u] and i0 + p != j0 + u:
-                    _insert(list_, _key(F[p, u], j0 + u))
-                    threshold = _key_distance(list_[last])
-        q = end
+            if found > capacity + _FEW:
+                key = _key_that_holds(D, r, a, b, 0, 0, capacity, capacity + _FEW, min(guess[c], key))
+                guess[c] = key
+            keys[:held] = list_[:held]
+            # Of ties beyond what there is room for, some are kept: the list is then too short, and is seen to be.
+            total = _gather(D, r, a, b, max(key - 1, 0), j, keys[: held + capacity + _FEW], held)
+            if total < held + capacity + _FEW:
+                total = _gather_equal(D, r, a, b, key, j, keys[: held + capacity + _FEW], total)
+            _sort(keys, total)
+            filled[n, slot] = min(total, capacity)
+            list_[: filled[n, slot]] = keys[: filled[n, slot]]
 
 
 @kernel
-def _transpose(F, n_rows, n_columns, out):
-    for p in range(n_rows):
-        for q in range(n_columns):
-            out[q, p] = F[p, q]
+def _gather_equal(D, row, a, b, key, column0, keys, n):
+    """Append D[row, a:b] that equal ``key``, with their columns, while there is room."""
+    if key == 0:
+        return n  # they were up to max(key − 1, 0) already
+    for column in range(a, b):
+        if D[row, column] == key:
+            if n == keys.shape[0]:
+                return n
+            keys[n] = (np.uint64(key) << np.uint64(32)) | np.uint64(column0 + column)
+            n += 1
+    return n
 
 
 @kernel
-def nearest_keys(X, sums, codes, is_row, is_anchor, metric, pooled, t0, t1, keys):
-    """First look: merge the keys of tiles t0 … t1 into the lists of every anchor and slot."""
-    n = X.shape[0]
-    T = np.empty((TILE, TILE))
-    F = np.empty((TILE, TILE), np.float32)
-    G = np.empty((TILE, TILE), np.float32)
-    for t in range(t0, t1):
-        i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        distance_tile(X, sums, i0, i1, j0, j1, metric, T)
-        for p in range(i1 - i0):
-            for q in range(j1 - j0):
-                F[p, q] = np.float32(T[p, q])
-        _offer_rows(F, i0, i1 - i0, j0, j1 - j0, codes, is_anchor, is_row, pooled, keys)
-        if i0 != j0:
-            _transpose(F, i1 - i0, j1 - j0, G)
-            _offer_rows(G, j0, j1 - j0, i0, i1 - i0, codes, is_anchor, is_row, pooled, keys)
+def settle_lists(
+    lists,
+    filled,
+    available,
+    a0,
+    a1,
+    anchors,
+    copies,
+    counted,
+    k,
+    uniform,
+    as_float,
+    off,
+    relative,
+    tolerance,
+    start,
+    count,
+    sure,
+    rows,
+    short,
+):
+    """Candidates of anchors a0 … a1 from their lists; ``short[a]`` if a list may miss one.
 
-
-@kernel
-def merge_keys(keys, others):
-    """Keep the smallest keys of two sets of lists in the first."""
-    for n in range(keys.shape[0]):
-        for slot in range(keys.shape[1]):
-            for t in range(keys.shape[2]):
-                if others[n, slot, t] >= keys[n, slot, keys.shape[2] - 1]:
+    ``available[n, slot]`` counts the rows that could be neighbours. The rest is as in :func:`find_candidates`.
+    """
+    capacity, n_slots = lists.shape[2], lists.shape[1]
+    for a in range(a0, a1):
+        n = anchors[a]
+        short[a] = False
+        for slot in range(n_slots):
+            held = filled[n, slot]
+            whole = held == available[n, slot]
+            start[a, slot] = (a * n_slots + slot) * capacity
+            at = start[a, slot]
+            for t in range(held):
+                rows[at + t] = np.int64(lists[n, slot, t] & np.uint64(0xFFFFFFFF))
+            covered, last = 0.0, 0
+            while last < held:
+                i = rows[at + last]
+                covered += copies[i] - (1.0 if i == n else 0.0)
+                if covered >= k * (1.0 - 1e-9):
                     break
-                _insert(keys[n, slot], others[n, slot, t])
+                last += 1
+            if last == held:  # fewer than k
+                short[a] |= not whole
+                count[a, slot] = held
+                sure[a, slot] = held if uniform else 0
+                continue
+            kth = _value(np.uint32(lists[n, slot, last] >> np.uint64(32)), as_float)
+            zone = _zone(kth, off[n], relative, tolerance)
+            if not whole:
+                end = _value(np.uint32(lists[n, slot, held - 1] >> np.uint64(32)), as_float)
+                short[a] |= not end > kth + zone
+            n_found = last + 1
+            while n_found < held and not (
+                _value(np.uint32(lists[n, slot, n_found] >> np.uint64(32)), as_float) > kth + zone
+            ):
+                n_found += 1
+            n_sure = 0
+            if uniform:
+                while n_sure <= last and (
+                    _value(np.uint32(lists[n, slot, n_sure] >> np.uint64(32)), as_float) < kth - zone
+                ):
+                    n_sure += 1
+                if not counted and n_found <= k:
+                    n_sure = n_found
+            count[a, slot], sure[a, slot] = n_found, n_sure
+
+
+@summing_kernel
+def _manhattan(a, b, factors):
+    wide_vectors()
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += abs(np.float64(a[k]) - np.float64(b[k])) * factors[k]
+    return total
+
+
+@summing_kernel
+def _squared_euclidean(a, b, factors):
+    wide_vectors()
+    total = 0.0
+    for k in range(a.shape[0]):
+        t = (np.float64(a[k]) - np.float64(b[k])) * factors[k]
+        total += t * t
+    return total
+
+
+@kernel
+def add_exact(X, first, factors, metric, position, anchors, a0, a1, start, count, sure, rows, exact):
+    """Add to ``exact`` what len(factors) columns from ``first`` on add to the distances that are not sure.
+
+    Differences are multiplied by ``factors``. For both Euclidean metrics the squares are added.
+    """
+    end = first + factors.shape[0]
+    for a in range(a0, a1):
+        x = X[position[anchors[a]], first:end]
+        for slot in range(start.shape[1]):
+            for t in range(start[a, slot] + sure[a, slot], start[a, slot] + count[a, slot]):
+                other = X[position[rows[t]], first:end]
+                if metric == MANHATTAN:
+                    exact[t] += _manhattan(x, other, factors)
+                else:
+                    exact[t] += _squared_euclidean(x, other, factors)
 
 
 @kernel
@@ -141,7 +473,7 @@ def _cumulative_rank_weight(ranks, k, rank_weights):
 
 
 @kernel
-def share_among(distances, weights, rank_weights, tolerance, shares):
+def share_among(distances, copies, rank_weights, tolerance, shares):
     """Divide a weight of 1 among candidate neighbours.
 
     Copies are ranked by distance; rank r of the first k = ``rank_weights.size`` carries
@@ -154,23 +486,15 @@ def share_among(distances, weights, rank_weights, tolerance, shares):
     m = order.shape[0]
     total = 0.0
     for c in range(m):
-        total += weights[c]
+        total += copies[c]
         shares[c] = 0.0
     if total <= 0.0:
         return
     used = min(k, total)
     whole = _cumulative_rank_weight(used, k, rank_weights)
-    # The distance of the last copy that is in; what is left of a copy by rounding is none.
+    # What is left of a copy by rounding is none.
     enough = used * (1.0 - 1e-9)
-    covered = 0.0
-    boundary = 0
-    while boundary < m - 1 and covered + weights[order[boundary]] < enough:
-        covered += weights[order[boundary]]
-        boundary += 1
-    last = distances[order[boundary]]
-    start = boundary
-    while start > 0 and last - distances[order[start - 1]] <= tolerance * last:
-        start -= 1
+    start, last = _boundary(distances, copies, order, enough, tolerance)
     first = 0
     covered = 0.0
     while first < m and covered < enough:
@@ -184,211 +508,257 @@ def share_among(distances, weights, rank_weights, tolerance, shares):
                 end += 1
         group = 0.0
         for u in range(first, end):
-            group += weights[order[u]]
+            group += copies[order[u]]
         if group > 0.0:
             carried = _cumulative_rank_weight(min(covered + group, used), k, rank_weights)
             carried -= _cumulative_rank_weight(covered, k, rank_weights)
             for u in range(first, end):
-                shares[order[u]] = carried / whole * weights[order[u]] / group
+                shares[order[u]] = carried / whole * copies[order[u]] / group
         covered += group
         first = end
 
 
 @kernel
-def settle_lists(
-    X,
-    sums,
-    metric,
-    keys,
+def _boundary(distances, copies, order, enough, tolerance):
+    """Where, in order, the candidates begin that are tied with the last copy needed, and its distance."""
+    m = order.shape[0]
+    covered = 0.0
+    boundary = 0
+    while boundary < m - 1 and covered + copies[order[boundary]] < enough:
+        covered += copies[order[boundary]]
+        boundary += 1
+    last = distances[order[boundary]]
+    start = boundary
+    while start > 0 and last - distances[order[start - 1]] <= tolerance * last:
+        start -= 1
+    return start, last
+
+
+@kernel
+def _share_equally(distances, copies, room, tolerance, shares):
+    """Let candidates in by distance while there is room for their copies; those tied at the end share it."""
+    m = distances.shape[0]
+    total = 0.0
+    for c in range(m):
+        total += copies[c]
+    if total <= room * (1.0 + 1e-9):
+        shares[:] = copies
+        return
+    order = np.argsort(distances)
+    start, last = _boundary(distances, copies, order, room * (1.0 - 1e-9), tolerance)
+    for u in range(start):
+        shares[order[u]] = copies[order[u]]
+        room -= copies[order[u]]
+    end = start
+    group = 0.0
+    while end < m and distances[order[end]] - last <= tolerance * last:
+        group += copies[order[end]]
+        end += 1
+    for u in range(start, m):
+        shares[order[u]] = room * copies[order[u]] / group if u < end else 0.0
+
+
+@kernel
+def share(
+    a0,
+    a1,
+    anchors,
+    copies,
     rank_weights,
     uniform,
-    relative_error,
+    exact_keys,
+    square_root,
     tolerance,
-    n0,
-    n1,
-    is_anchor,
-    available,
-    neighbors,
+    start,
+    count,
+    sure,
+    rows,
+    exact,
     shares,
-    short,
 ):
-    """Second look: neighbours and their shares from the lists; mark anchors whose list was too short.
+    """Divide a weight of 1 among the candidates of every slot of anchors a0 … a1.
 
-    ``relative_error`` is that of a tile's sums; ``available[n, slot]`` counts the rows that could be
-    neighbours.
+    ``exact_keys``: those that are not sure are all tied. ``square_root``: ``exact`` holds squares.
     """
-    capacity = keys.shape[2]
-    k = rank_weights.shape[0]
-    exact = np.empty(capacity)
-    ones = np.ones(capacity)
-    for n in range(n0, n1):
-        if not is_anchor[n]:
-            continue
-        for slot in range(keys.shape[1]):
-            list_ = keys[n, slot]
-            found = min(capacity, available[n, slot])
-            for t in range(capacity):
-                neighbors[n, slot, t] = -1
-                shares[n, slot, t] = 0.0
-            in_reach = found
-            certain = uniform and found <= k
-            if found > k:
-                kth = np.float64(_key_distance(list_[k - 1]))
-                # Of a + b − 2·min(a, b) every sum has its error, and a row at distance d of another has a
-                # sum larger by d at most.
-                erring = 4.0 * (sums[n] + kth) if metric == MANHATTAN else kth
-                doubt = relative_error * erring + 2.0**-23 * kth
-                doubt = 2.0 * doubt + 2.1 * tolerance * kth
-                # Written so that an infinite or undefined distance counts as too short.
-                if available[n, slot] > capacity and not (
-                    np.float64(_key_distance(list_[capacity - 1])) > kth + doubt
-                ):
-                    short[n] = True
-                    continue
-                in_reach = k
-                while in_reach < found and not (np.float64(_key_distance(list_[in_reach])) > kth + doubt):
-                    in_reach += 1
-                certain = uniform and in_reach == k
-            for t in range(in_reach):
-                neighbors[n, slot, t] = _key_row(list_[t])
-            if certain:
-                for t in range(in_reach):
-                    shares[n, slot, t] = 1.0 / in_reach
-            else:
-                for t in range(in_reach):
-                    exact[t] = exact_distance(X[n], X[neighbors[n, slot, t]], metric)
-                share_among(
-                    exact[:in_reach],
-                    ones[:in_reach],
-                    rank_weights,
-                    tolerance,
-                    shares[n, slot, :in_reach],
-                )
-
-
-@fused_kernel
-def _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
-    wide_vectors()
-    for k in range(a.shape[0]):
-        x = np.float64(a[k])
-        t0, t1 = abs(x - np.float64(b0[k])), abs(x - np.float64(b1[k]))
-        t2, t3 = abs(x - np.float64(b2[k])), abs(x - np.float64(b3[k]))
-        out[k] += (c0 * t0 + c1 * t1) + (c2 * t2 + c3 * t3)
-
-
-@fused_kernel
-def _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
-    wide_vectors()
-    for k in range(a.shape[0]):
-        x = np.float64(a[k])
-        t0, t1 = x - np.float64(b0[k]), x - np.float64(b1[k])
-        t2, t3 = x - np.float64(b2[k]), x - np.float64(b3[k])
-        out[k] += (c0 * (t0 * t0) + c1 * (t1 * t1)) + (c2 * (t2 * t2) + c3 * (t3 * t3))
-
-
-@kernel
-def add_margin(X, n, rows, coefficients, squared, out):
-    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| (or its square) to ``out``.
-
-    In float64: hits and misses nearly cancel, and a sample far out would leave nothing else.
-    """
-    count = rows.shape[0]
-    for k0 in range(0, out.shape[0], _FEATURES_PER_BLOCK):
-        k1 = min(k0 + _FEATURES_PER_BLOCK, out.shape[0])
-        a, target = X[n, k0:k1], out[k0:k1]
-        for t in range(0, count, 4):
-            t1, t2, t3 = t + 1 < count, t + 2 < count, t + 3 < count
-            # What is missing to a block of four is the row itself, at no weight.
-            b0 = X[rows[t], k0:k1]
-            b1 = X[rows[t + 1] if t1 else n, k0:k1]
-            b2 = X[rows[t + 2] if t2 else n, k0:k1]
-            b3 = X[rows[t + 3] if t3 else n, k0:k1]
-            c0 = coefficients[t]
-            c1 = coefficients[t + 1] if t1 else 0.0
-            c2 = coefficients[t + 2] if t2 else 0.0
-            c3 = coefficients[t + 3] if t3 else 0.0
-            if squared:
-                _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
-            else:
-                _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
-
-
-@kernel
-def margin_from_lists(X, codes, metric, neighbors, shares, factors, chosen, n0, n1, by_row, out):
-    """Margins of the chosen anchors among rows n0 … n1, from their lists.
-
-    ``factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. Adds each
-    anchor's margin vector to ``out[n]`` if ``by_row``, else to ``out[0]``.
-    """
-    n_slots, capacity = neighbors.shape[1], neighbors.shape[2]
-    rows = np.zeros(n_slots * capacity, np.int64)
-    coefficients = np.zeros(n_slots * capacity)
-    for n in range(n0, n1):
-        if not chosen[n]:
-            continue
-        count = 0
-        for slot in range(n_slots):
-            for t in range(capacity):
-                if neighbors[n, slot, t] < 0:
-                    break
-                if shares[n, slot, t] > 0.0:
-                    rows[count] = neighbors[n, slot, t]
-                    coefficients[count] = factors[codes[n], slot] * shares[n, slot, t]
-                    count += 1
-        add_margin(
-            X,
-            n,
-            rows[:count],
-            coefficients[:count],
-            metric == SQUARED_EUCLIDEAN,
-            out[n] if by_row else out[0],
-        )
-
-
-@kernel
-def margin_from_all_rows(
-    X, codes, weights, metric, pooled, rank_weights, tolerance, factors, chosen, n0, n1, by_row, out
-):
-    """Margins as in :func:`margin_from_lists`, from the exact distances to every row.
-
-    ``weights`` counts copies of the rows (0 for padding): an anchor's other copies are hits at
-    distance 0, and it enters the sum over anchors once per copy.
-    """
-    n_rows, n_slots = X.shape[0], factors.shape[1]
-    candidates = np.empty(n_rows, np.int64)
-    distances = np.empty(n_rows)
-    copies = np.empty(n_rows)
-    shares = np.empty(n_rows)
-    rows = np.zeros(n_rows, np.int64)
-    coefficients = np.zeros(n_rows)
-    for n in range(n0, n1):
-        if not chosen[n]:
-            continue
-        count = 0
-        anchor_copies = 1.0 if by_row else weights[n]
-        for slot in range(n_slots):
-            m = 0
-            for i in range(n_rows):
-                copies_of_i = weights[i] - 1.0 if i == n else weights[i]
-                if copies_of_i <= 0.0 or slot_of(codes[n], codes[i], pooled) != slot:
-                    continue
-                candidates[m] = i
-                distances[m] = exact_distance(X[n], X[i], metric)
-                copies[m] = copies_of_i
-                m += 1
+    k = float(rank_weights.shape[0])
+    for a in range(a0, a1):
+        n = anchors[a]
+        for slot in range(start.shape[1]):
+            first, m = start[a, slot], count[a, slot]
             if m == 0:
                 continue
-            share_among(distances[:m], copies[:m], rank_weights, tolerance, shares[:m])
-            for u in range(m):
-                if shares[u] > 0.0:
-                    rows[count] = candidates[u]
-                    coefficients[count] = anchor_copies * factors[codes[n], slot] * shares[u]
-                    count += 1
-        add_margin(
-            X,
-            n,
-            rows[:count],
-            coefficients[:count],
-            metric == SQUARED_EUCLIDEAN,
-            out[n] if by_row else out[0],
-        )
+            of = np.empty(m)
+            total = 0.0
+            for t in range(m):
+                of[t] = copies[rows[first + t]] - (1.0 if rows[first + t] == n else 0.0)
+                total += of[t]
+            distances = exact[first : first + m]
+            if square_root:
+                for t in range(m):
+                    distances[t] = np.sqrt(distances[t])
+            out = shares[first : first + m]
+            if not uniform:
+                share_among(distances, of, rank_weights, tolerance, out)
+                continue
+            used = min(k, total)
+            n_sure = sure[a, slot]
+            room = used
+            for t in range(n_sure):
+                out[t] = of[t]
+                room -= of[t]
+            if n_sure < m:
+                if exact_keys:
+                    left = total - (used - room)
+                    for t in range(n_sure, m):
+                        out[t] = of[t] * (min(room, left) / left)
+                else:
+                    _share_equally(distances[n_sure:], of[n_sure:], room, tolerance, out[n_sure:])
+            for t in range(m):
+                out[t] /= used
+
+
+@kernel
+def _add_differences(x, b0, b1, b2, b3, out):
+    wide_vectors()
+    for k in range(x.shape[0]):
+        v = x[k]
+        out[k] += (abs(v - b0[k]) + abs(v - b1[k])) + (abs(v - b2[k]) + abs(v - b3[k]))
+
+
+@fused_kernel
+def _add_squared_differences(x, b0, b1, b2, b3, out):
+    wide_vectors()
+    for k in range(x.shape[0]):
+        t0, t1, t2, t3 = x[k] - b0[k], x[k] - b1[k], x[k] - b2[k], x[k] - b3[k]
+        out[k] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+
+
+@fused_kernel
+def _add_times(coefficient, values, out):
+    wide_vectors()
+    for k in range(values.shape[0]):
+        out[k] += coefficient * np.float64(values[k])
+
+
+@kernel
+def _add_group(X, i, k0, k1, others, n_others, coefficient, squared, partial, out):
+    """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns k0 … k1 to ``out``."""
+    x = X[i, k0:k1]
+    target = partial[: k1 - k0]
+    for begin in range(0, n_others, _ROWS_PER_SUM):
+        end = min(begin + _ROWS_PER_SUM, n_others)
+        target[:] = 0
+        for t in range(begin, end, 4):
+            # What is missing to four is the row itself, at no distance.
+            b0 = X[others[t], k0:k1]
+            b1 = X[others[t + 1] if t + 1 < end else i, k0:k1]
+            b2 = X[others[t + 2] if t + 2 < end else i, k0:k1]
+            b3 = X[others[t + 3] if t + 3 < end else i, k0:k1]
+            if squared:
+                _add_squared_differences(x, b0, b1, b2, b3, target)
+            else:
+                _add_differences(x, b0, b1, b2, b3, target)
+        _add_times(coefficient, target, out)
+
+
+@kernel
+def add_shared_margin(X, i, k0, k1, others, coefficients, n_others, squared, group, partial, out):
+    """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns k0 … k1 to ``out``.
+
+    Differences that weigh the same are added up first, in the precision of the data; sums of them are added in
+    float64. ``coefficients`` are used up, ``group`` and ``partial`` are scratch space.
+    """
+    done = 0
+    while done < n_others:
+        coefficient = coefficients[done]
+        n = 0
+        if coefficient != 0.0:
+            for t in range(done, n_others):
+                if coefficients[t] == coefficient:
+                    group[n] = others[t]
+                    n += 1
+                    coefficients[t] = 0.0
+            _add_group(X, i, k0, k1, group, n, coefficient, squared, partial, out)
+        done += 1
+
+
+@kernel
+def _add_moments(z, factor, out):
+    wide_vectors()
+    total, squares = out[0], out[1]
+    for k in range(z.shape[0]):
+        total[k] += factor * z[k]
+        squares[k] += factor * (z[k] * z[k])
+
+
+@kernel
+def margins(
+    X,
+    first,
+    width,
+    squared,
+    position,
+    anchors,
+    a0,
+    a1,
+    codes,
+    copies,
+    slot_factors,
+    start,
+    count,
+    rows,
+    shares,
+    by_row,
+    with_squares,
+    out,
+):
+    """Margins E|x − miss| − E|x − hit| of anchors a0 … a1 in ``width`` columns of X from ``first`` on.
+
+    ``slot_factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. With ``by_row``
+    the margin of anchor a is added to ``out[a]``; otherwise margins, times the copies of their anchors, are added to
+    ``out[0]`` and, ``with_squares``, their squares to ``out[1]``.
+    """
+    n_slots = start.shape[1]
+    most = 0
+    for a in range(a0, a1):
+        n_others = 0
+        for slot in range(n_slots):
+            n_others += count[a, slot]
+        most = max(most, n_others)
+    others = np.empty(most, np.int64)
+    group = np.empty(most, np.int64)
+    coefficients = np.empty(most)
+    z = np.empty(_FEATURES_AT_ONCE)
+    partial = np.empty(_FEATURES_AT_ONCE, X.dtype)
+    for a in range(a0, a1):
+        n = anchors[a]
+        for k0 in range(0, width, _FEATURES_AT_ONCE):
+            k1 = min(k0 + _FEATURES_AT_ONCE, width)
+            target = out[a, k0:k1] if by_row else z[: k1 - k0]
+            if not by_row:
+                z[:] = 0.0
+            n_others = 0
+            for slot in range(n_slots):
+                for t in range(start[a, slot], start[a, slot] + count[a, slot]):
+                    if shares[t] > 0.0:
+                        others[n_others] = position[rows[t]]
+                        coefficients[n_others] = slot_factors[codes[n], slot] * shares[t]
+                        n_others += 1
+            add_shared_margin(
+                X,
+                position[n],
+                first + k0,
+                first + k1,
+                others,
+                coefficients,
+                n_others,
+                squared,
+                group,
+                partial,
+                target,
+            )
+            if not by_row:
+                if with_squares:
+                    _add_moments(target, copies[n], out[:, k0:k1])
+                else:
+                    _add_times(copies[n], target, out[0, k0:k1])

@@ -18,7 +18,7 @@ import numpy as np
 from .distances import MANHATTAN, TILE, distance_block, distance_tile, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, wide_vectors
-from .nearest import add_margin
+from .differences import add_margin
 
 #: Rows of coefficients × differences added in the precision of the data before they go to float64.
 ROWS_PER_SUM = 16

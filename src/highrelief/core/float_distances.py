@@ -1,0 +1,235 @@
+"""Distances in floats, where whole numbers do not serve: Euclidean ones, and very different ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import distances, integer_tiles, packing
+from .columns import Columns
+from .threads import even_ranges, one_blas_thread, run_all
+
+#: Columns of a matrix product; bounds the error of its sums.
+_COLUMNS_PER_PRODUCT = 2048
+#: Rows of a matrix product.
+_ROWS_PER_PRODUCT = 512
+
+
+class ScaledRows:
+    """Scaled rows in the layout, some columns of them.
+
+    Parameters
+    ----------
+    values : (n_rows, width)
+        Scaled values.
+    sums : (n_rows,) float64
+        Sums of the rows (Manhattan), or of their squares.
+    """
+
+    def __init__(self, values: NDArray[np.floating], sums: NDArray[np.float64]) -> None:
+        self.values = values
+        self.sums = sums
+
+
+class _FloatDistances:
+    """What the two kinds of distances in floats share: keys are the bits of a float32."""
+
+    as_float = True
+    exact = False
+    too_coarse = False
+    _center: bool
+
+    def __init__(self, columns: Columns, position: NDArray[np.int64], n_threads: int) -> None:
+        self._columns = columns
+        self._position = position
+        self._n_threads = n_threads
+        self._of_rows = np.zeros(position.size)
+        self._n_pieces = 0
+
+    @property
+    def relative(self) -> float:
+        """What distances may be off by, relatively: each piece is added to a float32."""
+        return 2.0**-23 * max(1, self._n_pieces)
+
+    def _scaled(self, a: int, b: int, width: int) -> NDArray[np.floating]:
+        """Columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
+        columns, position = self._columns, self._position
+        values = packing.aligned_zeros((position.size, width), columns.dtype)
+        real = np.flatnonzero(position != packing.PADDING)
+        array, first = columns.block(a, b)
+        source = array[:, first : first + b - a]
+        origin = source.mean(axis=0, dtype=np.float64) if self._center else columns.low[a:b]
+        factors = columns.factors[a:b]
+        for start, end in even_ranges(real.size, -(-real.size // 256)):
+            rows = source[position[real[start:end]]] - origin
+            values[real[start:end], : b - a] = rows * factors
+        return values
+
+
+class ProductDistances(_FloatDistances):
+    """Squared Euclidean distances by matrix products: |a|² + |b|² − 2 a·b.
+
+    Columns are measured from their means, which keeps the sums, and hence their errors, small.
+    """
+
+    _center = True
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how much the distances of each row may be off, once all columns have been seen."""
+        eps = float(np.finfo(self._columns.dtype).eps) / 2.0
+        # 2·Σ|a·b| ≤ |a|² + |b|²; each of the sums has at most so many additions.
+        relative = (min(_COLUMNS_PER_PRODUCT, self._columns.n_features) + self._n_pieces + 16.0) * eps
+        return relative * 2.0 * (self._of_rows + self._of_rows.max())
+
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        return {"distances": "matrix products"}
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """Cut the columns: products of many columns at once would be less exact."""
+        n = max(1, -(-self._columns.n_features // _COLUMNS_PER_PRODUCT))
+        return [(i, n) for i in range(n)]
+
+    def piece(self, part: int, n_parts: int) -> ScaledRows:
+        """Columns of one part."""
+        n = self._columns.n_features
+        a, b = n * part // n_parts, n * (part + 1) // n_parts
+        values = self._scaled(a, b, b - a)
+        sums = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+        self._of_rows += sums
+        self._n_pieces += 1
+        return ScaledRows(values, sums)
+
+    def add_tiles(
+        self,
+        piece: ScaledRows,
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write (or add) distances of rows to others into D, mirrored into E; E is D if both are the same rows."""
+        X, sums = piece.values, piece.sums
+        out, mirror = D.view(np.float32), E.view(np.float32)
+        tall = even_ranges(rows[1] - rows[0], -(-(rows[1] - rows[0]) // _ROWS_PER_PRODUCT), multiple=4)
+        wide = even_ranges(others[1] - others[0], -(-(others[1] - others[0]) // _ROWS_PER_PRODUCT), multiple=4)
+
+        def work(a: int, b: int, c: int, d: int) -> None:
+            i, j = slice(rows[0] + a, rows[0] + b), slice(others[0] + c, others[0] + d)
+            product = X[i] @ X[j].T
+            product *= -2.0
+            product += sums[i, np.newaxis].astype(X.dtype)
+            product += sums[j].astype(X.dtype)
+            if add:
+                product += out[a:b, c:d]
+            # Rounding can leave −ε; −0 would be the largest key of all.
+            out[a:b, c:d] = np.maximum(product, 0.0) + 0.0
+            if rows != others or a != c:
+                mirror[c:d, a:b] = out[a:b, c:d].T
+
+        same = rows == others
+        tasks = [(a, b, c, d) for a, b in tall for c, d in wide if not same or c >= a]
+        with one_blas_thread():
+            run_all(work, tasks, self._n_threads)
+
+    def fill_rows(self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
+        """Write the distances of some rows to all."""
+        X, sums = piece.values, piece.sums
+        out = D.view(np.float32)
+        own, own_sums = X[rows], sums[rows, np.newaxis].astype(X.dtype)
+
+        def work(a: int, b: int) -> None:
+            product = own @ X[a:b].T
+            product *= -2.0
+            product += own_sums
+            product += sums[a:b].astype(X.dtype)
+            out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
+
+        with one_blas_thread():
+            run_all(work, even_ranges(X.shape[0], 4 * self._n_threads), self._n_threads)
+
+
+class TileDistances(_FloatDistances):
+    """Manhattan distances in floats, for columns of very different ranges."""
+
+    _center = False
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how much the distances of each row may be off, once all columns have been seen."""
+        # Of a + b − 2·min(a, b) every sum has its error.
+        relative = 4.0 * distances.relative_error(self._columns.dtype)
+        return relative * (self._of_rows + self._of_rows.max())
+
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        return {"distances": "floats"}
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """All columns at once: sums are in float32."""
+        return [(0, 1)]
+
+    def piece(self, part: int, n_parts: int) -> ScaledRows:
+        """All columns."""
+        n = self._columns.n_features
+        values = self._scaled(0, n, packing.padded_width(n, self._columns.dtype.itemsize))
+        sums = np.empty(self._position.size)
+        distances.row_sums(values, sums)
+        self._of_rows += sums
+        return ScaledRows(values, sums)
+
+    def add_tiles(
+        self,
+        piece: ScaledRows,
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write distances of rows to others into D, mirrored into E; E is D if both are the same rows."""
+        out, mirror = D.view(np.float32), E.view(np.float32)
+        tile = integer_tiles.TILE
+
+        def work(i: int, j: int) -> None:
+            T = np.empty((tile, tile))
+            i1, j1 = min(i + tile, rows[1]), min(j + tile, others[1])
+            distances.distance_tile(
+                piece.values, piece.sums, i, i1, j, j1, distances.MANHATTAN, T
+            )
+            a, c = i - rows[0], j - others[0]
+            out[a : a + i1 - i, c : c + j1 - j] = T[: i1 - i, : j1 - j]
+            mirror[c : c + j1 - j, a : a + i1 - i] = T[: i1 - i, : j1 - j].T
+
+        same = rows == others
+        tasks = [
+            (i, j)
+            for i in range(rows[0], rows[1], tile)
+            for j in range(i if same else others[0], others[1], tile)
+        ]
+        run_all(work, tasks, self._n_threads)
+
+    def fill_rows(self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
+        """Write the distances of some rows, a multiple of 4, to all."""
+        out = D.view(np.float32)
+        tile = integer_tiles.TILE
+        n_rows = self._position.size
+
+        def work(start: int, j: int) -> None:
+            T = np.empty((tile, tile))
+            chosen = rows[start : start + tile]
+            own, own_sums = piece.values[chosen], piece.sums[chosen]
+            j1 = min(j + tile, n_rows)
+            distances.distance_block(
+                own, own_sums, 0, chosen.size, piece.values, piece.sums, j, j1, distances.MANHATTAN, False, T
+            )
+            out[start : start + chosen.size, j:j1] = T[: chosen.size, : j1 - j]
+
+        tasks = [(start, j) for start in range(0, rows.size, tile) for j in range(0, n_rows, tile)]
+        run_all(work, tasks, self._n_threads)

@@ -1,0 +1,311 @@
+"""Scaled rows as whole numbers, for exact sums: a grid of 2¹⁶ points, or bit planes for two or three levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import columns as kernels
+from ..kernels import integer_tiles, packing
+from .columns import Columns
+from .threads import even_ranges, run_all
+
+#: Steps of the grid at most, an even number: half of the largest range is a point of the grid.
+_STEPS = 65534
+#: Fewer columns of few levels than this are not worth planes of their own.
+_FEWEST_LEVEL_COLUMNS = 64
+#: Rows that are looked at first, to see that a column is continuous.
+_FIRST_ROWS = 16
+#: Bytes of a copy of columns on their way to whole numbers.
+_COPY_BYTES = 2**22
+#: A grid is too coarse if ranges are, on average, less than this part of the largest.
+_COARSE = 1 / 64
+
+
+@dataclass
+class Planes:
+    """Columns of few levels whose bits count the same, and the bounds between their levels."""
+
+    #: (columns, bounds): one plane for each row of the bounds.
+    groups: list[tuple[NDArray[np.intp], NDArray[np.floating]]] = field(default_factory=list)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return sum(which.size for which, _ in self.groups)
+
+    @property
+    def n_words(self) -> int:
+        """Words of 64 bits that a row takes, padded to whole vectors."""
+        words = sum(len(bounds) * -(-which.size // 64) for which, bounds in self.groups)
+        return -(-words // integer_tiles.WORD_PAD) * integer_tiles.WORD_PAD
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some columns of all rows of the layout, as the kernels take them."""
+
+    grid: NDArray[np.int16]
+    sums: NDArray[np.uint32]
+    planes: NDArray[np.uint64]
+    n_single: int
+
+
+class WholeNumbers:
+    """Manhattan distances between rows of a table, as whole numbers of steps.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table.
+    position : (n_rows,) int64
+        The row of the table that stands at each row of the layout, or −1.
+    tolerance : float
+        Distances that differ by less, relatively, are equal.
+    n_threads : int
+        Threads to use.
+    """
+
+    as_float = False
+
+    def __init__(
+        self, columns: Columns, position: NDArray[np.int64], tolerance: float, n_threads: int
+    ) -> None:
+        self._columns = columns
+        self._position = position
+        self._n_threads = n_threads
+        self._single, self._double, self._grid, unit = self._levels(tolerance)
+        self._step, self._unit = self._choose_step(unit)
+        self._moved = np.zeros(position.size)
+
+    @property
+    def exact(self) -> bool:
+        """Whether distances are exact, and ties equal numbers: there are bit planes only."""
+        return self._grid.size == 0
+
+    @property
+    def too_coarse(self) -> bool:
+        """Whether the grid says too little of most columns, because others have much wider ranges."""
+        if self.exact:
+            return False
+        spans = self._columns.spans[self._grid]
+        return bool(spans.mean() < _COARSE * spans.max())
+
+    @property
+    def relative(self) -> float:
+        """What distances may be off by, relatively: levels may be spaced equally only up to the tolerance."""
+        return 0.0 if self.exact or self._single.n_columns == 0 else 4e-6
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how many steps the distances of each row may be off, once all columns have been seen."""
+        if self.exact:
+            return np.zeros(self._position.size)
+        # Rounding before the rounding to the grid.
+        slack = _STEPS * 4.0 * float(np.finfo(self._columns.dtype).eps) * self._grid.size
+        return 1.001 * (self._moved + self._moved.max()) + 2.0 * slack
+
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        on_planes = self._single.n_columns + self._double.n_columns
+        kinds = [name for name, n in (("grid", self._grid.size), ("bit planes", on_planes)) if n]
+        return {"distances": " and ".join(kinds), "n_bit_plane_features": on_planes}
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """Cut the columns so that a piece takes about this many bytes: parts of each kind, out of how many."""
+        row = 2.0 * self._grid.size + 8.0 * (self._single.n_words + self._double.n_words)
+        n = max(1, int(np.ceil(row * self._position.size / most_bytes)))
+        return [(i, n) for i in range(n)]
+
+    def piece(self, part: int, n_parts: int) -> Piece:
+        """Columns of one part, as whole numbers."""
+        grid = _part(self._grid, part, n_parts)
+        single, double = self._planes_of(self._single, part, n_parts), self._planes_of(self._double, part, n_parts)
+        n_rows = self._position.size
+        width = -(-grid.size // integer_tiles.GRID_PAD) * integer_tiles.GRID_PAD
+        G = packing.aligned_zeros((n_rows, width), np.int16)
+        P = packing.aligned_zeros((n_rows, single.n_words + double.n_words), np.uint64)
+        sums = self._round(grid, G)
+        self._write_planes(single, P, 0)
+        self._write_planes(double, P, single.n_words)
+        return Piece(G, sums, P, single.n_words)
+
+    def add_tiles(
+        self,
+        piece: Piece,
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write (or add) distances of rows to others into D, mirrored into E; E is D if both are the same rows."""
+        (i, i_end), (j, j_end) = rows, others
+        n_rows, n_columns = i_end - i, j_end - j
+        n_tiles = -(-n_rows // integer_tiles.TILE) * -(-n_columns // integer_tiles.TILE)
+
+        def work(a: int, b: int) -> None:
+            integer_tiles.fill_tiles(
+                piece.grid,
+                piece.sums,
+                piece.planes,
+                piece.n_single,
+                self._unit,
+                i,
+                j,
+                n_rows,
+                n_columns,
+                a,
+                b,
+                add,
+                D,
+                E,
+            )
+
+        # More parts than threads: those below the diagonal are empty.
+        run_all(work, even_ranges(n_tiles, 16 * self._n_threads), self._n_threads)
+
+    def fill_rows(self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
+        """Write the distances of some rows, a multiple of 4, to all."""
+
+        def work(a: int, b: int) -> None:
+            for start in range(0, rows.size, integer_tiles.TILE):
+                chunk = slice(start, start + integer_tiles.TILE)
+                integer_tiles.fill_rows(
+                    piece.grid, piece.sums, piece.planes, piece.n_single, self._unit, rows[chunk], a, b, D[chunk]
+                )
+
+        parts = even_ranges(self._position.size, self._n_threads, multiple=integer_tiles.TILE)
+        run_all(work, parts, self._n_threads)
+
+    # How columns become whole numbers
+
+    def _levels(self, tolerance: float) -> tuple[Planes, Planes, NDArray[np.intp], float]:
+        """Columns of two or three levels by what a bit counts (once, twice a unit), other columns, the unit."""
+        columns = self._columns
+        low, high = columns.low, columns.high
+        half = columns.dtype.type(0.5)
+        middle = low * half + high * half
+        spans = columns.spans
+        varies = spans > 0.0
+        is_other = ~varies | (middle - low != high - middle)
+        is_middle = np.zeros(columns.n_features, dtype=bool)
+        first_rows = min(_FIRST_ROWS, columns.n_samples)
+
+        def mark(a: int, b: int) -> None:
+            array, first = columns.block(a, b)
+            of = slice(a, b)
+            seen = low[of], middle[of], high[of], is_other[of], is_middle[of]
+            kernels.mark_levels(array, 0, first_rows, first, *seen)
+            if not is_other[of].all():
+                kernels.mark_levels(array, first_rows, columns.n_samples, first, *seen)
+
+        run_all(mark, self._chunks(columns.n_features), self._n_threads)
+        has_levels = ~is_other
+        units = np.where(is_middle, 0.5, 1.0) * spans
+        everything = np.flatnonzero(varies)
+        if np.count_nonzero(has_levels) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
+            return Planes(), Planes(), everything, 0.0
+        unit = float(units[has_levels].min())
+        by_weight = []
+        for weight in (1.0, 2.0):
+            of_weight = has_levels & (np.abs(units - weight * unit) <= tolerance * weight * unit)
+            two, three = np.flatnonzero(of_weight & ~is_middle), np.flatnonzero(of_weight & is_middle)
+            groups = [(two, low[two][np.newaxis]), (three, np.stack([low[three], middle[three]]))]
+            by_weight.append(Planes([group for group in groups if group[0].size]))
+            has_levels &= ~of_weight
+            varies &= ~of_weight
+        return by_weight[0], by_weight[1], np.flatnonzero(varies), unit
+
+    def _choose_step(self, unit: float) -> tuple[float, int]:
+        """Width of a step in scaled units, and how many steps a bit counts."""
+        if self.exact:
+            return unit, 1
+        spans = self._columns.spans
+        # The largest distance there can be must stay below 2³².
+        most = 2.0**32 - 4.0 - self._grid.size
+        step = max(float(spans[self._grid].max()) / _STEPS, float(spans.sum()) / most)
+        if self._single.n_columns == 0:
+            return step, 0
+        if unit < step:
+            self._grid = np.flatnonzero(spans > 0.0)
+            self._single, self._double = Planes(), Planes()
+            return step, 0
+        n_steps = int(unit / step * (1.0 + 1e-12))
+        return unit / n_steps, n_steps
+
+    def _chunks(self, n: int, multiple: int = 64) -> list[tuple[int, int]]:
+        """Cut n columns so that a copy of a chunk is small."""
+        most = max(multiple, int(_COPY_BYTES / (self._columns.dtype.itemsize * self._columns.n_samples)))
+        return even_ranges(n, -(-n // most), multiple)
+
+    def _planes_of(self, planes: Planes, part: int, n_parts: int) -> Planes:
+        groups = []
+        for which, bounds in planes.groups:
+            a, b = _borders(which.size, part, n_parts)
+            if b > a:
+                groups.append((which[a:b], bounds[:, a:b]))
+        return Planes(groups)
+
+    def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
+        """Round columns to the grid; returns the sums of the rows, and remembers how far values were moved."""
+        columns, position = self._columns, self._position
+        low = columns.low[which]
+        per_step = (columns.factors[which] / self._step).astype(columns.dtype)
+        # Where columns have to be copied first, a chunk of them is not cut further.
+        n_cuts = 4 * self._n_threads if columns.in_place else 1
+        rows = even_ranges(position.size, n_cuts, multiple=4)
+
+        def work(a: int, b: int, r: int, s: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+            sums, moved = np.zeros(position.size, np.uint32), np.zeros(position.size)
+            array, first = columns.chosen(which[a:b])
+            kernels.round_rows(array, first, position, r, s, low[a:b], per_step[a:b], G, a, sums, moved)
+            return sums, moved
+
+        total = np.zeros(position.size, np.uint32)
+        tasks = [(*chunk, *part) for chunk in self._chunks(which.size) for part in rows]
+        for sums, moved in run_all(work, tasks, self._n_threads):
+            total += sums
+            self._moved += moved
+        return total
+
+    def _write_planes(self, planes: Planes, P: NDArray[np.uint64], word: int) -> None:
+        columns = self._columns
+
+        def work(
+            which: NDArray[np.intp], bounds: NDArray[np.floating], words: list[int], a: int, b: int
+        ) -> None:
+            array, first = columns.chosen(which[a:b])
+            for plane, start in zip(bounds, words, strict=True):
+                kernels.plane_rows(
+                    array, first, self._position, 0, self._position.size, plane[a:b], P, start + a // 64
+                )
+
+        tasks: list[tuple[Any, ...]] = []
+        for which, bounds in planes.groups:
+            n_words = -(-which.size // 64)
+            words = [word + i * n_words for i in range(len(bounds))]
+            word += len(bounds) * n_words
+            tasks += [(which, bounds, words, a, b) for a, b in self._chunks(which.size)]
+        run_all(work, tasks, self._n_threads)
+
+
+def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:
+    blocks = -(-n // 64)
+    return min(n, blocks * part // n_parts * 64), min(n, blocks * (part + 1) // n_parts * 64)
+
+
+def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
+    a, b = _borders(which.size, part, n_parts)
+    return which[a:b]
+
+
+def all_pieces(numbers: WholeNumbers, most_bytes: float) -> Iterator[Piece]:
+    """The columns piece by piece."""
+    for part, n_parts in numbers.pieces(most_bytes):
+        yield numbers.piece(part, n_parts)

@@ -1,0 +1,117 @@
+"""What is to be known of columns, and how their values become whole numbers.
+
+Arrays are C-ordered, float32 or float64; a block of columns is given by the position of its first. Rows go from
+the table's order into that of the layout (``position``, −1 for padding).
+"""
+
+import numpy as np
+
+from .jit import kernel, summing_kernel, wide_vectors
+from .simd import above_bits
+
+_COLUMNS_AT_ONCE = 2048
+#: int16 of the lowest point of the grid.
+LOWEST = -32768
+
+
+@kernel
+def _widen(row, low, high, largest):
+    """Widen ranges to hold a row; whether all its values are finite."""
+    wide_vectors()
+    undefined = False
+    for k in range(row.shape[0]):
+        v = row[k]
+        undefined |= not (abs(v) <= largest)
+        low[k] = v if v < low[k] else low[k]
+        high[k] = v if v > high[k] else high[k]
+    return not undefined
+
+
+@kernel
+def column_ranges(X, n0, n1, k0, k1, largest, low, high):
+    """Widen the ranges low … high of columns k0 … k1 to hold rows n0 … n1.
+
+    False if a value is beyond the ``largest`` float, or not a number.
+    """
+    finite = True
+    for k in range(k0, k1, _COLUMNS_AT_ONCE):
+        end = min(k + _COLUMNS_AT_ONCE, k1)
+        low_part, high_part = low[k:end], high[k:end]
+        for i in range(n0, n1):
+            finite &= _widen(X[i, k:end], low_part, high_part, largest)
+    return finite
+
+
+@kernel
+def _mark_levels(row, low, middle, high, is_other, is_middle):
+    wide_vectors()
+    for k in range(row.shape[0]):
+        v = row[k]
+        is_middle[k] |= v == middle[k]
+        is_other[k] |= (v != low[k]) & (v != middle[k]) & (v != high[k])
+
+
+@kernel
+def mark_levels(X, n0, n1, first, low, middle, high, is_other, is_middle):
+    """Mark columns with a value besides low, middle and high, and those with the middle one."""
+    for i in range(n0, n1):
+        _mark_levels(X[i, first : first + low.shape[0]], low, middle, high, is_other, is_middle)
+
+
+@summing_kernel
+def _round_row(row, low, per_step, out):
+    """Round a row to the grid; returns the sum of what the values were moved by, in steps."""
+    wide_vectors()
+    moved = row.dtype.type(0)
+    for k in range(row.shape[0]):
+        t = (row[k] - low[k]) * per_step[k]
+        q = np.rint(t)
+        moved += abs(t - q)
+        out[k] = np.int16(np.int32(q) + LOWEST)
+    return moved
+
+
+@summing_kernel
+def _sum_int16(row):
+    wide_vectors()
+    total = np.int32(0)
+    for k in range(row.shape[0]):
+        total += row[k]
+    return total
+
+
+@kernel
+def round_rows(X, first, position, p0, p1, low, per_step, G, at, sums, moved):
+    """Round len(low) columns from ``first`` on to the grid: rows p0 … p1 of the layout, into G from column ``at``.
+
+    Adds to ``sums`` the sums of the rows of G (modulo 2³²) and to ``moved`` by how many steps their values were
+    moved in all.
+    """
+    n = low.shape[0]
+    for p in range(p0, p1):
+        if position[p] < 0:
+            continue
+        for k in range(0, n, _COLUMNS_AT_ONCE):
+            end = min(k + _COLUMNS_AT_ONCE, n)
+            out = G[p, at + k : at + end]
+            moved[p] += _round_row(X[position[p], first + k : first + end], low[k:end], per_step[k:end], out)
+            sums[p] += np.uint32(_sum_int16(out))
+
+
+@kernel
+def plane_rows(X, first, position, p0, p1, bounds, P, word):
+    """Write one bit per column, whether its value is above ``bounds``, from ``word`` on: rows p0 … p1."""
+    n = bounds.shape[0]
+    for p in range(p0, p1):
+        i = position[p]
+        if i < 0:
+            continue
+        whole = n // 64 * 64
+        for k in range(0, whole, 64):
+            P[p, word + k // 64] = above_bits(X, i, first + k, bounds, k)
+        if whole < n:
+            bits = np.uint64(0)
+            for u in range(n - whole):
+                if X[i, first + whole + u] > bounds[whole + u]:
+                    bits |= np.uint64(1) << np.uint64(u)
+            P[p, word + whole // 64] = bits

@@ -1,0 +1,284 @@
+"""Tiles of distances between rows of whole numbers, exact.
+
+Rows come in two forms, and a table may have both:
+
+* on a *grid* of 2¹⁶ points, one int16 per feature: |a − b| = a + b − 2·min(a, b), so that a pair costs one
+  minimum and one multiply-add for 32 features of a 512-bit vector, twice as many as in float32;
+* as *bit planes*, for features of two or three equally spaced levels: a thermometer code, of which the number of
+  differing bits is the distance.
+
+Distances are uint32 and everything is modulo 2³²: a distance that fits is exact whatever the sums on the way to
+it, in any order, for vectors of any width.
+
+The vector code is written out for the width of the machine (:mod:`.simd`); without it the functions named
+``…_plainly`` give the same numbers.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .jit import kernel
+from .simd import count_bits, joint_sums, load, row_pointer, store, target_vector_bytes
+
+#: Rows of a tile.
+TILE = 64
+#: Rows of a register block.
+BLOCK = 4
+#: int16 features, or 64-bit words of planes, are padded to whole vectors of 64 bytes.
+GRID_PAD, WORD_PAD = 32, 8
+#: Features of a grid that are worked on before the next rows: the rows of two tiles stay in the second cache.
+_FEATURES_AT_ONCE = 2048
+#: What no neighbour has: the distance of padding, and of a row to itself.
+OUT_OF_REACH = np.uint32(0xFFFFFFFF)
+
+_I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+
+
+def _constant(vector, value):
+    return ir.Constant(vector, [value] * vector.count)
+
+
+def _emit_minimum(builder, n_bytes):
+    """Make the step acc + Σ of pairs of min(a, b) over vectors of int16."""
+    values, sums = ir.VectorType(_I16, n_bytes // 2), ir.VectorType(_I32, n_bytes // 4)
+    # A multiply-add of neighbouring int16, here by 1.
+    name = {64: "llvm.x86.avx512.pmaddw.d.512", 32: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.sse2.pmadd.wd"}
+    on_x86 = builder.module.triple.startswith(("x86", "i386", "i686"))
+    even = ir.Constant(ir.VectorType(_I32, sums.count), list(range(0, values.count, 2)))
+    odd = ir.Constant(ir.VectorType(_I32, sums.count), list(range(1, values.count, 2)))
+
+    def step(a, b, total):
+        least = builder.select(builder.icmp_signed("<", a, b), a, b)
+        if on_x86:
+            function = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(sums, [values, values]), name[n_bytes]
+            )
+            return builder.add(total, builder.call(function, [least, _constant(values, 1)]))
+        undefined = ir.Constant(values, ir.Undefined)
+        for half in (even, odd):
+            chosen = builder.shuffle_vector(least, undefined, half)
+            total = builder.add(total, builder.sext(chosen, sums))
+        return total
+
+    return values, sums, step
+
+
+def _emit_differing_bits(builder, n_bytes):
+    """Make the step acc + number of differing bits over vectors of 64-bit words."""
+    words = ir.VectorType(_I64, n_bytes // 8)
+    name = f"llvm.ctpop.v{words.count}i64"
+
+    def step(a, b, total):
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(words, [words]), name)
+        return builder.add(total, builder.call(function, [builder.xor(a, b)]))
+
+    return words, words, step
+
+
+def _pairs_of_rows(emit_step):
+    """Make an intrinsic that adds weight·Σ step(a_i, b_j) of 4 × 4 pairs of rows to S and its mirror."""
+
+    @intrinsic
+    def add_pairs(typing_context, A, i, B, j, first, n_items, weight, S, mirror, p, q):
+        index = types.int64
+        signature = types.void(A, index, B, index, index, index, types.int32, S, mirror, index, index)
+
+        def emit(context, builder, signature, arguments):
+            builder.function.attributes.add("noinline")
+            n_bytes = target_vector_bytes()
+            values, sums, step = emit_step(builder, n_bytes)
+            made = [
+                context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+                for kind, value in zip(signature.args, arguments, strict=True)
+            ]
+            A, i, B, j, first, n_items, weight, S, mirror, p, q = made
+            # 16 sums and 5 rows at work need 32 registers; with 16 registers, half a block after the other.
+            height = BLOCK if n_bytes == 64 else BLOCK // 2
+            n_steps = builder.sdiv(n_items, _I64(values.count))
+            rows_of_b = [row_pointer(builder, B, builder.add(j, _I64(c)), first) for c in range(BLOCK)]
+            for top in range(0, BLOCK, height):
+                rows_of_a = [
+                    row_pointer(builder, A, builder.add(i, _I64(top + r)), first) for r in range(height)
+                ]
+                totals = [
+                    cgutils.alloca_once_value(builder, _constant(sums, 0)) for _ in range(height * BLOCK)
+                ]
+                for total in totals:
+                    builder.store(_constant(sums, 0), total)
+                with cgutils.for_range(builder, n_steps) as loop:
+                    at = builder.mul(loop.index, _I64(values.count))
+                    of_a = [load(builder, pointer, values, at) for pointer in rows_of_a]
+                    for c in range(BLOCK):
+                        of_b = load(builder, rows_of_b[c], values, at)
+                        for r in range(height):
+                            total = totals[r * BLOCK + c]
+                            builder.store(step(of_a[r], of_b, builder.load(total)), total)
+                # Counts of bits fit the lower half of their words, whose upper half is 0.
+                lanes = ir.VectorType(_I32, n_bytes // 4)
+                found = joint_sums(builder, [builder.bitcast(builder.load(t), lanes) for t in totals])
+                _add_to_tile(builder, found, weight, height, S, builder.add(p, _I64(top)), q, mirror)
+            return context.get_dummy_value()
+
+        return signature, emit
+
+    return add_pairs
+
+
+def _add_to_tile(builder, found, weight, height, S, p, q, mirror):
+    """Add weight·found, height × 4 sums row by row, to S[p:, q:] and, mirrored, to mirror[q:, p:]."""
+    four = ir.VectorType(_I32, BLOCK)
+    n = height * BLOCK
+    factor = builder.shuffle_vector(
+        builder.insert_element(ir.Constant(found.type, ir.Undefined), weight, _I32(0)),
+        ir.Constant(found.type, ir.Undefined),
+        ir.Constant(ir.VectorType(_I32, n), [0] * n),
+    )
+    found = builder.mul(found, factor)
+
+    def add(target, row, column, lanes):
+        part = builder.shuffle_vector(
+            found, found, ir.Constant(ir.VectorType(_I32, len(lanes)), [_I32(lane) for lane in lanes])
+        )
+        pointer = row_pointer(builder, target, row, column)
+        kind = ir.VectorType(_I32, len(lanes))
+        store(builder, builder.add(load(builder, pointer, kind), part), pointer)
+
+    for r in range(height):
+        add(S, builder.add(p, _I64(r)), q, range(r * four.count, (r + 1) * four.count))
+    for c in range(BLOCK):
+        add(mirror, builder.add(q, _I64(c)), p, range(c, n, BLOCK))
+
+
+_minimum_sums_intrinsic = _pairs_of_rows(_emit_minimum)
+_differing_bits_intrinsic = _pairs_of_rows(_emit_differing_bits)
+
+
+@kernel
+def _minimum_sums_plainly(A, i, B, j, first, n_items, weight, S, mirror, p, q):
+    for r in range(BLOCK):
+        a = A[i + r, first : first + n_items]
+        for c in range(BLOCK):
+            b = B[j + c, first : first + n_items]
+            total = 0
+            for k in range(a.shape[0]):
+                total += a[k] if a[k] < b[k] else b[k]
+            S[p + r, q + c] += weight * total
+            mirror[q + c, p + r] += weight * total
+
+
+@kernel
+def _differing_bits_plainly(A, i, B, j, first, n_items, weight, S, mirror, p, q):
+    for r in range(BLOCK):
+        for c in range(BLOCK):
+            total = 0
+            for k in range(first, first + n_items):
+                total += count_bits(A[i + r, k] ^ B[j + c, k])
+            S[p + r, q + c] += weight * total
+            mirror[q + c, p + r] += weight * total
+
+
+if target_vector_bytes() == 0:
+    _add_minimum_sums, _add_differing_bits = _minimum_sums_plainly, _differing_bits_plainly
+else:
+
+    @kernel
+    def _add_minimum_sums(A, i, B, j, first, n_items, weight, S, mirror, p, q):
+        _minimum_sums_intrinsic(A, i, B, j, first, n_items, weight, S, mirror, p, q)
+
+    @kernel
+    def _add_differing_bits(A, i, B, j, first, n_items, weight, S, mirror, p, q):
+        _differing_bits_intrinsic(A, i, B, j, first, n_items, weight, S, mirror, p, q)
+
+
+@kernel
+def add_tile(G, i, H, j, P, Q, n_single, unit, n_i, n_j, diagonal, S, mirror):
+    """Add what n_i rows from i of (G, P) and n_j rows from j of (H, Q) differ by, less the sums of their rows.
+
+    Parameters
+    ----------
+    G, H : (·, n_grid) int16
+        Rows on the grid.
+    P, Q : (·, n_words) uint64
+        The same rows' bit planes: ``n_single`` words whose bits count ``unit`` each, then words whose bits
+        count twice that.
+    diagonal : bool
+        Both are the same rows: blocks below the diagonal are left to the mirror.
+    S, mirror : (64, 64) int32
+        The tile and its transpose.
+    """
+    for k in range(0, G.shape[1], _FEATURES_AT_ONCE):
+        n = min(_FEATURES_AT_ONCE, G.shape[1] - k)
+        for p in range(0, n_i, BLOCK):
+            for q in range(p if diagonal else 0, n_j, BLOCK):
+                _add_minimum_sums(G, i + p, H, j + q, k, n, np.int32(-2), S, mirror, p, q)
+    for p in range(0, n_i, BLOCK):
+        for q in range(p if diagonal else 0, n_j, BLOCK):
+            if n_single > 0:
+                _add_differing_bits(P, i + p, Q, j + q, 0, n_single, np.int32(unit), S, mirror, p, q)
+            if P.shape[1] > n_single:
+                n = P.shape[1] - n_single
+                _add_differing_bits(P, i + p, Q, j + q, n_single, n, np.int32(2 * unit), S, mirror, p, q)
+
+
+@kernel
+def _write_tile(S, mirror, diagonal, n_i, n_j, i_sums, i, j_sums, j, add, D, di, dj):
+    for p in range(n_i):
+        # On the diagonal, what is left of a row's block was summed in its mirror.
+        split = p // BLOCK * BLOCK if diagonal else 0
+        own = i_sums[i + p]
+        out = D[di + p, dj : dj + n_j]
+        left, right = mirror[p, :split], S[p, split:n_j]
+        of_left, of_right = j_sums[j : j + split], j_sums[j + split : j + n_j]
+        out_left, out_right = out[:split], out[split:]
+        if add:
+            for u in range(left.shape[0]):
+                out_left[u] += np.uint32(own + of_left[u] + np.uint32(left[u]))
+            for u in range(right.shape[0]):
+                out_right[u] += np.uint32(own + of_right[u] + np.uint32(right[u]))
+        else:
+            for u in range(left.shape[0]):
+                out_left[u] = np.uint32(own + of_left[u] + np.uint32(left[u]))
+            for u in range(right.shape[0]):
+                out_right[u] = np.uint32(own + of_right[u] + np.uint32(right[u]))
+
+
+@kernel
+def fill_tiles(G, sums, P, n_single, unit, I, J, n_rows, n_columns, t0, t1, add, D, E):
+    """Distances of ``n_rows`` rows from I on to ``n_columns`` rows from J on, tiles t0 … t1 of all.
+
+    Written (or added) to D, and mirrored to E. With I = J only tiles on and above the diagonal are worked on,
+    and E is D.
+    """
+    S = np.empty((TILE, TILE), np.int32)
+    mirror = np.empty((TILE, TILE), np.int32)
+    across = (n_columns + TILE - 1) // TILE
+    for t in range(t0, t1):
+        a, b = t // across, t % across
+        if I == J and b < a:
+            continue
+        di, dj = a * TILE, b * TILE
+        n_i, n_j = min(TILE, n_rows - di), min(TILE, n_columns - dj)
+        diagonal = I == J and a == b
+        S[:] = 0
+        mirror[:] = 0
+        add_tile(G, I + di, G, J + dj, P, P, n_single, unit, n_i, n_j, diagonal, S, mirror)
+        _write_tile(S, mirror, diagonal, n_i, n_j, sums, I + di, sums, J + dj, add, D, di, dj)
+        if not diagonal:
+            _write_tile(mirror, S, False, n_j, n_i, sums, J + dj, sums, I + di, add, E, dj, di)
+
+
+@kernel
+def fill_rows(G, sums, P, n_single, unit, rows, n0, n1, D):
+    """Distances of the given rows (a multiple of 4, at most 64) to rows n0 … n1, in D[:, n0:n1]."""
+    S = np.empty((TILE, TILE), np.int32)
+    mirror = np.empty((TILE, TILE), np.int32)
+    own, own_planes, own_sums = G[rows], P[rows], sums[rows]
+    for j in range(n0, n1, TILE):
+        n_j = min(TILE, n1 - j)
+        S[:] = 0
+        mirror[:] = 0
+        add_tile(own, 0, G, j, own_planes, P, n_single, unit, rows.shape[0], n_j, False, S, mirror)
+        _write_tile(S, mirror, False, rows.shape[0], n_j, own_sums, 0, sums, j, False, D, 0, j)

@@ -1,0 +1,154 @@
+"""Vector code for the machine at hand, written in LLVM's own terms.
+
+LLVM vectorises most loops well by itself. The innermost ones need more: which values stay in registers, how sixteen
+sums are reduced together, and vectors as wide as the machine has them.
+"""
+
+import os
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+#: Widest vectors to use, in bits ("128", "256", "512"); "0" leaves vectors to LLVM.
+WIDTH_VARIABLE = "HIGHRELIEF_VECTOR_BITS"
+
+
+def target_vector_bytes():
+    """Bytes of the widest vectors that the code may use: 64, 32 or 16; 0 if it is left to LLVM."""
+    wanted = os.environ.get(WIDTH_VARIABLE)
+    most = 64 if wanted is None else int(wanted) // 8
+    return min(most, _machine_vector_bytes())
+
+
+def _machine_vector_bytes():
+    features = config.CPU_FEATURES
+    if features is None:
+        # A processor named by the user, without its features: LLVM would still report those of this machine.
+        if config.CPU_NAME is not None and config.CPU_NAME != llvm.get_host_cpu_name():
+            return 16 if config.CPU_NAME == "generic" else 32
+        features = llvm.get_host_cpu_features().flatten()
+    known = set(features.split(","))
+    if {"+avx512f", "+avx512bw"} <= known:
+        return 64
+    return 32 if "+avx2" in known else 16
+
+
+def row_pointer(builder, array, row, column):
+    """Point to array[row, column] of a C-ordered array."""
+    width = cgutils.unpack_tuple(builder, array.shape, 2)[1]
+    return builder.gep(array.data, [builder.add(builder.mul(row, width), column)])
+
+
+def load(builder, pointer, vector, at=None):
+    """Load a vector from pointer[at:]."""
+    if at is not None:
+        pointer = builder.gep(pointer, [at])
+    value = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+    value.align = vector.element.width // 8
+    return value
+
+
+def store(builder, value, pointer):
+    """Store a vector at the pointer."""
+    stored = builder.store(value, builder.bitcast(pointer, value.type.as_pointer()))
+    stored.align = value.type.element.width // 8
+
+
+def joint_sums(builder, vectors):
+    """Sum the lanes of each vector; the sums of all come as one vector, in order.
+
+    Halves of two vectors are laid side by side and added, which makes one vector of two half-summed ones; then
+    the halves of those.
+    """
+    width = group = vectors[0].type.count
+    while len(vectors) > 1 and group > 1:
+        vectors = [
+            _add_halves(builder, a, b, width, group)
+            for a, b in zip(vectors[::2], vectors[1::2], strict=True)
+        ]
+        group //= 2
+    while group > 1:
+        vectors = [_add_halves(builder, v, None, v.type.count, group) for v in vectors]
+        group //= 2
+    joined = vectors[0]
+    for more in vectors[1:]:
+        n = joined.type.count + more.type.count
+        joined = builder.shuffle_vector(joined, more, ir.Constant(ir.VectorType(_I32, n), list(range(n))))
+    return joined
+
+
+def _add_halves(builder, a, b, width, group):
+    half = group // 2
+    lower = [start + lane for start in range(0, width, group) for lane in range(half)]
+    if b is not None:
+        lower += [width + lane for lane in lower]
+    shape = ir.VectorType(_I32, len(lower))
+    other = a if b is None else b
+    low = builder.shuffle_vector(a, other, ir.Constant(shape, lower))
+    high = builder.shuffle_vector(a, other, ir.Constant(shape, [lane + half for lane in lower]))
+    return builder.add(low, high)
+
+
+@intrinsic
+def at_most_bits(typing_context, D, row, column, threshold):
+    """Bit u of the result: whether D[row, column + u] ≤ threshold, for 64 entries of a uint32 array."""
+    signature = types.uint64(D, types.int64, types.int64, types.uint32)
+
+    def emit(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        vector = ir.VectorType(_I32, 64)
+        values = load(builder, row_pointer(builder, array, arguments[1], arguments[2]), vector)
+        limit = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[3], _I32(0))
+        limit = builder.shuffle_vector(
+            limit, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, 64), [0] * 64)
+        )
+        return builder.bitcast(builder.icmp_unsigned("<=", values, limit), _I64)
+
+    return signature, emit
+
+
+@intrinsic
+def count_bits(typing_context, bits):
+    """Number of bits that are set."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), emit
+
+
+@intrinsic
+def lowest_bit(typing_context, bits):
+    """Position of the lowest bit that is set; at least one must be."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), emit
+
+
+@intrinsic
+def above_bits(typing_context, X, row, column, low, at):
+    """Bit u of the result: whether X[row, column + u] > low[at + u], for 64 entries."""
+    signature = types.uint64(X, types.int64, types.int64, low, types.int64)
+
+    def emit(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        bounds = context.make_array(signature.args[3])(context, builder, arguments[3])
+        element = ir.FloatType() if signature.args[0].dtype == types.float32 else ir.DoubleType()
+        vector = ir.VectorType(element, 64)
+        bytes_ = 4 if signature.args[0].dtype == types.float32 else 8
+        pointer = row_pointer(builder, array, arguments[1], arguments[2])
+        values = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+        values.align = bytes_
+        pointer = builder.gep(bounds.data, [arguments[4]])
+        limits = builder.load(builder.bitcast(pointer, vector.as_pointer()))
+        limits.align = bytes_
+        return builder.bitcast(builder.fcmp_ordered(">", values, limits), _I64)
+
+    return signature, emit
