@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Self
@@ -11,15 +12,15 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags, assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .core.columns import ColumnRanges
 from .core.drivers import FixedPoint
 from .core.packed import Packed
 from .core.parameters import check_choice, check_count, check_number, check_whole, random_generator
@@ -46,13 +47,15 @@ class Table:
     """Checked input of a fit, samples of weight 0 left out."""
 
     #: (n_samples, n_features), as it was given, not scaled.
-    X: NDArray[np.floating]
+    X: NDArray[Any]
     #: (n_samples,) positions in ``classes_``.
     codes: NDArray[np.int64]
     #: (n_samples,) how often each sample counts, or None: once.
     copies: NDArray[np.float64] | None
     #: (number of samples given,) which of them are here.
     kept: NDArray[np.bool_]
+    #: Of the columns.
+    ranges: ColumnRanges
 
 
 class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -84,6 +87,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _order_dependent = False
     # A class of one sample says nothing.
     _needs_hits = True
+    # What is worked on as it is; anything else becomes float64.
+    _types: Sequence[type] = PRECISIONS
 
     def __init__(
         self,
@@ -125,11 +130,12 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be weighed."""
         self._forget()
-        X, y = self._check_batch(X, y, reset=True, min_samples=2)
+        X, y, ranges = self._checked(X, y, reset=True, min_samples=2)
         copies, kept = _checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
+            ranges = ColumnRanges.of(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
@@ -142,7 +148,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 " weight 0.",
                 UserWarning,
             )
-        table = Table(X, codes, copies, kept)
+        table = Table(X, codes, copies, kept, ranges)
         self._set_scaling(table)
         if self._constant.all():
             raise ValueError(
@@ -151,8 +157,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return table
 
     def _set_scaling(self, table: Table) -> None:
-        self._scaling = feature_scaling(table.X, self.scale, table.copies)
-        self._constant = table.X.min(axis=0) == table.X.max(axis=0)
+        self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges)
+        self._constant = table.ranges.low == table.ranges.high
 
     def _forget(self) -> None:
         """Be unfitted, so that a fit that fails does not leave the weights of an earlier one behind."""
@@ -161,13 +167,29 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
-    ) -> tuple[NDArray[np.floating], NDArray[Any]]:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Judge samples and their classes, without setting anything but what ``reset`` asks for."""
+        return self._checked(X, y, reset=reset, min_samples=min_samples)[:2]
+
+    def _checked(
+        self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
+    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges]:
+        """Samples and classes as :meth:`_check_batch` judges them, and the ranges of the columns."""
         samples, classes = validate_data(
-            self, X, y, dtype=PRECISIONS, ensure_min_samples=min_samples, reset=reset
+            self,
+            X,
+            y,
+            dtype=list(self._types),
+            ensure_min_samples=min_samples,
+            # Seen on the way to the ranges.
+            ensure_all_finite=False,
+            reset=reset,
         )
+        ranges = ColumnRanges.of(samples, self._n_threads)
+        if not ranges.finite:
+            assert_all_finite(samples, estimator_name=type(self).__name__, input_name="X")
         check_classification_targets(classes)
-        return samples, classes
+        return samples, classes, ranges
 
     @property
     def _n_threads(self) -> int:
@@ -175,20 +197,23 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
+        # New samples may come in another precision than those of the fit.
+        dtype = table.X.dtype if table.X.dtype.itemsize == 1 else self._scaling.offset.dtype
         packed = Packed(
-            table.X.astype(self._scaling.offset.dtype, copy=False),
+            table.X.astype(dtype, copy=False),
             table.codes,
             int(table.codes.max()) + 1,
             scaling=self._scaling,
             copies=table.copies,
             n_threads=self._n_threads,
+            ranges=table.ranges if table.X.dtype == dtype else None,
         )
         return LocalRows(packed, memory=get_config()["working_memory"] * 2.0**20)
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
         """Store the weights, and what follows from them. A constant feature weighs 0."""
         self.feature_weights_ = np.where(self._constant, 0.0, weights)
-        self.ranking_ = rankdata(-self.feature_weights_, method="min").astype(np.int64)
+        self.ranking_ = _ranks(self.feature_weights_)
         return self
 
     def _set_iterations(self, end: FixedPoint, *, complete: bool, advice: str) -> None:
@@ -304,7 +329,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
         check_is_fitted(self)
-        X, y = self._check_batch(X, y, reset=False, min_samples=2)
+        X, y, ranges = self._checked(X, y, reset=False, min_samples=2)
         codes = np.searchsorted(self.classes_, y)
         codes = np.minimum(codes, self.classes_.size - 1)
         unknown = np.flatnonzero(self.classes_[codes] != y)
@@ -314,7 +339,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             )
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        rows = self._rows(Table(X, codes, None, np.ones(len(X), dtype=bool)))
+        rows = self._rows(Table(X, codes, None, np.ones(len(X), dtype=bool), ranges))
         positive = self.feature_importances_
         norm = np.linalg.norm(positive)
         return rows, positive / norm if norm > 0.0 else positive
@@ -335,13 +360,23 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """1 for the largest; equal weights share the lowest number."""
+    order = np.argsort(-weights)
+    falling = weights[order]
+    first = np.concatenate([[True], falling[1:] != falling[:-1]])
+    ranks = np.empty(weights.size, dtype=np.int64)
+    ranks[order] = np.maximum.accumulate(np.where(first, np.arange(1, weights.size + 1), 0))
+    return ranks
+
+
 def _is_share(value: Any) -> bool:
     """Whether a number of features to keep is a share of them: a float, also 1.0."""
     return isinstance(value, Real) and not isinstance(value, Integral)
 
 
 def _checked_copies(
-    sample_weight: ArrayLike | None, X: NDArray[np.floating]
+    sample_weight: ArrayLike | None, X: NDArray[Any]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Weights of the samples that count, and which those are; None if all count once."""
     if sample_weight is None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .base import PRECISIONS, FeatureWeighter
 from .core.nearest_rows import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.rows import Neighborhood
@@ -17,6 +17,9 @@ from .progress import watched, with_callbacks
 
 class _NearestWeighter(FeatureWeighter):
     """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
+
+    # Genotypes and other small whole numbers are worked on as they are.
+    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
     n_anchors: int | None
     metric: str

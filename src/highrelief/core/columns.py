@@ -7,73 +7,18 @@ order and type.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import columns as kernels
+from .ranges import BLOCK_BYTES, ColumnRanges, float_type, n_blocks, one_block
 from .scaling import Scaling
-from .threads import even_ranges, run_all
+from .threads import even_ranges
 
-#: Bytes of a block that has to be copied.
-_BLOCK_BYTES = 2**24
-#: Columns of a block that needs no copy.
-_WIDEST = 2**16
 #: Ranges beyond this, or below its inverse, are brought near 1 by a power of 2: squares must not overflow.
 _WIDE_RANGE = 2.0**40
-
-
-def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Floats that hold all values of a type: float32 for itself and for one-byte numbers."""
-    return np.dtype(np.float32) if dtype == np.float32 or dtype.itemsize == 1 else np.dtype(np.float64)
-
-
-@dataclass(frozen=True)
-class ColumnRanges:
-    """Smallest and largest values of the columns, and whether all values are finite."""
-
-    low: NDArray[np.floating]
-    high: NDArray[np.floating]
-    finite: bool
-
-    @classmethod
-    def of(cls, X: NDArray[Any], n_threads: int = 1) -> Self:
-        """Look through a table once."""
-        dtype = float_type(X.dtype)
-        largest = np.finfo(dtype).max
-        n_samples, n_features = X.shape
-        low = np.full(n_features, np.inf, dtype)
-        high = np.full(n_features, -np.inf, dtype)
-
-        def of_columns(array: NDArray[Any], shift: int, a: int, b: int) -> bool:
-            return bool(
-                kernels.column_ranges(array, 0, n_samples, shift + a, shift + b, largest, low[a:b], high[a:b])
-            )
-
-        finite = True
-        for start, end in even_ranges(n_features, _n_blocks(X)):
-            array, first = _block(X, start, end, dtype)
-            parts = even_ranges(end - start, n_threads, multiple=16)
-            work = [(array, first - start, start + a, start + b) for a, b in parts]
-            finite &= all(run_all(of_columns, work, n_threads))
-        return cls(low, high, finite)
-
-
-def _n_blocks(X: NDArray[Any]) -> int:
-    n_samples, n_features = X.shape
-    if X.flags.c_contiguous and X.dtype == float_type(X.dtype):
-        return max(1, -(-n_features // _WIDEST))
-    return max(1, -(-n_features * n_samples * float_type(X.dtype).itemsize // _BLOCK_BYTES))
-
-
-def _block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
-    """A C-ordered array of floats that holds the columns, and where they begin in it."""
-    if X.flags.c_contiguous and X.dtype == dtype:
-        return X, start
-    return np.ascontiguousarray(X[:, start:end], dtype=dtype), 0
 
 
 class Columns:
@@ -85,17 +30,16 @@ class Columns:
         The table.
     scaling : Scaling
         Of the features.
+    ranges : ColumnRanges, default=None
+        Of the columns, if they are known.
     """
 
-    def __init__(self, X: NDArray[Any], scaling: Scaling) -> None:
+    def __init__(self, X: NDArray[Any], scaling: Scaling, ranges: ColumnRanges | None = None) -> None:
         self.X = X
+        self._ranges = ColumnRanges.of(X) if ranges is None else ranges
         self.n_samples, self.n_features = X.shape
         self.dtype = float_type(X.dtype)
         self._scaling = scaling
-
-    @cached_property
-    def _ranges(self) -> ColumnRanges:
-        return ColumnRanges.of(self.X)
 
     @cached_property
     def _unit(self) -> NDArray[np.floating] | None:
@@ -109,12 +53,12 @@ class Columns:
         most = 126 if self.dtype == np.float32 else 1022
         return np.ldexp(1.0, np.clip(exponent, -most, most)).astype(self.dtype)
 
-    @property
+    @cached_property
     def low(self) -> NDArray[np.floating]:
         """Smallest values, in the units of the blocks."""
         return self._ranges.low if self._unit is None else self._ranges.low * self._unit
 
-    @property
+    @cached_property
     def high(self) -> NDArray[np.floating]:
         """Largest values, in the units of the blocks."""
         return self._ranges.high if self._unit is None else self._ranges.high * self._unit
@@ -141,9 +85,9 @@ class Columns:
     @property
     def n_blocks(self) -> int:
         """Into how many blocks the columns are cut."""
-        blocks = _n_blocks(self.X)
+        blocks = n_blocks(self.X)
         if self._unit is not None:
-            blocks = max(blocks, -(-self.X.size * self.dtype.itemsize // _BLOCK_BYTES))
+            blocks = max(blocks, -(-self.X.size * self.dtype.itemsize // BLOCK_BYTES))
         return blocks
 
     def blocks(self) -> Iterator[tuple[NDArray[np.floating], int, slice]]:
@@ -154,7 +98,7 @@ class Columns:
 
     def block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
         """A C-ordered array that holds these columns, and where they begin in it."""
-        array, first = _block(self.X, start, end, self.dtype)
+        array, first = one_block(self.X, start, end, self.dtype)
         if self._unit is None:
             return array, first
         return array[:, first : first + end - start] * self._unit[start:end], 0

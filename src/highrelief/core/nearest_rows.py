@@ -34,6 +34,8 @@ LISTS_BYTES = 2.0**26
 _PIECE_BYTES = 2.0**24
 #: Anchors whose distances to all rows are held at a time.
 _ANCHORS_AT_ONCE = 256
+#: Differences that are added up before one partial sum is worth another.
+_WORK_PER_PART = 4e6
 #: Anchors whose neighbours are held at a time.
 _SETTLED_AT_ONCE = 8192
 
@@ -116,7 +118,7 @@ class NearestPass:
         self._tolerance = table.tie_tolerance
         self._factors = _slot_factors(table, among.pooled)
         self._n_slots = self._factors.shape[1]
-        self._columns = Columns(table.raw, table.scaling)
+        self._columns = Columns(table.raw, table.scaling, table.ranges)
         self._distances = self._choose_distances()
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
@@ -202,7 +204,9 @@ class NearestPass:
             return out
 
         # Cut by the shape of the data alone, so that the order of the sums is the same for any number of threads.
-        parts = even_ranges(neighbors.anchors.size, table.n_parts(math.prod(shape)), multiple=16)
+        work = neighbors.anchors.size * shape[1] * self._rank_weights.size * self._n_slots
+        n_parts = min(table.n_parts(math.prod(shape)), 1 + int(work / _WORK_PER_PART))
+        parts = even_ranges(neighbors.anchors.size, n_parts, multiple=16)
         total = np.zeros(shape)
         for each in run_all(part, parts, table.n_threads):
             total += each
@@ -345,7 +349,7 @@ class NearestPass:
                 filled,
             )
 
-        run_all(work, even_ranges(rows[1] - rows[0], 4 * table.n_threads), table.n_threads)
+        run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
 
     def _keep_out_of_reach(
         self, D: NDArray[np.uint32], rows: tuple[int, int], others: tuple[int, int]
@@ -389,7 +393,7 @@ class NearestPass:
                 found.sure,
             )
 
-        ranges = even_ranges(anchors.size, 4 * table.n_threads)
+        ranges = self._shares_of_work(anchors.size)
         parts = run_all(work, ranges, table.n_threads)
         free = 0
         for (a, b), part in zip(ranges, parts, strict=True):
@@ -434,18 +438,23 @@ class NearestPass:
                 short,
             )
 
-        run_all(work, even_ranges(anchors.size, 4 * table.n_threads), table.n_threads)
+        run_all(work, self._shares_of_work(anchors.size), table.n_threads)
         # What was found for the others is not used.
         found.count[short] = 0
         found.sure[short] = 0
         self._share(found)
         return found, anchors[short]
 
+    def _shares_of_work(self, n: int) -> list[tuple[int, int]]:
+        """Cut work whose parts do not depend on each other, for the threads there are."""
+        n_threads = self._table.n_threads
+        return even_ranges(n, 4 * n_threads if n_threads > 1 else 1)
+
     def _share(self, found: _Neighbors) -> None:
         """Divide the weight of each slot among its candidates, by their exact distances where it matters."""
         table = self._table
         exact = np.zeros(found.rows.size)
-        ranges = even_ranges(found.anchors.size, 4 * table.n_threads)
+        ranges = self._shares_of_work(found.anchors.size)
         if not self._distances.exact or not self._uniform:
             for array, first, which in self._columns.blocks():
                 factors = self._columns.factors[which]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing
+from .ranges import ColumnRanges
 from .scaling import Scaling
 from .threads import even_ranges, n_pieces
 
@@ -37,17 +38,20 @@ class Packed:
         How often each sample counts; None: once.
     n_threads : int
         Threads to use.
+    ranges : ColumnRanges or None
+        Of the columns, if they are known.
     """
 
     def __init__(
         self,
-        X: NDArray[np.floating],
+        X: NDArray[Any],
         codes: NDArray[np.integer],
         n_classes: int,
         *,
         scaling: Scaling,
         copies: NDArray[np.float64] | None = None,
         n_threads: int = 1,
+        ranges: ColumnRanges | None = None,
     ) -> None:
         self.n_samples, self.n_features = X.shape
         self.n_classes = n_classes
@@ -55,7 +59,7 @@ class Packed:
         self.counted = copies is not None
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
-        self.raw, self.scaling = X, scaling
+        self.raw, self.scaling, self.ranges = X, scaling, ranges
         self._given_copies = copies
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]

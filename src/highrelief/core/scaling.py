@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .ranges import ColumnRanges
+
+#: Columns that are copied at a time.
+_COLUMNS_AT_ONCE = 1024
 #: What ``scale`` may be.
 SCALES = ("range", "standard", None)
 
@@ -48,7 +52,7 @@ class Scaling:
         dtype = self.offset.dtype
         return type(self)(offset.astype(dtype), divisor.astype(dtype), self.unit)
 
-    def of(self, features: NDArray[np.bool_]) -> Self:
+    def of(self, features: NDArray[np.bool_] | slice) -> Self:
         """The same for some of the features."""
         unit = None if self.unit is None else self.unit[features]
         return type(self)(self.offset[features], self.divisor[features], unit)
@@ -69,18 +73,22 @@ class Scaling:
 
 
 def feature_scaling(
-    X: NDArray[np.floating], scale: str | None, weights: NDArray[np.float64] | None
+    X: NDArray[Any], scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
 ) -> Scaling:
     """Scaling for the features of a table; ``weights`` counts copies of its rows.
 
     ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as it is.
     """
+    dtype = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     if scale is None:
-        return Scaling.none(X.shape[1], X.dtype)
-    to_range = Scaling.to_range(X.min(axis=0), X.max(axis=0))
+        return Scaling.none(X.shape[1], dtype)
+    to_range = Scaling.to_range(ranges.low.astype(dtype, copy=False), ranges.high.astype(dtype, copy=False))
     if scale == "range":
         return to_range
-    inside = to_range.apply(X)
-    mean = np.average(inside, axis=0, weights=weights).astype(np.float64)
-    variance = np.average((inside - mean) ** 2, axis=0, weights=weights)
+    mean, variance = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
+        part = slice(start, start + _COLUMNS_AT_ONCE)
+        inside = to_range.of(part).apply(X[:, part])
+        mean[part] = np.average(inside, axis=0, weights=weights)
+        variance[part] = np.average((inside - mean[part]) ** 2, axis=0, weights=weights)
     return to_range.standardised(mean, np.sqrt(variance))

@@ -168,7 +168,8 @@ class WholeNumbers:
             )
 
         # More parts than threads: those below the diagonal are empty.
-        run_all(work, even_ranges(n_tiles, 16 * self._n_threads), self._n_threads)
+        n_parts = 16 * self._n_threads if self._n_threads > 1 else 1
+        run_all(work, even_ranges(n_tiles, n_parts), self._n_threads)
 
     def fill_rows(self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
         """Write the distances of some rows, a multiple of 4, to all."""
@@ -207,6 +208,8 @@ class WholeNumbers:
 
         run_all(mark, self._chunks(columns.n_features), self._n_threads)
         has_levels = ~is_other
+        if not has_levels.any():
+            return Planes(), Planes(), np.flatnonzero(varies), 0.0
         units = np.where(is_middle, 0.5, 1.0) * spans
         everything = np.flatnonzero(varies)
         if np.count_nonzero(has_levels) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
@@ -258,7 +261,7 @@ class WholeNumbers:
         low = columns.low[which]
         per_step = (columns.factors[which] / self._step).astype(columns.dtype)
         # Where columns have to be copied first, a chunk of them is not cut further.
-        n_cuts = 4 * self._n_threads if columns.in_place else 1
+        n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
         rows = even_ranges(position.size, n_cuts, multiple=4)
 
         def work(a: int, b: int, r: int, s: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:

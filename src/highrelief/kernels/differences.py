@@ -1,8 +1,24 @@
-"""Sums of differences between a row and others, each with a weight of its own."""
+"""Sums of differences between a row and others, feature by feature.
+
+:func:`add_group` adds up differences that weigh the same in the precision of the data, row after row, then adds
+the sum times its weight in float64: for any width of vectors the same additions in the same order.
+:func:`add_margin` gives each difference a weight of its own, and adds in float64 throughout.
+"""
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from .jit import fused_kernel, kernel, wide_vectors
+from .simd import element_type, load, row_pointer, splat, store, target_vector_bytes
+
+_I64 = ir.IntType(64)
+#: Rows whose differences are added up in the precision of the data before they go to float64.
+_ROWS_PER_SUM = 16
+#: Vectors of features that are worked on together.
+_VECTORS_AT_ONCE = 4
 
 _FEATURES_PER_BLOCK = 1024
 
@@ -52,3 +68,113 @@ def add_margin(X, n, rows, coefficients, squared, out):
                 _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
             else:
                 _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
+
+
+def _magnitude(builder, difference):
+    vector = difference.type
+    kind = "f32" if isinstance(vector.element, ir.FloatType) else "f64"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(vector, [vector]), f"llvm.fabs.v{vector.count}{kind}"
+    )
+    return builder.call(function, [difference])
+
+
+def _square(builder, difference):
+    return builder.fmul(difference, difference)
+
+
+def _group_intrinsic(measure):
+    """Make an intrinsic that adds coefficient·Σ_t measure(x_i − x_others[t]) to ``out``, whole vectors only."""
+
+    @intrinsic
+    def add_whole_vectors(typing_context, X, i, first, n_columns, others, t0, t1, coefficient, out):
+        """Work on as many of ``n_columns`` as fill vectors; returns how many."""
+        index = types.int64
+        signature = index(X, index, index, index, others, index, index, types.float64, out)
+
+        def emit(context, builder, signature, arguments):
+            dtype = signature.args[0].dtype
+            X = context.make_array(signature.args[0])(context, builder, arguments[0])
+            others = context.make_array(signature.args[4])(context, builder, arguments[4])
+            out = context.make_array(signature.args[8])(context, builder, arguments[8])
+            i, first, n_columns, t0, t1 = (arguments[n] for n in (1, 2, 3, 5, 6))
+            vector = ir.VectorType(element_type(dtype), target_vector_bytes() // (dtype.bitwidth // 8))
+            wide = ir.VectorType(ir.DoubleType(), vector.count)
+            weight = splat(builder, arguments[7], wide)
+            x = row_pointer(builder, X, i, first)
+            zero = ir.Constant(vector, [0.0] * vector.count)
+            done = _I64(0)
+            for n_vectors in (_VECTORS_AT_ONCE, 1):
+                step = n_vectors * vector.count
+                n_steps = builder.sdiv(builder.sub(n_columns, done), _I64(step))
+                sums = [cgutils.alloca_once_value(builder, zero) for _ in range(n_vectors)]
+                with cgutils.for_range(builder, n_steps) as columns:
+                    at = builder.add(done, builder.mul(columns.index, _I64(step)))
+                    places = [builder.add(at, _I64(v * vector.count)) for v in range(n_vectors)]
+                    own = [load(builder, x, vector, place) for place in places]
+                    for total in sums:
+                        builder.store(zero, total)
+                    with cgutils.for_range_slice(builder, t0, t1, _I64(1), inc=True) as (t, _):
+                        row = builder.load(builder.gep(others.data, [t]))
+                        other = row_pointer(builder, X, row, first)
+                        for value, total, place in zip(own, sums, places, strict=True):
+                            apart = builder.fsub(value, load(builder, other, vector, place))
+                            more = measure(builder, apart)
+                            builder.store(builder.fadd(builder.load(total), more), total)
+                    for total, place in zip(sums, places, strict=True):
+                        found = builder.load(total)
+                        if vector.element != wide.element:
+                            found = builder.fpext(found, wide)
+                        target = builder.gep(out.data, [place])
+                        found = builder.fadd(load(builder, target, wide), builder.fmul(weight, found))
+                        store(builder, found, target)
+                done = builder.add(done, builder.mul(n_steps, _I64(step)))
+            return done
+
+        return signature, emit
+
+    return add_whole_vectors
+
+
+_add_magnitudes_intrinsic = _group_intrinsic(_magnitude)
+_add_squares_intrinsic = _group_intrinsic(_square)
+
+if target_vector_bytes() == 0:
+
+    @kernel
+    def _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, out):
+        return 0
+
+    _add_squares = _add_magnitudes
+else:
+
+    @kernel
+    def _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, out):
+        return _add_magnitudes_intrinsic(X, i, first, n_columns, others, t0, t1, coefficient, out)
+
+    @kernel
+    def _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, out):
+        return _add_squares_intrinsic(X, i, first, n_columns, others, t0, t1, coefficient, out)
+
+
+@kernel
+def _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out):
+    """Add the same from column ``done`` on."""
+    for k in range(done, n_columns):
+        total = X.dtype.type(0)
+        for t in range(t0, t1):
+            apart = X[i, first + k] - X[others[t], first + k]
+            total += apart * apart if squared else abs(apart)
+        out[k] += coefficient * np.float64(total)
+
+
+@kernel
+def add_group(X, i, first, n_columns, others, n_others, coefficient, squared, out):
+    """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``."""
+    for t0 in range(0, n_others, _ROWS_PER_SUM):
+        t1 = min(t0 + _ROWS_PER_SUM, n_others)
+        if squared:
+            done = _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, out)
+        else:
+            done = _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, out)
+        _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out)

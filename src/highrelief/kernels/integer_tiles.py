@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .jit import kernel
-from .simd import count_bits, joint_sums, load, row_pointer, store, target_vector_bytes
+from .simd import count_bits, joint_sums, load, row_pointer, splat, store, target_vector_bytes
 
 #: Rows of a tile.
 TILE = 64
@@ -131,12 +131,7 @@ def _add_to_tile(builder, found, weight, height, S, p, q, mirror):
     """Add weight·found, height × 4 sums row by row, to S[p:, q:] and, mirrored, to mirror[q:, p:]."""
     four = ir.VectorType(_I32, BLOCK)
     n = height * BLOCK
-    factor = builder.shuffle_vector(
-        builder.insert_element(ir.Constant(found.type, ir.Undefined), weight, _I32(0)),
-        ir.Constant(found.type, ir.Undefined),
-        ir.Constant(ir.VectorType(_I32, n), [0] * n),
-    )
-    found = builder.mul(found, factor)
+    found = builder.mul(found, splat(builder, weight, found.type))
 
     def add(target, row, column, lanes):
         part = builder.shuffle_vector(

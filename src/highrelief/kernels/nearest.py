@@ -17,6 +17,7 @@ Candidates of anchor a and slot s are ``start[a, s]`` … ``start[a, s] + count[
 
 import numpy as np
 
+from .differences import add_group
 from .integer_tiles import OUT_OF_REACH
 from .jit import float32_from_bits, fused_kernel, kernel, summing_kernel, wide_vectors
 from .simd import at_most_bits, count_bits, lowest_bit
@@ -26,8 +27,6 @@ SPARE_KEYS = 16
 #: Most rows that are looked at one by one when the nearest are looked for.
 _FEW = 40
 _FEATURES_AT_ONCE = 1024
-#: Rows whose differences are added up in the precision of the data before they go to float64.
-_ROWS_PER_SUM = 16
 #: An empty place in a list: out of reach, no row.
 EMPTY_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 #: Kinds of distances by which neighbours are found.
@@ -617,69 +616,30 @@ def share(
                 out[t] /= used
 
 
-@kernel
-def _add_differences(x, b0, b1, b2, b3, out):
-    wide_vectors()
-    for k in range(x.shape[0]):
-        v = x[k]
-        out[k] += (abs(v - b0[k]) + abs(v - b1[k])) + (abs(v - b2[k]) + abs(v - b3[k]))
-
-
-@fused_kernel
-def _add_squared_differences(x, b0, b1, b2, b3, out):
-    wide_vectors()
-    for k in range(x.shape[0]):
-        t0, t1, t2, t3 = x[k] - b0[k], x[k] - b1[k], x[k] - b2[k], x[k] - b3[k]
-        out[k] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
-
-
 @fused_kernel
 def _add_times(coefficient, values, out):
     wide_vectors()
     for k in range(values.shape[0]):
-        out[k] += coefficient * np.float64(values[k])
+        out[k] += coefficient * values[k]
 
 
 @kernel
-def _add_group(X, i, k0, k1, others, n_others, coefficient, squared, partial, out):
-    """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns k0 … k1 to ``out``."""
-    x = X[i, k0:k1]
-    target = partial[: k1 - k0]
-    for begin in range(0, n_others, _ROWS_PER_SUM):
-        end = min(begin + _ROWS_PER_SUM, n_others)
-        target[:] = 0
-        for t in range(begin, end, 4):
-            # What is missing to four is the row itself, at no distance.
-            b0 = X[others[t], k0:k1]
-            b1 = X[others[t + 1] if t + 1 < end else i, k0:k1]
-            b2 = X[others[t + 2] if t + 2 < end else i, k0:k1]
-            b3 = X[others[t + 3] if t + 3 < end else i, k0:k1]
-            if squared:
-                _add_squared_differences(x, b0, b1, b2, b3, target)
-            else:
-                _add_differences(x, b0, b1, b2, b3, target)
-        _add_times(coefficient, target, out)
+def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, squared, group, out):
+    """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``.
 
-
-@kernel
-def add_shared_margin(X, i, k0, k1, others, coefficients, n_others, squared, group, partial, out):
-    """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns k0 … k1 to ``out``.
-
-    Differences that weigh the same are added up first, in the precision of the data; sums of them are added in
-    float64. ``coefficients`` are used up, ``group`` and ``partial`` are scratch space.
+    ``coefficients`` are used up; ``group`` is scratch space.
     """
-    done = 0
-    while done < n_others:
+    for done in range(n_others):
         coefficient = coefficients[done]
+        if coefficient == 0.0:
+            continue
         n = 0
-        if coefficient != 0.0:
-            for t in range(done, n_others):
-                if coefficients[t] == coefficient:
-                    group[n] = others[t]
-                    n += 1
-                    coefficients[t] = 0.0
-            _add_group(X, i, k0, k1, group, n, coefficient, squared, partial, out)
-        done += 1
+        for t in range(done, n_others):
+            if coefficients[t] == coefficient:
+                group[n] = others[t]
+                n += 1
+                coefficients[t] = 0.0
+        add_group(X, i, first, n_columns, group, n, coefficient, squared, out)
 
 
 @kernel
@@ -729,7 +689,6 @@ def margins(
     group = np.empty(most, np.int64)
     coefficients = np.empty(most)
     z = np.empty(_FEATURES_AT_ONCE)
-    partial = np.empty(_FEATURES_AT_ONCE, X.dtype)
     for a in range(a0, a1):
         n = anchors[a]
         for k0 in range(0, width, _FEATURES_AT_ONCE):
@@ -744,18 +703,8 @@ def margins(
                         others[n_others] = position[rows[t]]
                         coefficients[n_others] = slot_factors[codes[n], slot] * shares[t]
                         n_others += 1
-            add_shared_margin(
-                X,
-                position[n],
-                first + k0,
-                first + k1,
-                others,
-                coefficients,
-                n_others,
-                squared,
-                group,
-                partial,
-                target,
+            _add_shared_margin(
+                X, position[n], first + k0, k1 - k0, others, coefficients, n_others, squared, group, target
             )
             if not by_row:
                 if with_squares:

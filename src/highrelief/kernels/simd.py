@@ -44,19 +44,37 @@ def row_pointer(builder, array, row, column):
     return builder.gep(array.data, [builder.add(builder.mul(row, width), column)])
 
 
+def element_type(dtype):
+    """LLVM's type of a float32 or float64."""
+    return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
+
+
+def _element_bytes(vector):
+    if isinstance(vector.element, ir.IntType):
+        return vector.element.width // 8
+    return 4 if isinstance(vector.element, ir.FloatType) else 8
+
+
 def load(builder, pointer, vector, at=None):
     """Load a vector from pointer[at:]."""
     if at is not None:
         pointer = builder.gep(pointer, [at])
     value = builder.load(builder.bitcast(pointer, vector.as_pointer()))
-    value.align = vector.element.width // 8
+    value.align = _element_bytes(vector)
     return value
 
 
 def store(builder, value, pointer):
     """Store a vector at the pointer."""
     stored = builder.store(value, builder.bitcast(pointer, value.type.as_pointer()))
-    stored.align = value.type.element.width // 8
+    stored.align = _element_bytes(value.type)
+
+
+def splat(builder, value, vector):
+    """Put a value into every lane."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    lanes = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
+    return builder.shuffle_vector(builder.insert_element(undefined, value, _I32(0)), undefined, lanes)
 
 
 def joint_sums(builder, vectors):
@@ -103,10 +121,7 @@ def at_most_bits(typing_context, D, row, column, threshold):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         vector = ir.VectorType(_I32, 64)
         values = load(builder, row_pointer(builder, array, arguments[1], arguments[2]), vector)
-        limit = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[3], _I32(0))
-        limit = builder.shuffle_vector(
-            limit, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, 64), [0] * 64)
-        )
+        limit = splat(builder, arguments[3], vector)
         return builder.bitcast(builder.icmp_unsigned("<=", values, limit), _I64)
 
     return signature, emit
@@ -140,15 +155,9 @@ def above_bits(typing_context, X, row, column, low, at):
     def emit(context, builder, signature, arguments):
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         bounds = context.make_array(signature.args[3])(context, builder, arguments[3])
-        element = ir.FloatType() if signature.args[0].dtype == types.float32 else ir.DoubleType()
-        vector = ir.VectorType(element, 64)
-        bytes_ = 4 if signature.args[0].dtype == types.float32 else 8
-        pointer = row_pointer(builder, array, arguments[1], arguments[2])
-        values = builder.load(builder.bitcast(pointer, vector.as_pointer()))
-        values.align = bytes_
-        pointer = builder.gep(bounds.data, [arguments[4]])
-        limits = builder.load(builder.bitcast(pointer, vector.as_pointer()))
-        limits.align = bytes_
+        vector = ir.VectorType(element_type(signature.args[0].dtype), 64)
+        values = load(builder, row_pointer(builder, array, arguments[1], arguments[2]), vector)
+        limits = load(builder, bounds.data, vector, arguments[4])
         return builder.bitcast(builder.fcmp_ordered(">", values, limits), _I64)
 
     return signature, emit

@@ -1,0 +1,68 @@
+"""Ranges of the columns of a table of any order and type, which is not copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import columns as kernels
+from .threads import even_ranges, run_all
+
+#: Bytes of a block of columns that has to be copied.
+BLOCK_BYTES = 2**24
+#: Columns of a block that needs no copy.
+_WIDEST = 2**16
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Floats that hold all values of a type: float32 for itself and for one-byte numbers."""
+    return np.dtype(np.float32) if dtype == np.float32 or dtype.itemsize == 1 else np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class ColumnRanges:
+    """Smallest and largest values of the columns, and whether all values are finite."""
+
+    low: NDArray[np.floating]
+    high: NDArray[np.floating]
+    finite: bool
+
+    @classmethod
+    def of(cls, X: NDArray[Any], n_threads: int = 1) -> Self:
+        """Look through a table once."""
+        dtype = float_type(X.dtype)
+        largest = np.finfo(dtype).max
+        n_samples, n_features = X.shape
+        low = np.full(n_features, np.inf, dtype)
+        high = np.full(n_features, -np.inf, dtype)
+
+        def of_columns(array: NDArray[Any], shift: int, a: int, b: int) -> bool:
+            return bool(
+                kernels.column_ranges(array, 0, n_samples, shift + a, shift + b, largest, low[a:b], high[a:b])
+            )
+
+        finite = True
+        for start, end in even_ranges(n_features, n_blocks(X)):
+            array, first = one_block(X, start, end, dtype)
+            parts = even_ranges(end - start, n_threads, multiple=16)
+            work = [(array, first - start, start + a, start + b) for a, b in parts]
+            finite &= all(run_all(of_columns, work, n_threads))
+        return cls(low, high, finite)
+
+
+def n_blocks(X: NDArray[Any]) -> int:
+    """Into how many blocks the columns are cut."""
+    n_samples, n_features = X.shape
+    if X.flags.c_contiguous and X.dtype == float_type(X.dtype):
+        return max(1, -(-n_features // _WIDEST))
+    return max(1, -(-n_features * n_samples * float_type(X.dtype).itemsize // BLOCK_BYTES))
+
+
+def one_block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
+    """A C-ordered array of floats that holds the columns, and where they begin in it."""
+    if X.flags.c_contiguous and X.dtype == dtype:
+        return X, start
+    return np.ascontiguousarray(X[:, start:end], dtype=dtype), 0
