@@ -624,7 +624,7 @@ def _add_times(coefficient, values, out):
 
 
 @kernel
-def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, squared, group, out):
+def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, squared, group, unit, out):
     """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``.
 
     ``coefficients`` are used up; ``group`` is scratch space.
@@ -639,7 +639,7 @@ def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, s
                 group[n] = others[t]
                 n += 1
                 coefficients[t] = 0.0
-        add_group(X, i, first, n_columns, group, n, coefficient, squared, out)
+        add_group(X, i, first, n_columns, group, n, coefficient, squared, unit, out)
 
 
 @kernel
@@ -689,25 +689,29 @@ def margins(
     group = np.empty(most, np.int64)
     coefficients = np.empty(most)
     z = np.empty(_FEATURES_AT_ONCE)
-    for a in range(a0, a1):
-        n = anchors[a]
-        for k0 in range(0, width, _FEATURES_AT_ONCE):
-            k1 = min(k0 + _FEATURES_AT_ONCE, width)
-            target = out[a, k0:k1] if by_row else z[: k1 - k0]
-            if not by_row:
-                z[:] = 0.0
+    unit = np.ones(1, X.dtype)
+    # Block by block of features: the rows of a block stay in the cache from anchor to anchor.
+    for k0 in range(0, width, _FEATURES_AT_ONCE):
+        k1 = min(k0 + _FEATURES_AT_ONCE, width)
+        for a in range(a0, a1):
+            n = anchors[a]
             n_others = 0
             for slot in range(n_slots):
+                factor = slot_factors[codes[n], slot]
                 for t in range(start[a, slot], start[a, slot] + count[a, slot]):
                     if shares[t] > 0.0:
                         others[n_others] = position[rows[t]]
-                        coefficients[n_others] = slot_factors[codes[n], slot] * shares[t]
+                        coefficients[n_others] = factor * shares[t]
                         n_others += 1
-            _add_shared_margin(
-                X, position[n], first + k0, k1 - k0, others, coefficients, n_others, squared, group, target
-            )
+            target = out[a, k0:k1] if by_row else z[: k1 - k0]
             if not by_row:
-                if with_squares:
-                    _add_moments(target, copies[n], out[:, k0:k1])
-                else:
-                    _add_times(copies[n], target, out[0, k0:k1])
+                z[:] = 0.0
+            _add_shared_margin(
+                X, position[n], first + k0, k1 - k0, others, coefficients, n_others, squared, group, unit, target
+            )
+            if by_row:
+                continue
+            if with_squares:
+                _add_moments(target, copies[n], out[:, k0:k1])
+            else:
+                _add_times(copies[n], target, out[0, k0:k1])

@@ -77,6 +77,16 @@ def splat(builder, value, vector):
     return builder.shuffle_vector(builder.insert_element(undefined, value, _I32(0)), undefined, lanes)
 
 
+def fused(builder, a, b, c):
+    """a·b + c, rounded once."""
+    vector = a.type
+    kind = "f32" if isinstance(vector.element, ir.FloatType) else "f64"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{vector.count}{kind}"
+    )
+    return builder.call(function, [a, b, c])
+
+
 def joint_sums(builder, vectors):
     """Sum the lanes of each vector; the sums of all come as one vector, in order.
 
