@@ -177,108 +177,6 @@ class TestDistances:
         np.testing.assert_allclose(a.margin, b.margin, rtol=1e-12)
 
 
-class TestShares:
-    @given(
-        st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0 + 1e-14, 2.0, 3.0]), min_size=1, max_size=12),
-        st.integers(1, 8),
-        st.sampled_from([None, 1.5, 20.0]),
-        st.sampled_from(["ones", "counts", "fractions"]),
-        st.integers(0, 1000),
-    )
-    @settings(max_examples=300, deadline=None)
-    def test_equal_the_oracle(self, d, k, rank_decay, kind, seed):
-        rng = np.random.default_rng(seed)
-        d = np.array(d)
-        weights = {
-            "ones": np.ones(d.size),
-            "counts": rng.integers(1, 4, d.size).astype(float),
-            "fractions": rng.uniform(0.1, 2.0, d.size),
-        }[kind]
-        shares = np.empty(d.size)
-        among = Neighborhood(k, rank_decay=rank_decay)
-        nearest.share_among(d, weights, among.rank_weights(k), 1e-12, shares)
-        expected = oracles.neighbor_shares(d, weights, k, rank_decay=rank_decay)
-        np.testing.assert_allclose(shares, expected, atol=1e-12)
-        assert math.isclose(shares.sum(), 1.0, rel_tol=1e-9)
-
-    def test_short_decay_does_not_underflow(self):
-        weights = Neighborhood(5, rank_decay=0.01).rank_weights(100)
-        assert weights[0] == 1.0
-        assert np.all(weights[1:] == 0.0)
-
-
-class TestNearestMargins:
-    @given(
-        tables,
-        st.sampled_from([1, 2, 5, 10, 100]),
-        st.sampled_from(["manhattan", "euclidean", "sqeuclidean"]),
-        st.sampled_from([None, 3.0]),
-        st.booleans(),
-    )
-    @settings(max_examples=60, deadline=None)
-    def test_equal_the_oracle(self, table, k, metric, rank_decay, counted):
-        X, y = table
-        s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None
-        rows = local_rows(X, y, s)
-        among = Neighborhood(k, metric, rank_decay=rank_decay)
-        expected = oracles.relieff_rows(X, y, k, metric, rank_decay=rank_decay, s=s)
-        np.testing.assert_allclose(rows.nearest_margin_rows(among), expected, atol=1e-12)
-        mean = np.average(expected, axis=0, weights=s)
-        np.testing.assert_allclose(rows.nearest_margin(among), mean, atol=1e-12)
-
-    @given(tables, st.booleans())
-    @settings(max_examples=40, deadline=None)
-    def test_pooled_misses_equal_the_oracle(self, table, counted):
-        X, y = table
-        s = np.random.default_rng(0).uniform(0.2, 3.0, len(X)) if counted else None
-        ours = local_rows(X, y, s).nearest_margin(Neighborhood(1, pooled=True))
-        np.testing.assert_allclose(ours, oracles.relief(X, y, s=s), atol=1e-12)
-
-    @pytest.mark.parametrize("n_anchors", [3, 20, 70])
-    def test_some_anchors(self, n_anchors):
-        X, y = draw_table(2, 150, 6, 3, "genotypes")
-        anchors = np.random.default_rng(0).choice(150, n_anchors, replace=False)
-        ours = local_rows(X, y).nearest_margin(Neighborhood(4), anchors)
-        np.testing.assert_allclose(ours, oracles.relieff(X, y, 4, anchors=anchors), atol=1e-12)
-
-    def test_more_ties_than_a_list_holds(self):
-        rng = np.random.default_rng(3)
-        X = rng.integers(0, 2, (200, 3)).astype(float)  # 8 different rows
-        y = rng.integers(0, 2, 200)
-        ours = local_rows(X, y).nearest_margin(Neighborhood(10))
-        np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
-
-    def test_ties_split_by_rounding_are_ties(self):
-        # 0.1 + 0.2 and 0.3 differ in the last digit; three rows stand at that distance from the first.
-        X = np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.0], [0.0, 0.3], [1.0, 1.0], [0.9, 1.0]])
-        y = np.array([0, 0, 0, 0, 1, 1])
-        rows = local_rows(X, y).nearest_margin_rows(Neighborhood(1))
-        hit = np.array([0.1 + 0.3 + 0.0, 0.2 + 0.0 + 0.3]) / 3
-        miss = np.array([0.9, 1.0])
-        np.testing.assert_allclose(rows[0], miss - hit, atol=1e-15)
-
-    def test_float32_ties(self):
-        X, y = draw_table(4, 120, 9, 2, "thirds")
-        single = local_rows(X.astype(np.float32), y).nearest_margin(Neighborhood(7))
-        np.testing.assert_allclose(single, oracles.relieff(X, y, 7), atol=2e-7)
-
-    @pytest.mark.parametrize("magnitude", [1e-30, 1e30])
-    def test_magnitudes_beyond_float32(self, magnitude):
-        X, y = draw_table(5, 70, 5, 2)
-        ours = local_rows(X * magnitude**2, y).nearest_margin(Neighborhood(5)) / magnitude**2
-        np.testing.assert_allclose(ours, oracles.relieff(X, y, 5), rtol=1e-9)
-
-    def test_no_matrix_of_all_pairs(self):
-        X, y = draw_table(6, 6000, 4, 2, dtype=np.float32)
-        rows = local_rows(X, y)
-        rows.nearest_margin(Neighborhood(10))  # compile first
-        tracemalloc.start()
-        rows.nearest_margin(Neighborhood(10))
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
-
-
 class TestSoftMargins:
     @given(
         tables,
@@ -415,7 +313,7 @@ class TestPrecision:
         double = X.astype(np.float64)
         w = np.full(d, d**-0.5)
         sigma = local_rows(double, y).width_for_perplexity(w, 0.5)
-        a = local_rows(X, y).nearest_margin(Neighborhood(10))
+        a = local_rows(X, y).nearest(Neighborhood(10)).mean()
         b = oracles.relieff(double, y, 10, tol=1e-6)  # neighbours closer than that share, in float32
         assert np.max(np.abs(a - b)) < 2e-6 * np.max(np.abs(b))
         for memory in (2.0**30, 0.0):
@@ -444,7 +342,7 @@ class TestThreads:
                 results.append(
                     (
                         memory,
-                        rows.nearest_margin(Neighborhood(10)).tobytes(),
+                        rows.nearest(Neighborhood(10)).mean().tobytes(),
                         soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
                         rows.soft_margin_rows(w, 0.5, pooled=False).margins.tobytes(),
                         rows.width_for_perplexity(w, 0.5),
@@ -504,27 +402,6 @@ def test_tiles_are_numbered_column_by_column():
         t = j * (j + 1) // 2
         assert distances.tile_corner(t) == (0, 64 * j)
         assert distances.tile_corner(t - 1) == (64 * (j - 1), 64 * (j - 1))
-
-
-def test_lists_of_many_classes_stay_small():
-    X, _ = draw_table(16, 2000, 3, 2)
-    y = np.arange(2000) % 200
-    rows = local_rows(X, y)
-    rows.nearest_margin(Neighborhood(10))
-    tracemalloc.start()
-    ours = rows.nearest_margin(Neighborhood(10))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 70 * 2**20
-    np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
-
-
-def test_the_number_of_threads_does_not_choose_the_way():
-    """Lists of neighbours fit the budget for few threads, and would not with a set for each of many."""
-    X, _ = draw_table(17, 2000, 3, 2)
-    y = np.arange(2000) % 60
-    weights = {local_rows(X, y, n_threads=n).nearest_margin(Neighborhood(10)).tobytes() for n in (1, 2, 9)}
-    assert len(weights) == 1
 
 
 def test_row_sums_have_the_stated_error():

@@ -111,8 +111,6 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """Raise if a constructor parameter cannot be used; subclasses add their own."""
         check_choice("weighted", self.weighted, WEIGHTED)
         check_choice("scale", self.scale, SCALES)
-        if self.n_jobs is not None:
-            check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
         check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
         random_generator("random_state", getattr(self, "random_state", None))
         if self.n_features_to_select is None:
@@ -193,6 +191,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     @property
     def _n_threads(self) -> int:
+        if self.n_jobs is not None:
+            check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
         return joblib.effective_n_jobs(self.n_jobs)
 
     def _rows(self, table: Table) -> LocalRows:

@@ -73,15 +73,19 @@ class Scaling:
 
 
 def feature_scaling(
-    X: NDArray[Any], scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
+    X: NDArray[Any],
+    scale: str | None,
+    weights: NDArray[np.float64] | None,
+    ranges: ColumnRanges | None = None,
 ) -> Scaling:
-    """Scaling for the features of a table; ``weights`` counts copies of its rows.
+    """Scaling for the features of a table; ``weights`` counts copies of its rows, ``ranges`` may be known.
 
     ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as it is.
     """
     dtype = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     if scale is None:
         return Scaling.none(X.shape[1], dtype)
+    ranges = ColumnRanges.of(X) if ranges is None else ranges
     to_range = Scaling.to_range(ranges.low.astype(dtype, copy=False), ranges.high.astype(dtype, copy=False))
     if scale == "range":
         return to_range

@@ -1,0 +1,395 @@
+"""Nearest neighbours: every way to find them, against the oracles."""
+
+import math
+import os
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_kernels import draw_table, local_rows, tables
+
+from highrelief import Relief, ReliefF
+from highrelief.core import nearest_rows, whole_numbers
+from highrelief.core.columns import Columns
+from highrelief.core.nearest_rows import Neighborhood
+from highrelief.core.scaling import Scaling, feature_scaling
+from highrelief.kernels import columns as column_kernels
+from highrelief.kernels import integer_tiles, nearest, packing
+
+ROOT = Path(__file__).resolve().parent.parent
+WAYS = ("all", "rows", "bands")
+few_checks = [HealthCheck.function_scoped_fixture]
+
+
+@pytest.fixture(params=WAYS)
+def way(request, monkeypatch):
+    """Take one way whatever the shape, in small steps."""
+    monkeypatch.setattr(nearest_rows, "_way", lambda *_: request.param)
+    monkeypatch.setattr(nearest_rows, "BAND", 64)
+    monkeypatch.setattr(nearest_rows, "_ANCHORS_AT_ONCE", 12)
+    monkeypatch.setattr(nearest_rows, "_SETTLED_AT_ONCE", 20)
+    # A piece holds 64 columns at least.
+    monkeypatch.setattr(nearest_rows, "_PIECE_BYTES", 1.0)
+    return request.param
+
+
+class TestShares:
+    @given(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0 + 1e-14, 2.0, 3.0]), min_size=1, max_size=12),
+        st.integers(1, 8),
+        st.sampled_from([None, 1.5, 20.0]),
+        st.sampled_from(["ones", "counts", "fractions"]),
+        st.integers(0, 1000),
+    )
+    @settings(max_examples=300, deadline=None)
+    def test_equal_the_oracle(self, d, k, rank_decay, kind, seed):
+        rng = np.random.default_rng(seed)
+        d = np.array(d)
+        weights = {
+            "ones": np.ones(d.size),
+            "counts": rng.integers(1, 4, d.size).astype(float),
+            "fractions": rng.uniform(0.1, 2.0, d.size),
+        }[kind]
+        shares = np.empty(d.size)
+        among = Neighborhood(k, rank_decay=rank_decay)
+        nearest.share_among(d, weights, among.rank_weights(k), 1e-12, shares)
+        expected = oracles.neighbor_shares(d, weights, k, rank_decay=rank_decay)
+        np.testing.assert_allclose(shares, expected, atol=1e-12)
+        assert math.isclose(shares.sum(), 1.0, rel_tol=1e-9)
+
+    def test_short_decay_does_not_underflow(self):
+        weights = Neighborhood(5, rank_decay=0.01).rank_weights(100)
+        assert weights[0] == 1.0
+        assert np.all(weights[1:] == 0.0)
+
+
+class TestNearestMargins:
+    @given(
+        tables,
+        st.sampled_from([1, 2, 5, 10, 100]),
+        st.sampled_from(["manhattan", "euclidean", "sqeuclidean"]),
+        st.sampled_from([None, 3.0]),
+        st.booleans(),
+    )
+    @settings(max_examples=60, deadline=None, suppress_health_check=few_checks)
+    def test_equal_the_oracle(self, way, table, k, metric, rank_decay, counted):
+        X, y = table
+        s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if counted else None
+        rows = local_rows(X, y, s)
+        among = Neighborhood(k, metric, rank_decay=rank_decay)
+        expected = oracles.relieff_rows(X, y, k, metric, rank_decay=rank_decay, s=s)
+        np.testing.assert_allclose(rows.nearest(among).rows(), expected, atol=1e-12)
+        mean = np.average(expected, axis=0, weights=s)
+        np.testing.assert_allclose(rows.nearest(among).mean(), mean, atol=1e-12)
+
+    @given(tables, st.booleans())
+    @settings(max_examples=40, deadline=None, suppress_health_check=few_checks)
+    def test_pooled_misses_equal_the_oracle(self, way, table, counted):
+        X, y = table
+        s = np.random.default_rng(0).uniform(0.2, 3.0, len(X)) if counted else None
+        ours = local_rows(X, y, s).nearest(Neighborhood(1, pooled=True)).mean()
+        np.testing.assert_allclose(ours, oracles.relief(X, y, s=s), atol=1e-12)
+
+    @pytest.mark.parametrize("n_anchors", [3, 20, 70])
+    def test_some_anchors(self, way, n_anchors):
+        X, y = draw_table(2, 150, 6, 3, "genotypes")
+        anchors = np.random.default_rng(0).choice(150, n_anchors, replace=False)
+        ours = local_rows(X, y).nearest(Neighborhood(4), anchors).mean()
+        np.testing.assert_allclose(ours, oracles.relieff(X, y, 4, anchors=anchors), atol=1e-12)
+
+    def test_more_ties_than_a_list_holds(self, way):
+        rng = np.random.default_rng(3)
+        X = rng.integers(0, 2, (200, 3)).astype(float)  # 8 different rows
+        y = rng.integers(0, 2, 200)
+        ours = local_rows(X, y).nearest(Neighborhood(10)).mean()
+        np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
+
+    def test_ties_split_by_rounding_are_ties(self, way):
+        # 0.1 + 0.2 and 0.3 differ in the last digit; three rows stand at that distance from the first.
+        X = np.array([[0.0, 0.0], [0.1, 0.2], [0.3, 0.0], [0.0, 0.3], [1.0, 1.0], [0.9, 1.0]])
+        y = np.array([0, 0, 0, 0, 1, 1])
+        rows = local_rows(X, y).nearest(Neighborhood(1)).rows()
+        hit = np.array([0.1 + 0.3 + 0.0, 0.2 + 0.0 + 0.3]) / 3
+        miss = np.array([0.9, 1.0])
+        np.testing.assert_allclose(rows[0], miss - hit, atol=1e-15)
+
+    def test_float32_ties(self, way):
+        X, y = draw_table(4, 120, 9, 2, "thirds")
+        single = local_rows(X.astype(np.float32), y).nearest(Neighborhood(7)).mean()
+        np.testing.assert_allclose(single, oracles.relieff(X, y, 7), atol=2e-7)
+
+    @pytest.mark.parametrize("magnitude", [1e-30, 1e30])
+    def test_magnitudes_beyond_float32(self, way, magnitude):
+        X, y = draw_table(5, 70, 5, 2)
+        ours = local_rows(X * magnitude**2, y).nearest(Neighborhood(5)).mean() / magnitude**2
+        np.testing.assert_allclose(ours, oracles.relieff(X, y, 5), rtol=1e-9)
+
+    def test_no_matrix_of_all_pairs(self):
+        X, y = draw_table(6, 9000, 4, 2, dtype=np.float32)
+        rows = local_rows(X, y)
+        rows.nearest(Neighborhood(10)).mean()  # compile first
+        tracemalloc.start()
+        rows.nearest(Neighborhood(10)).mean()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
+
+
+def test_lists_of_many_classes_stay_small():
+    X, _ = draw_table(16, 2000, 3, 2)
+    y = np.arange(2000) % 200
+    rows = local_rows(X, y)
+    rows.nearest(Neighborhood(10)).mean()
+    tracemalloc.start()
+    ours = rows.nearest(Neighborhood(10)).mean()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 70 * 2**20
+    np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
+
+
+def test_the_number_of_threads_does_not_choose_the_way():
+    """Lists of neighbours fit the budget for few threads, and would not with a set for each of many."""
+    X, _ = draw_table(17, 2000, 3, 2)
+    y = np.arange(2000) % 60
+    weights = {local_rows(X, y, n_threads=n).nearest(Neighborhood(10)).mean().tobytes() for n in (1, 2, 9)}
+    assert len(weights) == 1
+
+
+def wide_table(kind, n=70, d=400, dtype=np.float64):
+    """Rows of one or several kinds of columns."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, d))
+    if kind == "two":
+        X = rng.integers(0, 2, (n, d)).astype(float)
+    elif kind == "three":
+        X = rng.integers(0, 3, (n, d)).astype(float)
+    elif kind == "two and three":
+        X = rng.integers(0, 3, (n, d)).astype(float)
+        X[:, ::3] = rng.integers(0, 2, X[:, ::3].shape) * 7.0
+    elif kind == "mixed":
+        X[:, ::3] = rng.integers(0, 3, X[:, ::3].shape)
+        X[:, 1::3] = rng.integers(5, 7, X[:, 1::3].shape)
+    elif kind == "few levels":
+        X = rng.integers(0, 5, (n, d)).astype(float)
+    elif kind == "heavy tails":
+        X = np.exp(3.0 * X)
+    elif kind == "constant columns":
+        X[:, ::4] = 2.5
+    y = rng.integers(0, 3, n)
+    return X.astype(dtype), y
+
+
+KINDS = ("continuous", "two", "three", "two and three", "mixed", "few levels", "heavy tails", "constant columns")
+
+
+class TestWholeNumbers:
+    """A grid and bit planes instead of the values."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("scale", ["range", "standard", None])
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    def test_distances_are_off_by_no_more_than_stated(self, kind, scale, dtype):
+        X, _ = wide_table(kind, dtype=dtype)
+        scaling = feature_scaling(X, scale, None)
+        numbers = whole_numbers.WholeNumbers(
+            Columns(X, scaling), np.arange(len(X)), 1e-6 if dtype == np.float32 else 1e-12, 2
+        )
+        n = len(X)
+        D = np.zeros((n, 128), np.uint32)
+        rows = np.zeros((8, 128), np.uint32)
+        # Rows come in whole blocks.
+        assert n % 4 == 2
+        numbers._position = np.concatenate([np.arange(n), [-1, -1]])
+        numbers._moved = np.zeros(n + 2)
+        D = np.zeros((n + 2, 128), np.uint32)
+        for part, n_parts in numbers.pieces(5000.0):
+            piece = numbers.piece(part, n_parts)
+            numbers.add_tiles(piece, (0, n + 2), (0, n + 2), D, D, add=part > 0)
+        scaled = X.astype(np.float64) / scaling.divisor
+        exact = np.abs(scaled[:, None] - scaled[None]).sum(axis=2) / numbers._step
+        error = np.abs(D[:n, :n] - exact)
+        assert np.all(error <= numbers.off[:n, None] + numbers.relative * exact + 1e-6 * exact)
+        np.testing.assert_array_equal(D[:n, :n], D[:n, :n].T)
+        whole = numbers.piece(0, 1)
+        numbers.fill_rows(whole, np.array([3, 69, 0, 7, 8, 9, 10, 11]), rows)
+        np.testing.assert_array_equal(rows[:, :n], D[[3, 69, 0, 7, 8, 9, 10, 11], :n])
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_kind_is_told(self, kind):
+        X, y = wide_table(kind)
+        told = ReliefF().fit(X, y).execution_
+        on_planes = {"two": 400, "three": 400, "two and three": 400, "mixed": 267}.get(kind, 0)
+        assert told["n_bit_plane_features"] == on_planes
+        names = {400: "bit planes", 267: "grid and bit planes", 0: "grid"}
+        assert told["distances"] == names[on_planes]
+
+    @pytest.mark.parametrize("kind", ["two", "three", "two and three"])
+    @pytest.mark.parametrize("among", [Neighborhood(10), Neighborhood(3, rank_decay=2.0)])
+    def test_bit_planes_give_the_same_bits_as_the_general_path(self, kind, among, monkeypatch):
+        X, y = wide_table(kind, n=150)
+        X = oracles.scale_range(X)
+        by_planes = local_rows(X, y).nearest(among)
+        assert by_planes.describe()["distances"] == "bit planes"
+        monkeypatch.setattr(whole_numbers, "_FEWEST_LEVEL_COLUMNS", 10**9)
+        monkeypatch.setattr(
+            whole_numbers.WholeNumbers,
+            "_levels",
+            lambda self, _: (
+                whole_numbers.Planes(),
+                whole_numbers.Planes(),
+                np.flatnonzero(self._columns.spans > 0.0),
+                0.0,
+            ),
+        )
+        by_grid = local_rows(X, y).nearest(among)
+        assert by_grid.describe()["distances"] == "grid"
+        np.testing.assert_array_equal(by_planes.mean(), by_grid.mean())
+
+    @pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
+    @pytest.mark.parametrize("estimator", [Relief(), ReliefF(), ReliefF(metric="euclidean")])
+    def test_small_whole_numbers_give_the_same_bits_as_floats(self, dtype, estimator):
+        X, y = wide_table("two" if dtype is bool else "three")
+        ours = estimator.fit(X.astype(dtype), y)
+        assert ours.execution_["dtype"] == np.dtype(dtype).name
+        np.testing.assert_array_equal(ours.feature_weights_, estimator.fit(X, y).feature_weights_)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("order", ["C", "F", "strided"])
+    def test_the_order_of_the_table_does_not_matter(self, kind, order):
+        X, y = wide_table(kind)
+        other = np.repeat(X, 2, axis=1)[:, ::2] if order == "strided" else np.asarray(X, order=order)
+        ours = ReliefF().fit(other, y).feature_weights_
+        np.testing.assert_array_equal(ours, ReliefF().fit(X, y).feature_weights_)
+
+    def test_very_different_ranges_are_left_to_floats(self, way):
+        X, y = wide_table("continuous")
+        X[:, 0] *= 1e9
+        ours = local_rows(X, y).nearest(Neighborhood(10))
+        assert ours.describe()["distances"] == "floats"
+        np.testing.assert_allclose(ours.mean(), oracles.relieff(X, y, 10), rtol=1e-9, atol=1e-9)
+
+    def test_distances_stay_below_two_to_the_32(self):
+        X = np.zeros((8, 200_000), np.int8)
+        X[::2] = 100
+        X[0, 0], X[1, 1] = 37, 11  # more than three levels
+        numbers = whole_numbers.WholeNumbers(
+            Columns(X, Scaling.none(X.shape[1], np.dtype(np.float64))), np.arange(8), 1e-12, 1
+        )
+        assert not numbers.exact
+        D = np.zeros((8, 64), np.uint32)
+        piece = numbers.piece(0, 1)
+        numbers.add_tiles(piece, (0, 8), (0, 8), D, D)
+        exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers._step
+        assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + 1e-6 * exact)
+
+
+class TestProducts:
+    """Squared Euclidean distances by matrix products."""
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("d", [3, 300, 5000])
+    def test_distances_are_off_by_no_more_than_stated(self, dtype, d):
+        X, y = draw_table(3, 66, d, 2, dtype=dtype)
+        search = local_rows(X, y).nearest(Neighborhood(3, "sqeuclidean"))
+        n = search._table.n_rows
+        D = np.zeros((n, 128), np.uint32)
+        for part, n_parts in search._distances.pieces(1.0):
+            piece = search._distances.piece(part, n_parts)
+            search._distances.add_tiles(piece, (0, n), (0, n), D, D, add=part > 0)
+        real = search._table.real
+        rows = X[search._table.position[real]].astype(np.float64)
+        exact = np.square(rows[:, None] - rows[None]).sum(axis=2)
+        error = np.abs(D.view(np.float32)[:, :n][real][:, real] - exact)
+        assert np.all(error <= search._distances.off[real][:, None] + search._distances.relative * exact)
+
+    def test_doubts_are_settled_exactly(self):
+        """Neighbours that differ by less than a matrix product can tell."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(60, 40)).astype(np.float32)
+        X[1:30] = X[0] + 1e-3 * rng.normal(size=(29, 40)).astype(np.float32)
+        y = np.arange(60) % 2
+        ours = local_rows(X, y).nearest(Neighborhood(5, "euclidean")).mean()
+        expected = oracles.relieff(X.astype(np.float64), y, 5, "euclidean", tol=1e-6)
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)
+
+
+class TestColumns:
+    def test_ranges_see_what_is_not_finite(self):
+        for dtype in (np.float32, np.float64):
+            for bad in (np.nan, np.inf, -np.inf):
+                X = np.ones((5, 40), dtype)
+                low, high = np.full(40, np.inf, dtype), np.full(40, -np.inf, dtype)
+                largest = np.finfo(dtype).max
+                assert column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high)
+                X[3, 33] = bad
+                assert not column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high)
+
+    @pytest.mark.parametrize("magnitude", [1e-40, 1e-30, 1e30, 3e38])
+    def test_odd_magnitudes(self, magnitude):
+        X, y = draw_table(5, 70, 5, 2)
+        expected = oracles.relieff(oracles.scale_range(X), y, 5, tol=1e-6)
+        odd = (X * 2.0 - 1.0) * magnitude if magnitude < 1e38 else (X - 0.5) * magnitude
+        for metric in ("manhattan", "sqeuclidean"):
+            expected = oracles.relieff(oracles.scale_range(odd), y, 5, metric, tol=1e-6)
+            ours = ReliefF(n_neighbors=5, metric=metric).fit(odd.astype(np.float32), y).feature_weights_
+            accuracy = 1e-4 if magnitude == 1e-40 else 1e-5  # 1e-40 is subnormal
+            np.testing.assert_allclose(ours, expected, atol=accuracy * np.abs(expected).max())
+
+
+class TestTiles:
+    @given(
+        st.integers(1, 70), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 10**6)
+    )
+    @settings(max_examples=30, deadline=None)
+    def test_equal_the_sums(self, blocks, n_grid, n_single, n_double, seed):
+        rng = np.random.default_rng(seed)
+        n = 4 * blocks
+        G = packing.aligned_zeros((n, 32 * n_grid), np.int16)
+        G[:] = rng.integers(-(2**15), 2**15, G.shape)
+        P = packing.aligned_zeros((n, 8 * (n_single + n_double)), np.uint64)
+        P[:] = rng.integers(0, 2**63, P.shape, dtype=np.uint64)
+        bits = np.unpackbits(P.view(np.uint8), axis=1).astype(int)
+        weights = np.repeat([3, 6], [512 * n_single, 512 * n_double])
+        exact = np.abs(G[:, None].astype(int) - G[None]).sum(axis=2)
+        exact += (np.abs(bits[:, None] - bits[None]) * weights).sum(axis=2)
+        sums = G.sum(axis=1, dtype=np.int64).astype(np.uint32)
+        D = np.zeros((n, -(-n // 64) * 64), np.uint32)
+        n_tiles = (D.shape[1] // 64) ** 2
+        integer_tiles.fill_tiles(G, sums, P, 8 * n_single, 3, 0, 0, n, n, 0, n_tiles, False, D, D)
+        np.testing.assert_array_equal(D[:, :n], exact)
+
+
+def test_vectors_of_any_width_give_the_same_bits(tmp_path):
+    """512, 256 and 128 bit, and loops that are left to the compiler."""
+    script = """
+import hashlib, numpy as np
+from highrelief import ReliefF
+digest = hashlib.sha256()
+rng = np.random.default_rng(0)
+y = rng.integers(0, 3, 150)
+for dtype in (np.float32, np.float64):
+    for X in (rng.normal(size=(150, 333)), rng.integers(0, 3, (150, 333))):
+        for metric in ("manhattan", "sqeuclidean"):
+            digest.update(ReliefF(metric=metric).fit(X.astype(dtype), y).feature_weights_.tobytes())
+print(digest.hexdigest())
+"""
+    digests = set()
+    for bits in ("512", "256", "128", "0"):
+        environment = os.environ | {
+            "HIGHRELIEF_VECTOR_BITS": bits,
+            "NUMBA_CACHE_DIR": str(tmp_path / bits),
+            "HIGHRELIEF_CACHE_DIR": str(tmp_path / bits),
+            "PYTHONPATH": str(ROOT / "src"),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
