@@ -1,7 +1,6 @@
 """Kernels, and the passes built from them, against the oracles and against their own stated accuracy."""
 
 import math
-import tracemalloc
 from collections import namedtuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from highrelief.core.nearest_rows import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
 from highrelief.core.scaling import Scaling, feature_scaling
-from highrelief.kernels import distances, nearest, online, packing, soft
+from highrelief.kernels import distances, online, packing, soft
 from highrelief.kernels.exponential import decay
 
 PRECISIONS = (np.float32, np.float64)

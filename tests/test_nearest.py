@@ -186,7 +186,16 @@ def wide_table(kind, n=70, d=400, dtype=np.float64):
     return X.astype(dtype), y
 
 
-KINDS = ("continuous", "two", "three", "two and three", "mixed", "few levels", "heavy tails", "constant columns")
+KINDS = (
+    "continuous",
+    "two",
+    "three",
+    "two and three",
+    "mixed",
+    "few levels",
+    "heavy tails",
+    "constant columns",
+)
 
 
 class TestWholeNumbers:
@@ -344,9 +353,7 @@ class TestColumns:
 
 
 class TestTiles:
-    @given(
-        st.integers(1, 70), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 10**6)
-    )
+    @given(st.integers(1, 70), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3), st.integers(0, 10**6))
     @settings(max_examples=30, deadline=None)
     def test_equal_the_sums(self, blocks, n_grid, n_single, n_double, seed):
         rng = np.random.default_rng(seed)

@@ -260,11 +260,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         weights = self.feature_weights_
         if self.n_features_to_select is None:
             n_kept = max(1, np.count_nonzero(weights > 0.0))
-        elif _is_share(self.n_features_to_select):
-            # 0.29 of 100 features are 29, although 0.29·100 is a little less.
-            n_kept = max(1, int(self.n_features_to_select * weights.size + 1e-9))
         else:
-            n_kept = self.n_features_to_select
+            n_kept = n_features_kept(self.n_features_to_select, weights.size)
         # Stable: a cut through a tie keeps the lower index.
         best = np.argsort(-weights, kind="stable")[:n_kept]
         mask = np.zeros(weights.size, dtype=bool)
@@ -358,6 +355,14 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 def plain(value: Any) -> Any:
     """A value as Python would show it, for messages."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def n_features_kept(wanted: int | float, n_features: int) -> int:
+    """Number of features that a number or a share of them stands for."""
+    if _is_share(wanted):
+        # 0.29 of 100 features are 29, although 0.29·100 is a little less.
+        return max(1, int(wanted * n_features + 1e-9))
+    return int(wanted)
 
 
 def _ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:

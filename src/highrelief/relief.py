@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import PRECISIONS, FeatureWeighter
+from .base import PRECISIONS, FeatureWeighter, n_features_kept
 from .core.nearest_rows import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
-from .core.rows import Neighborhood
+from .core.rows import LocalRows, Neighborhood
+from .core.sampling import AnchorSample, is_settled, looks
 from .progress import watched, with_callbacks
 
 
@@ -22,6 +23,8 @@ class _NearestWeighter(FeatureWeighter):
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
     n_anchors: int | None
+    max_error: float | None
+    confidence: float
     metric: str
     random_state: Any
 
@@ -34,12 +37,41 @@ class _NearestWeighter(FeatureWeighter):
         check_choice("metric", self.metric, tuple(METRICS))
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
+        if self.max_error is not None:
+            check_number("max_error", self.max_error, at_least=0.0)
+        check_number("confidence", self.confidence, above=0.0, below=1.0)
 
-    def _anchors(self, n_samples: int) -> NDArray[np.integer] | None:
-        if self.n_anchors is None:
-            return None
+    @property
+    def _samples(self) -> bool:
+        """Whether weights are estimated from some of the anchors."""
+        return self.n_anchors is not None or self.max_error is not None
+
+    def _sample(self, rows: LocalRows, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
+        """Margins at anchors that are drawn until there are enough, and how neighbours were found."""
         generator = random_generator("random_state", self.random_state)
-        return generator.choice(n_samples, self.n_anchors, replace=False)
+        n_anchors = n_samples if self.n_anchors is None else self.n_anchors
+        order = generator.choice(n_samples, n_anchors, replace=False)
+        sample = AnchorSample(rows.copies, self.n_features_in_)
+        planned = [(0, n_anchors)] if self.max_error is None else looks(n_anchors)
+        # Divided, so that it holds for all features and all looks at once.
+        risk = (1.0 - self.confidence) / (self.n_features_in_ * len(planned))
+        with watched(self, total=len(planned)) as progress:
+            for a, b in planned:
+                search = rows.nearest(self._neighborhood(), order[a:b])
+                sample.add(order[a:b], search.sums())
+                progress.advance()
+                if self.max_error is not None and is_settled(
+                    sample.mean, sample.half_width(risk), self._n_wanted, self.max_error
+                ):
+                    break
+        return sample, search.describe()
+
+    @property
+    def _n_wanted(self) -> int | None:
+        """Number of features in the top of the ranking; None: those with a positive weight."""
+        if self.n_features_to_select is None:
+            return None
+        return n_features_kept(self.n_features_to_select, self.n_features_in_)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -61,11 +93,21 @@ class _NearestWeighter(FeatureWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         rows = self._rows(table)
-        search = rows.nearest(self._neighborhood(), self._anchors(len(table.X)))
-        with watched(self, total=search.n_reports) as progress:
-            weights = search.mean(progress.advance)
-        self.execution_ = rows.execution() | search.describe()
-        return self._set_weights(weights)
+        if self._samples:
+            sample, described = self._sample(rows, len(table.X))
+            weights, intervals = sample.mean, sample.intervals(self.confidence)
+            self.n_anchors_ = sample.n_drawn
+        else:
+            search = rows.nearest(self._neighborhood())
+            with watched(self, total=search.n_reports) as progress:
+                weights = search.mean(progress.advance)
+            described = search.describe()
+            intervals = np.stack([weights, weights], axis=1)
+            self.n_anchors_ = len(table.X)
+        self.execution_ = rows.execution() | described
+        self._set_weights(weights)
+        self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
+        return self
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
@@ -102,6 +144,12 @@ class Relief(_NearestWeighter):
     ----------
     n_anchors : int or None, default=None
         Samples x_n to sum over, drawn without replacement; None: all of them.
+    max_error : float or None, default=None
+        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
+        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
+        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+    confidence : float, default=0.95
+        Of the intervals, and of ``max_error`` (there for all features and looks at once).
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
         too, as in the RELIEF of Gilad-Bachrach et al. (2004).
@@ -128,10 +176,15 @@ class Relief(_NearestWeighter):
         max(weight, 0).
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
+    weight_intervals_ : array of shape (n_features, 2)
+        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself, twice, if
+        they were.
+    n_anchors_ : int
+        How many were.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision.
+        How it was computed: threads, precision, how distances were found.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -154,6 +207,8 @@ class Relief(_NearestWeighter):
         self,
         *,
         n_anchors: int | None = None,
+        max_error: float | None = None,
+        confidence: float = 0.95,
         metric: str = "manhattan",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
@@ -170,6 +225,8 @@ class Relief(_NearestWeighter):
             verbose=verbose,
         )
         self.n_anchors = n_anchors
+        self.max_error = max_error
+        self.confidence = confidence
         self.metric = metric
         self.random_state = random_state
 
@@ -200,6 +257,12 @@ class ReliefF(_NearestWeighter):
         How fast the weights fall with the rank.
     n_anchors : int or None, default=None
         Samples x_n to sum over, drawn without replacement; None: all of them.
+    max_error : float or None, default=None
+        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
+        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
+        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+    confidence : float, default=0.95
+        Of the intervals, and of ``max_error`` (there for all features and looks at once).
     categorical_features : None, default=None
         Place of the features that are not numbers. None, all are numbers, is the only value so far.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
@@ -227,10 +290,15 @@ class ReliefF(_NearestWeighter):
         max(weight, 0).
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
+    weight_intervals_ : array of shape (n_features, 2)
+        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself, twice, if
+        they were.
+    n_anchors_ : int
+        How many were.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
-        How it was computed: threads, precision.
+        How it was computed: threads, precision, how distances were found.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -257,6 +325,8 @@ class ReliefF(_NearestWeighter):
         neighbor_weights: str = "uniform",
         rank_decay: float = 20,
         n_anchors: int | None = None,
+        max_error: float | None = None,
+        confidence: float = 0.95,
         categorical_features: None = None,
         metric: str = "manhattan",
         n_features_to_select: int | float | None = None,
@@ -277,6 +347,8 @@ class ReliefF(_NearestWeighter):
         self.neighbor_weights = neighbor_weights
         self.rank_decay = rank_decay
         self.n_anchors = n_anchors
+        self.max_error = max_error
+        self.confidence = confidence
         self.categorical_features = categorical_features
         self.metric = metric
         self.random_state = random_state

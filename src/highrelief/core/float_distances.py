@@ -117,7 +117,9 @@ class ProductDistances(_FloatDistances):
         X, sums = piece.values, piece.sums
         out, mirror = D.view(np.float32), E.view(np.float32)
         tall = even_ranges(rows[1] - rows[0], -(-(rows[1] - rows[0]) // _ROWS_PER_PRODUCT), multiple=4)
-        wide = even_ranges(others[1] - others[0], -(-(others[1] - others[0]) // _ROWS_PER_PRODUCT), multiple=4)
+        wide = even_ranges(
+            others[1] - others[0], -(-(others[1] - others[0]) // _ROWS_PER_PRODUCT), multiple=4
+        )
 
         def work(a: int, b: int, c: int, d: int) -> None:
             i, j = slice(rows[0] + a, rows[0] + b), slice(others[0] + c, others[0] + d)
@@ -137,8 +139,10 @@ class ProductDistances(_FloatDistances):
         with one_blas_thread():
             run_all(work, tasks, self._n_threads)
 
-    def fill_rows(self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
-        """Write the distances of some rows to all."""
+    def fill_rows(
+        self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
+        """Write (or add) the distances of some rows to all."""
         X, sums = piece.values, piece.sums
         out = D.view(np.float32)
         own, own_sums = X[rows], sums[rows, np.newaxis].astype(X.dtype)
@@ -148,6 +152,8 @@ class ProductDistances(_FloatDistances):
             product *= -2.0
             product += own_sums
             product += sums[a:b].astype(X.dtype)
+            if add:
+                product += out[: rows.size, a:b]
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
         with one_blas_thread():
@@ -200,9 +206,7 @@ class TileDistances(_FloatDistances):
         def work(i: int, j: int) -> None:
             T = np.empty((tile, tile))
             i1, j1 = min(i + tile, rows[1]), min(j + tile, others[1])
-            distances.distance_tile(
-                piece.values, piece.sums, i, i1, j, j1, distances.MANHATTAN, T
-            )
+            distances.distance_tile(piece.values, piece.sums, i, i1, j, j1, distances.MANHATTAN, T)
             a, c = i - rows[0], j - others[0]
             out[a : a + i1 - i, c : c + j1 - j] = T[: i1 - i, : j1 - j]
             mirror[c : c + j1 - j, a : a + i1 - i] = T[: i1 - i, : j1 - j].T
@@ -215,7 +219,9 @@ class TileDistances(_FloatDistances):
         ]
         run_all(work, tasks, self._n_threads)
 
-    def fill_rows(self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
+    def fill_rows(
+        self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
         """Write the distances of some rows, a multiple of 4, to all."""
         out = D.view(np.float32)
         tile = integer_tiles.TILE

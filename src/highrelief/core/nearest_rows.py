@@ -146,9 +146,9 @@ class NearestPass:
     def n_reports(self) -> int:
         """How often a search reports."""
         if self._way == "all":
-            return len(self._distances.pieces(_PIECE_BYTES))
+            return len(self._pieces)
         if self._way == "rows":
-            return -(-np.count_nonzero(self._chosen) // _ANCHORS_AT_ONCE)
+            return 1 if len(self._pieces) > 1 else -(-np.count_nonzero(self._chosen) // _ANCHORS_AT_ONCE)
         n_bands = len(self._bands)
         return n_bands * (n_bands + 1) // 2
 
@@ -157,10 +157,11 @@ class NearestPass:
 
         ``report`` is called :attr:`n_reports` times.
         """
-        return self.moments(report, with_squares=False)[0]
+        total = self.sums(report, with_squares=False)[0]
+        return total / self._table.copies[self._anchors].sum()
 
-    def moments(self, report: Report = _nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Means over the anchors of E|x − miss| − E|x − hit| and, if wanted, of its square."""
+    def sums(self, report: Report = _nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Sums over the anchors, by copies, of E|x − miss| − E|x − hit| and, if wanted, of its square."""
         table = self._table
         total = np.zeros((2 if with_squares else 1, table.n_features))
         for neighbors in self._neighbors(report):
@@ -170,7 +171,7 @@ class NearestPass:
         total[0] *= factors
         if with_squares:
             total[1] *= factors**2
-        return total / table.copies[self._anchors].sum()
+        return total
 
     def rows(self) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
@@ -254,14 +255,13 @@ class NearestPass:
         elif self._way == "bands":
             yield from self._from_lists(anchors, report)
         else:
-            yield from self._from_rows(self._distances.piece(0, 1), anchors, report)
+            yield from self._from_rows(anchors, report)
 
     def _from_all_distances(self, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
         table, distances = self._table, self._distances
         D = _distance_array(table.n_rows, table.n_rows)
         everything = (0, table.n_rows)
-        pieces = distances.pieces(_PIECE_BYTES)
-        for part, n_parts in pieces:
+        for part, n_parts in self._pieces:
             piece = distances.piece(part, n_parts)
             distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
             report()
@@ -278,18 +278,38 @@ class NearestPass:
         most = max(64, int(LISTS_BYTES / (24.0 * self._table.n_rows)))
         return even_ranges(anchors.size, -(-anchors.size // most))
 
-    def _from_rows(self, piece: Any, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
-        table = self._table
-        n_columns = _padded_columns(table.n_rows)
-        for start in range(0, anchors.size, _ANCHORS_AT_ONCE):
-            chosen = anchors[start : start + _ANCHORS_AT_ONCE]
+    def _from_rows(
+        self, anchors: NDArray[np.int64], report: Report, whole: Any = None
+    ) -> Iterator[_Neighbors]:
+        """Neighbours from the distances of some anchors at a time to all rows.
+
+        ``whole``: all columns in one piece, if they are there already.
+        """
+        table, distances = self._table, self._distances
+        pieces = [(0, 1)] if whole is not None else self._pieces
+        # Where there are several pieces, each is made once.
+        at_once = _ANCHORS_AT_ONCE if len(pieces) == 1 else anchors.size
+        if len(pieces) == 1 and whole is None:
+            whole = distances.piece(0, 1)
+        for start in range(0, anchors.size, at_once):
+            chosen = anchors[start : start + at_once]
             missing = -chosen.size % packing.ROW_BLOCK
             rows = np.concatenate([chosen, np.repeat(chosen[-1:], missing)])
-            D = _distance_array(rows.size, n_columns)
-            self._distances.fill_rows(piece, rows, D)
+            D = _distance_array(rows.size, _padded_columns(table.n_rows))
+            for part, n_parts in pieces:
+                piece = distances.piece(part, n_parts) if whole is None else whole
+                distances.fill_rows(piece, rows, D, add=part > 0)
+                del piece
             nearest.keep_out_of_reach(D, chosen, 0, table.n_rows, table.padding, table.copies)
             yield self._candidates(D, chosen)
             report()
+
+    @property
+    def _pieces(self) -> list[tuple[int, int]]:
+        """Parts of the columns that are worked on at a time: all, unless there are many more than rows."""
+        table = self._table
+        wide = table.n_features >= WIDE * table.n_samples
+        return self._distances.pieces(_PIECE_BYTES if wide or table.n_rows <= BAND else np.inf)
 
     @property
     def _bands(self) -> list[tuple[int, int]]:
@@ -319,7 +339,7 @@ class NearestPass:
             found, short = self._settle(anchors[start : start + _SETTLED_AT_ONCE], lists, filled, available)
             yield found
             if short.size:
-                yield from self._from_rows(piece, short, _nothing)
+                yield from self._from_rows(short, _nothing, piece)
 
     def _offer(
         self,
@@ -508,11 +528,12 @@ class NearestPass:
 
 def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
     """How neighbours are looked for, by the shape of the data alone."""
+    if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
+        return "rows"
     if table.n_features >= WIDE * table.n_samples or table.n_rows <= BAND:
         return "all"
-    few = np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples
     lists = 8.0 * table.n_rows * n_slots * capacity
-    return "rows" if few or lists > LISTS_BYTES else "bands"
+    return "rows" if lists > LISTS_BYTES else "bands"
 
 
 def _padded_columns(n: int) -> int:

@@ -31,6 +31,7 @@ def check_number(
     above: float | None = None,
     at_least: float | None = None,
     at_most: float | None = None,
+    below: float | None = None,
 ) -> None:
     """Raise unless ``value`` is a finite number in the given range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -42,12 +43,15 @@ def check_number(
         wanted.append(f">= {at_least:g}")
     if at_most is not None:
         wanted.append(f"<= {at_most:g}")
+    if below is not None:
+        wanted.append(f"< {below:g}")
     number = float(value)
     if (
         not np.isfinite(number)
         or (above is not None and number <= above)
         or (at_least is not None and number < at_least)
         or (at_most is not None and number > at_most)
+        or (below is not None and number >= below)
     ):
         raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(wanted)}".rstrip() + ".")
 

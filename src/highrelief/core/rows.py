@@ -38,6 +38,11 @@ class LocalRows:
     def _soft(self) -> SoftPasses:
         return SoftPasses(self._table, self._memory)
 
+    @property
+    def copies(self) -> NDArray[np.float64]:
+        """How often each sample counts."""
+        return self._table.unpacked(self._table.copies)
+
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
         chosen: dict[str, Any] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +123,10 @@ class WholeNumbers:
     def piece(self, part: int, n_parts: int) -> Piece:
         """Columns of one part, as whole numbers."""
         grid = _part(self._grid, part, n_parts)
-        single, double = self._planes_of(self._single, part, n_parts), self._planes_of(self._double, part, n_parts)
+        single, double = (
+            self._planes_of(self._single, part, n_parts),
+            self._planes_of(self._double, part, n_parts),
+        )
         n_rows = self._position.size
         width = -(-grid.size // integer_tiles.GRID_PAD) * integer_tiles.GRID_PAD
         G = packing.aligned_zeros((n_rows, width), np.int16)
@@ -171,14 +173,28 @@ class WholeNumbers:
         n_parts = 16 * self._n_threads if self._n_threads > 1 else 1
         run_all(work, even_ranges(n_tiles, n_parts), self._n_threads)
 
-    def fill_rows(self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32]) -> None:
-        """Write the distances of some rows, a multiple of 4, to all."""
+    def fill_rows(
+        self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
+        """Write (or add) the distances of some rows, a multiple of 4, to all."""
 
         def work(a: int, b: int) -> None:
             for start in range(0, rows.size, integer_tiles.TILE):
                 chunk = slice(start, start + integer_tiles.TILE)
+                which = rows[chunk]
                 integer_tiles.fill_rows(
-                    piece.grid, piece.sums, piece.planes, piece.n_single, self._unit, rows[chunk], a, b, D[chunk]
+                    piece.grid[which],
+                    piece.sums[which],
+                    piece.planes[which],
+                    piece.grid,
+                    piece.sums,
+                    piece.planes,
+                    piece.n_single,
+                    self._unit,
+                    a,
+                    b,
+                    add,
+                    D[chunk],
                 )
 
         parts = even_ranges(self._position.size, self._n_threads, multiple=integer_tiles.TILE)
@@ -306,9 +322,3 @@ def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:
 def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
     a, b = _borders(which.size, part, n_parts)
     return which[a:b]
-
-
-def all_pieces(numbers: WholeNumbers, most_bytes: float) -> Iterator[Piece]:
-    """The columns piece by piece."""
-    for part, n_parts in numbers.pieces(most_bytes):
-        yield numbers.piece(part, n_parts)

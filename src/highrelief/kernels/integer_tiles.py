@@ -20,7 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .jit import kernel
+from .jit import kernel, wide_vectors
 from .simd import count_bits, joint_sums, load, row_pointer, splat, store, target_vector_bytes
 
 #: Rows of a tile.
@@ -219,25 +219,33 @@ def add_tile(G, i, H, j, P, Q, n_single, unit, n_i, n_j, diagonal, S, mirror):
 
 
 @kernel
+def _write_row(own, sums, S, add, out):
+    wide_vectors()
+    if add:
+        for u in range(out.shape[0]):
+            out[u] += np.uint32(own + sums[u] + np.uint32(S[u]))
+    else:
+        for u in range(out.shape[0]):
+            out[u] = np.uint32(own + sums[u] + np.uint32(S[u]))
+
+
+@kernel
 def _write_tile(S, mirror, diagonal, n_i, n_j, i_sums, i, j_sums, j, add, D, di, dj):
     for p in range(n_i):
         # On the diagonal, what is left of a row's block was summed in its mirror.
         split = p // BLOCK * BLOCK if diagonal else 0
         own = i_sums[i + p]
-        out = D[di + p, dj : dj + n_j]
-        left, right = mirror[p, :split], S[p, split:n_j]
-        of_left, of_right = j_sums[j : j + split], j_sums[j + split : j + n_j]
-        out_left, out_right = out[:split], out[split:]
-        if add:
-            for u in range(left.shape[0]):
-                out_left[u] += np.uint32(own + of_left[u] + np.uint32(left[u]))
-            for u in range(right.shape[0]):
-                out_right[u] += np.uint32(own + of_right[u] + np.uint32(right[u]))
-        else:
-            for u in range(left.shape[0]):
-                out_left[u] = np.uint32(own + of_left[u] + np.uint32(left[u]))
-            for u in range(right.shape[0]):
-                out_right[u] = np.uint32(own + of_right[u] + np.uint32(right[u]))
+        if split > 0:
+            _write_row(own, j_sums[j : j + split], mirror[p, :split], add, D[di + p, dj : dj + split])
+        out = D[di + p, dj + split : dj + n_j]
+        _write_row(own, j_sums[j + split : j + n_j], S[p, split:n_j], add, out)
+
+
+@kernel
+def _clear(S):
+    for p in range(S.shape[0]):
+        for q in range(S.shape[1]):
+            S[p, q] = 0
 
 
 @kernel
@@ -257,8 +265,8 @@ def fill_tiles(G, sums, P, n_single, unit, I, J, n_rows, n_columns, t0, t1, add,
         di, dj = a * TILE, b * TILE
         n_i, n_j = min(TILE, n_rows - di), min(TILE, n_columns - dj)
         diagonal = I == J and a == b
-        S[:] = 0
-        mirror[:] = 0
+        _clear(S)
+        _clear(mirror)
         add_tile(G, I + di, G, J + dj, P, P, n_single, unit, n_i, n_j, diagonal, S, mirror)
         _write_tile(S, mirror, diagonal, n_i, n_j, sums, I + di, sums, J + dj, add, D, di, dj)
         if not diagonal:
@@ -266,14 +274,13 @@ def fill_tiles(G, sums, P, n_single, unit, I, J, n_rows, n_columns, t0, t1, add,
 
 
 @kernel
-def fill_rows(G, sums, P, n_single, unit, rows, n0, n1, D):
-    """Distances of the given rows (a multiple of 4, at most 64) to rows n0 … n1, in D[:, n0:n1]."""
+def fill_rows(own, own_sums, own_planes, G, sums, P, n_single, unit, n0, n1, add, D):
+    """Write (or add) distances of some rows (a multiple of 4, at most 64) to rows n0 … n1 of others."""
     S = np.empty((TILE, TILE), np.int32)
     mirror = np.empty((TILE, TILE), np.int32)
-    own, own_planes, own_sums = G[rows], P[rows], sums[rows]
     for j in range(n0, n1, TILE):
         n_j = min(TILE, n1 - j)
-        S[:] = 0
-        mirror[:] = 0
-        add_tile(own, 0, G, j, own_planes, P, n_single, unit, rows.shape[0], n_j, False, S, mirror)
-        _write_tile(S, mirror, False, rows.shape[0], n_j, own_sums, 0, sums, j, False, D, 0, j)
+        _clear(S)
+        _clear(mirror)
+        add_tile(own, 0, G, j, own_planes, P, n_single, unit, own.shape[0], n_j, False, S, mirror)
+        _write_tile(S, mirror, False, own.shape[0], n_j, own_sums, 0, sums, j, add, D, 0, j)

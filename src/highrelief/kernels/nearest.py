@@ -19,7 +19,7 @@ import numpy as np
 
 from .differences import add_group
 from .integer_tiles import OUT_OF_REACH
-from .jit import float32_from_bits, fused_kernel, kernel, summing_kernel, wide_vectors
+from .jit import bits_from_float32, float32_from_bits, fused_kernel, kernel, summing_kernel, wide_vectors
 from .simd import at_most_bits, count_bits, lowest_bit
 
 #: Keys kept in a list beyond the k wanted, for ties and what distances may be off by.
@@ -54,16 +54,9 @@ def _last_key(value, as_float):
         return np.uint32(0)
     if as_float:
         # The next float32 but one is certainly above.
-        bits = np.int64(_float32_bits(np.float32(value))) + 2
+        bits = np.int64(bits_from_float32(np.float32(value))) + 2
         return np.uint32(min(bits, np.int64(0x7F800000)))
     return np.uint32(min(np.ceil(value), np.float64(OUT_OF_REACH) - 1.0))
-
-
-@kernel
-def _float32_bits(value):
-    cell = np.empty(1, np.float32)
-    cell[0] = value
-    return cell.view(np.uint32)[0]
 
 
 @kernel
@@ -234,13 +227,14 @@ def find_candidates(
     rows = np.empty(2 * n_rows + (r1 - r0) * n_slots * (k + 8), np.int64)
     free = 0
     keys = np.empty(k + _FEW + 1, np.uint64)
-    guess = np.full(n_slots, np.int64(1) << 30)
+    guess = np.zeros(n_slots, np.int64)
     for r in range(r0, r1):
         n = anchors[r]
         own = codes[n]
         if rows.shape[0] - free < n_rows:
             longer = np.empty(2 * rows.shape[0], np.int64)
-            longer[:free] = rows[:free]
+            for t in range(free):
+                longer[t] = rows[t]
             rows = longer
         for slot in range(n_slots):
             # The rows of a slot are one range of rows, or two around the own class.
@@ -270,7 +264,9 @@ def find_candidates(
                 upper = np.uint32(kth_key) if zone == 0.0 else _last_key(kth + zone, as_float)
             elif uniform:
                 lower = np.inf
-            n_sure, n_found = _list_candidates(D, r, a0, b0, a1, b1, upper, lower, uniform, as_float, rows, free)
+            n_sure, n_found = _list_candidates(
+                D, r, a0, b0, a1, b1, upper, lower, uniform, as_float, rows, free
+            )
             if uniform and not counted and n_found <= k:
                 n_sure = n_found
             count[r, slot], sure[r, slot] = n_found, n_sure
@@ -306,7 +302,7 @@ def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capac
     """Offer the rows j … of D's columns to the lists of the anchors i + r0 … i + r1 in its rows."""
     n_classes = class_starts.shape[0] - 1
     keys = np.empty(2 * capacity + _FEW, np.uint64)
-    guess = np.full(n_classes, np.int64(1) << 30)
+    guess = np.zeros(n_classes, np.int64)
     for r in range(r0, r1):
         n = i + r
         if not chosen[n]:
@@ -327,14 +323,16 @@ def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capac
             if found > capacity + _FEW:
                 key = _key_that_holds(D, r, a, b, 0, 0, capacity, capacity + _FEW, min(guess[c], key))
                 guess[c] = key
-            keys[:held] = list_[:held]
+            for t in range(held):
+                keys[t] = list_[t]
             # Of ties beyond what there is room for, some are kept: the list is then too short, and is seen to be.
             total = _gather(D, r, a, b, max(key - 1, 0), j, keys[: held + capacity + _FEW], held)
             if total < held + capacity + _FEW:
                 total = _gather_equal(D, r, a, b, key, j, keys[: held + capacity + _FEW], total)
             _sort(keys, total)
             filled[n, slot] = min(total, capacity)
-            list_[: filled[n, slot]] = keys[: filled[n, slot]]
+            for t in range(filled[n, slot]):
+                list_[t] = keys[t]
 
 
 @kernel
@@ -472,6 +470,39 @@ def _cumulative_rank_weight(ranks, k, rank_weights):
 
 
 @kernel
+def _sift(values, order, root, end):
+    """Let the entry at ``root`` of a heap sink to its place among the first ``end``."""
+    entry = order[root]
+    while 2 * root + 1 < end:
+        child = 2 * root + 1
+        if child + 1 < end and values[order[child + 1]] > values[order[child]]:
+            child += 1
+        if values[order[child]] <= values[entry]:
+            break
+        order[root] = order[child]
+        root = child
+    order[root] = entry
+
+
+@kernel
+def _order(values):
+    """Places of the values from the smallest to the largest, by a heap.
+
+    NumPy's argsort would take longer to compile than everything else here.
+    """
+    n = values.shape[0]
+    order = np.empty(n, np.int64)
+    for t in range(n):
+        order[t] = t
+    for root in range(n // 2 - 1, -1, -1):
+        _sift(values, order, root, n)
+    for end in range(n - 1, 0, -1):
+        order[0], order[end] = order[end], order[0]
+        _sift(values, order, 0, end)
+    return order
+
+
+@kernel
 def share_among(distances, copies, rank_weights, tolerance, shares):
     """Divide a weight of 1 among candidate neighbours.
 
@@ -481,7 +512,7 @@ def share_among(distances, copies, rank_weights, tolerance, shares):
     copies: those there are, divided by what their ranks carry.
     """
     k = float(rank_weights.shape[0])
-    order = np.argsort(distances)
+    order = _order(distances)
     m = order.shape[0]
     total = 0.0
     for c in range(m):
@@ -541,9 +572,10 @@ def _share_equally(distances, copies, room, tolerance, shares):
     for c in range(m):
         total += copies[c]
     if total <= room * (1.0 + 1e-9):
-        shares[:] = copies
+        for c in range(m):
+            shares[c] = copies[c]
         return
-    order = np.argsort(distances)
+    order = _order(distances)
     start, last = _boundary(distances, copies, order, room * (1.0 - 1e-9), tolerance)
     for u in range(start):
         shares[order[u]] = copies[order[u]]
@@ -705,9 +737,20 @@ def margins(
                         n_others += 1
             target = out[a, k0:k1] if by_row else z[: k1 - k0]
             if not by_row:
-                z[:] = 0.0
+                for k in range(k1 - k0):
+                    z[k] = 0.0
             _add_shared_margin(
-                X, position[n], first + k0, k1 - k0, others, coefficients, n_others, squared, group, unit, target
+                X,
+                position[n],
+                first + k0,
+                k1 - k0,
+                others,
+                coefficients,
+                n_others,
+                squared,
+                group,
+                unit,
+                target,
             )
             if by_row:
                 continue

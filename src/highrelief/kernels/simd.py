@@ -29,7 +29,7 @@ def _machine_vector_bytes():
     features = config.CPU_FEATURES
     if features is None:
         # A processor named by the user, without its features: LLVM would still report those of this machine.
-        if config.CPU_NAME is not None and config.CPU_NAME != llvm.get_host_cpu_name():
+        if config.CPU_NAME is not None and llvm.get_host_cpu_name() != config.CPU_NAME:
             return 16 if config.CPU_NAME == "generic" else 32
         features = llvm.get_host_cpu_features().flatten()
     known = set(features.split(","))
@@ -96,8 +96,7 @@ def joint_sums(builder, vectors):
     width = group = vectors[0].type.count
     while len(vectors) > 1 and group > 1:
         vectors = [
-            _add_halves(builder, a, b, width, group)
-            for a, b in zip(vectors[::2], vectors[1::2], strict=True)
+            _add_halves(builder, a, b, width, group) for a, b in zip(vectors[::2], vectors[1::2], strict=True)
         ]
         group //= 2
     while group > 1:

@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 
+from .differences import add_margin
 from .distances import MANHATTAN, TILE, distance_block, distance_tile, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, wide_vectors
-from .differences import add_margin
 
 #: Rows of coefficients × differences added in the precision of the data before they go to float64.
 ROWS_PER_SUM = 16
