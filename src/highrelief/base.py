@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
@@ -25,6 +24,7 @@ from .core.packed import Packed
 from .core.parameters import check_choice, check_count, check_number, check_whole, random_generator
 from .core.rows import LocalRows
 from .core.scaling import SCALES, feature_scaling
+from .core.threads import thread_count
 from .progress import CallbackSupportMixin
 
 #: What is computed in its own precision; anything else becomes float64.
@@ -171,7 +171,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     @property
     def _n_threads(self) -> int:
-        return joblib.effective_n_jobs(self.n_jobs)
+        return thread_count(self.n_jobs)
 
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
