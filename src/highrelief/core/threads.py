@@ -56,8 +56,8 @@ class _Shared:
         self.lock = threading.Lock()
         self.pool: ThreadPoolExecutor | None = None
         self.size = 0
-        self.blas: ThreadpoolController | None = None
-        self.blas_limit: Any = None
+        self.blas: list[Any] | None = None
+        self.blas_before: list[tuple[Any, int]] = []
         self.n_limiting = 0
 
 
@@ -88,24 +88,36 @@ def _start(work: Callable[[], None], n_times: int) -> list[Future[None]]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS and OpenMP to one thread per caller, while threads of our own call them.
+    """Keep BLAS to the thread that calls it; to be entered by every thread of ours that does.
 
-    The limit holds for the whole process, from the first caller in to the last one out.
+    Most libraries have one limit for the process: it holds from the first caller in to the last one out.
+    Those built on OpenMP have one for every thread.
     """
     shared = _shared
     with shared.lock:
+        if shared.blas is None:  # looked up once: it takes longer than a small fit
+            shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
+        before = [(library, library.num_threads) for library in shared.blas]
+        of_thread = [(library, n) for library, n in before if library.threading_layer == "openmp"]
         if shared.n_limiting == 0:
-            # Which libraries there are is looked up once: it takes longer than a small fit.
-            shared.blas = shared.blas or ThreadpoolController()
-            shared.blas_limit = shared.blas.limit(limits=1)
+            shared.blas_before = [
+                (library, n) for library, n in before if library.threading_layer != "openmp"
+            ]
         shared.n_limiting += 1
+        _set_blas_threads([(library, 1) for library, _ in before])
     try:
         yield
     finally:
         with shared.lock:
             shared.n_limiting -= 1
-            if shared.n_limiting == 0:
-                shared.blas_limit.restore_original_limits()
+            _set_blas_threads(of_thread + ([] if shared.n_limiting else shared.blas_before))
+
+
+def _set_blas_threads(limits: list[tuple[Any, int]]) -> None:
+    for library, n_threads in limits:
+        # threadpoolctl 3.8 obeys one thread only, the first that set OpenBLAS; here the callers take turns.
+        set_number = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        set_number(n_threads)
 
 
 #: Elements (pairs of samples × features) after which a user would like to hear something: about a second.
