@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from numba.core.registry import cpu_target
 from processes import ROOT, answer, run, start
 
 from highrelief.kernels import cache
@@ -247,6 +248,19 @@ def test_a_numba_of_another_make_caches_by_itself():
         raise RuntimeError("cannot cache function: no locator available")
 
     cache.keep_compiled(SimpleNamespace(enable_caching=nowhere))
+
+
+def test_what_code_needs_is_there_before_it_runs():
+    """Numba's runtime is enough for our kernels; whatever else code may need, Numba then loads it all."""
+    target = cpu_target.target_context
+    refreshed = []
+    watched = SimpleNamespace(
+        codegen=target.codegen, call_conv=target.call_conv, refresh=lambda: refreshed.append(True)
+    )
+    cache._prepare(watched, ["NRT_MemInfo_alloc_aligned", "PyErr_SetString"])
+    assert refreshed == []
+    cache._prepare(watched, ["PyErr_SetString", "no_such_symbol"])
+    assert refreshed == [True]
 
 
 def test_a_fingerprint_is_the_same_in_every_process():

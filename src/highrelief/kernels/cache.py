@@ -30,8 +30,10 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
+from llvmlite.binding import address_of_symbol
 from numba.core import config, serialize
 from numba.core.compiler import CompileResult
+from numba.core.runtime import rtsys
 
 from .fingerprint import fingerprint
 
@@ -97,12 +99,13 @@ class KernelCache:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Compiled code for a signature; None if it is not there, or not as it was written."""
-        target.refresh()
         try:
             path = self._path(signature, target.codegen())
             if path is None or (payload := _read(path)) is None:
                 return None
-            compiled = CompileResult._rebuild(target, *pickle.loads(payload))
+            needs, parts = pickle.loads(payload)
+            _prepare(target, needs)
+            compiled = CompileResult._rebuild(target, *parts)
         except Exception:  # whatever it is: the kernel can be compiled
             return None
         _mark_used(path.parent)
@@ -117,7 +120,7 @@ class KernelCache:
             path = self._path(signature, compiled.codegen)
             if path is None:
                 raise OSError(errno.ENOENT, "no folder for caches is known")
-            _write(path, serialize.dumps(compiled._reduce()))
+            _write(path, serialize.dumps((_needs(compiled), compiled._reduce())))
             _forget_unused(path.parent.parent)
         except Exception as error:  # the kernel itself is there
             _warn_once(getattr(error, "strerror", None) or repr(error))
@@ -131,6 +134,24 @@ class KernelCache:
         processor = codegen.magic_tuple()
         key = repr((signature, processor, settings, fingerprint(self._function)))
         return folder / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}{_SUFFIX}"
+
+
+def _needs(compiled: Any) -> list[str]:
+    """Names that compiled code takes from the process it runs in."""
+    module = compiled.library._final_module
+    outside = [each.name for each in (*module.functions, *module.global_variables) if each.is_declaration]
+    return [name for name in outside if not name.startswith("llvm.")]
+
+
+def _prepare(target: Any, needs: list[str]) -> None:
+    """Have in this process what compiled code takes from it.
+
+    That is Numba's runtime and little else. Numba itself loads all that it knows to compile before it runs
+    anything, which takes four times as long as all the rest of loading the kernels of a fit.
+    """
+    rtsys.initialize(target)
+    if not all(address_of_symbol(name) for name in needs):
+        target.refresh()
 
 
 @cache
