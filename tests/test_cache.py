@@ -238,16 +238,30 @@ def test_place_of_the_cache(monkeypatch, platform, environment, expected):
     assert cache.cache_root() == (None if expected is None else Path(expected))
 
 
-def test_a_numba_of_another_make_caches_by_itself():
-    asked = []
-    strange = SimpleNamespace(enable_caching=lambda: asked.append(True))
-    assert cache.keep_compiled(strange) is strange
-    assert asked == [True]
+def test_a_numba_of_another_make_keeps_kernels_in_its_own_way_in_the_same_place(tmp_path):
+    """Without the parts of Numba that the cache is made of; an edit in a callee must be seen all the same."""
+    strange = "from highrelief.kernels import cache; cache._NUMBA_IS_KNOWN = False" + USE
+    installed = install(tmp_path / "package")
+    here = {"path": installed, "HIGHRELIEF_CACHE_DIR": tmp_path / "cache"}
+    first, second = run(strange, **here), run(strange, **here)
+    assert (first["compiled"], second["compiled"], second["found"]) == (2, 0, 2)
+    assert {path.suffix for path in kept(tmp_path / "cache")} == {".nbi", ".nbc"}
+    assert {path.suffix for path in kept(installed)} == {".py"}
+    inner = installed / "highrelief" / "kernels" / "inner.py"
+    inner.write_text(INNER.replace("x * FACTOR", "x + FACTOR"))
+    assert run(strange, **here)["results"] == [23, 23.0]
 
+
+def test_a_numba_of_another_make_without_a_place_compiles_in_memory(monkeypatch, tmp_path):
     def nowhere():
         raise RuntimeError("cannot cache function: no locator available")
 
-    cache.keep_compiled(SimpleNamespace(enable_caching=nowhere))
+    strange = SimpleNamespace(enable_caching=nowhere)
+    monkeypatch.setattr(cache.config, "CACHE_DIR", "as before")
+    for folder in (tmp_path, None):
+        monkeypatch.setattr(cache, "kernel_folder", lambda folder=folder: folder)
+        assert cache.keep_compiled(strange) is strange
+        assert cache.config.CACHE_DIR == "as before"
 
 
 def test_what_code_needs_is_there_before_it_runs():

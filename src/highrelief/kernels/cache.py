@@ -30,12 +30,19 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
-from llvmlite.binding import address_of_symbol
-from numba.core import config, serialize
-from numba.core.compiler import CompileResult
-from numba.core.runtime import rtsys
+from numba.core import config
 
 from .fingerprint import fingerprint
+
+try:
+    from llvmlite.binding import address_of_symbol
+    from numba.core import serialize
+    from numba.core.compiler import CompileResult
+    from numba.core.runtime import rtsys
+
+    _NUMBA_IS_KNOWN = hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild")
+except ImportError:
+    _NUMBA_IS_KNOWN = False
 
 #: Kernels of other versions go when nobody has used them for so long.
 KEPT_DAYS = 90
@@ -59,14 +66,26 @@ def keep_compiled(dispatcher: Any) -> Any:
     """Let a kernel be loaded from disk where it was compiled before, and kept there otherwise."""
     if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT leaves Python functions as they are
         return dispatcher
-    if hasattr(dispatcher, "_cache") and hasattr(CompileResult, "_reduce") and hasattr(serialize, "dumps"):
+    if _NUMBA_IS_KNOWN and hasattr(dispatcher, "_cache"):
         dispatcher._cache = KernelCache(dispatcher.py_func)
-        return dispatcher
-    with suppress(
-        RuntimeError
-    ):  # a Numba whose inside we do not know, and perhaps no place for its own cache
-        dispatcher.enable_caching()
+    else:
+        _use_cache_of_numba(dispatcher)
     return dispatcher
+
+
+def _use_cache_of_numba(dispatcher: Any) -> None:
+    """Have Numba keep a kernel in its own way, but in our folder, where it is never stale."""
+    settings: Any = config
+    folder, chosen = kernel_folder(), settings.CACHE_DIR
+    if folder is None:
+        return
+    settings.CACHE_DIR = str(folder)
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:  # it cannot write there
+        pass
+    finally:
+        settings.CACHE_DIR = chosen
 
 
 class KernelCache:
