@@ -50,5 +50,5 @@ $(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis .numba_cache build dist
+	rm -rf $(VENV) $(OLDEST) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,20 +1,11 @@
 """Set-up for all tests."""
 
-import hashlib
 import os
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-
-# Numba's cache does not notice that a kernel called by another has changed. One folder per state of the
-# kernels does. It must be set before Numba is imported.
-_kernels = sorted((ROOT / "src" / "highrelief" / "kernels").glob("*.py"))
-_state = hashlib.sha256(b"".join(path.read_bytes() for path in _kernels)).hexdigest()[:16]
-_state += f"-numba-{version('numba')}"
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache" / _state))
 
 
 def _data_folder() -> Path:

@@ -4,11 +4,40 @@ The family of local-margin feature weighters for scikit-learn: every class here 
 weight per feature in ``feature_weights_`` and a ranking in ``ranking_``.
 """
 
-from .fisher import FisherScore
-from .irelief import IRelief
-from .irelief_online import OnlineIRelief
-from .relief import Relief, ReliefF
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import datasets as datasets
+    from .fisher import FisherScore
+    from .irelief import IRelief
+    from .irelief_online import OnlineIRelief
+    from .relief import Relief, ReliefF
 
 __version__ = "0.1.0.dev0"
 
 __all__ = ["FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
+
+# Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
+_HOMES = {
+    "FisherScore": "fisher",
+    "IRelief": "irelief",
+    "OnlineIRelief": "irelief_online",
+    "Relief": "relief",
+    "ReliefF": "relief",
+}
+_MODULES = ("datasets",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES} - {"Any", "TYPE_CHECKING", "import_module"})

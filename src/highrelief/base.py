@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
@@ -26,6 +25,7 @@ from .core.packed import Packed
 from .core.parameters import check_choice, check_count, check_number, check_whole, random_generator
 from .core.rows import LocalRows
 from .core.scaling import SCALES, feature_scaling
+from .core.threads import thread_count
 from .progress import CallbackSupportMixin
 
 #: What is computed in its own precision; anything else becomes float64.
@@ -193,7 +193,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _n_threads(self) -> int:
         if self.n_jobs is not None:
             check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
-        return joblib.effective_n_jobs(self.n_jobs)
+        return thread_count(self.n_jobs)
 
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""

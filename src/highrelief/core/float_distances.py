@@ -123,7 +123,8 @@ class ProductDistances(_FloatDistances):
 
         def work(a: int, b: int, c: int, d: int) -> None:
             i, j = slice(rows[0] + a, rows[0] + b), slice(others[0] + c, others[0] + d)
-            product = X[i] @ X[j].T
+            with one_blas_thread():
+                product = X[i] @ X[j].T
             product *= -2.0
             product += sums[i, np.newaxis].astype(X.dtype)
             product += sums[j].astype(X.dtype)
@@ -136,8 +137,7 @@ class ProductDistances(_FloatDistances):
 
         same = rows == others
         tasks = [(a, b, c, d) for a, b in tall for c, d in wide if not same or c >= a]
-        with one_blas_thread():
-            run_all(work, tasks, self._n_threads)
+        run_all(work, tasks, self._n_threads)
 
     def fill_rows(
         self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
@@ -148,7 +148,8 @@ class ProductDistances(_FloatDistances):
         own, own_sums = X[rows], sums[rows, np.newaxis].astype(X.dtype)
 
         def work(a: int, b: int) -> None:
-            product = own @ X[a:b].T
+            with one_blas_thread():
+                product = own @ X[a:b].T
             product *= -2.0
             product += own_sums
             product += sums[a:b].astype(X.dtype)
@@ -156,8 +157,7 @@ class ProductDistances(_FloatDistances):
                 product += out[: rows.size, a:b]
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
-        with one_blas_thread():
-            run_all(work, even_ranges(X.shape[0], 4 * self._n_threads), self._n_threads)
+        run_all(work, even_ranges(X.shape[0], 4 * self._n_threads), self._n_threads)
 
 
 class TileDistances(_FloatDistances):

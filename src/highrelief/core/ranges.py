@@ -63,6 +63,21 @@ def n_blocks(X: NDArray[Any]) -> int:
 
 def one_block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
     """A C-ordered array of floats that holds the columns, and where they begin in it."""
-    if X.flags.c_contiguous and X.dtype == dtype:
-        return X, start
+    if X.flags.c_contiguous and X.flags.aligned and X.dtype == dtype:
+        return _as_kernels_know_it(X), start
     return np.ascontiguousarray(X[:, start:end], dtype=dtype), 0
+
+
+class _Memory:
+    """Memory of an array, without the note that it must not be written to."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def _as_kernels_know_it(X: NDArray[Any]) -> NDArray[Any]:
+    """The same array for kernels that only read it: Numba would compile all anew for a read-only one."""
+    return X if X.flags.writeable else np.asarray(_Memory(X))

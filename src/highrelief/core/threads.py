@@ -2,39 +2,122 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+import joblib
+from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
-_lock = threading.Lock()
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
+
+def thread_count(n_jobs: int | None) -> int:
+    """Number of threads that ``n_jobs`` stands for, here and now.
+
+    As in joblib: None is 1, or what :class:`joblib.parallel_config` says; −1 is all cores, −2 all but one.
+    Inside a worker of joblib, of Dask or of a pool of processes the cores have been dealt out already: there
+    it is 1, or up to the share of cores (``inner_max_num_threads``) that joblib leaves to its processes.
+    """
+    backend, of_context = get_active_backend()
+    wanted = (of_context or 1) if n_jobs is None else n_jobs
+    if wanted < 0:
+        wanted = max(joblib.cpu_count() + 1 + wanted, 1)
+    depth = backend.nesting_level or 0
+    process = multiprocessing.current_process()
+    if depth == 1 and process.name.startswith("LokyProcess"):
+        share = os.environ.get("OMP_NUM_THREADS", "")  # how joblib tells its workers their share
+        return min(wanted, int(share) if share.isdigit() else 1)
+    return 1 if depth > 0 or process.daemon or _in_dask_worker() else wanted
 
 
-def _forget_pools() -> None:
-    """Drop the parent's pools in a forked child: their threads do not exist there."""
-    global _lock  # noqa: PLW0603  the parent may have held it while forking
-    _lock = threading.Lock()
-    _pools.clear()
+def _in_dask_worker() -> bool:
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+class _Shared:
+    """What the callers in one process share: threads, and the limit on those of BLAS."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.pool: ThreadPoolExecutor | None = None
+        self.size = 0
+        self.blas: list[Any] | None = None
+        self.blas_before: list[tuple[Any, int]] = []
+        self.n_limiting = 0
+
+
+_shared = _Shared()
+
+
+def _begin_anew() -> None:
+    """Drop what a forked child has from its parent: the threads do not exist there, the lock may be held."""
+    global _shared  # noqa: PLW0603
+    _shared = _Shared()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pools)
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
-def _pool(n_threads: int) -> ThreadPoolExecutor:
-    key = (os.getpid(), n_threads)
-    with _lock:
-        if key not in _pools:
-            _pools[key] = ThreadPoolExecutor(n_threads, thread_name_prefix="highrelief")
-        return _pools[key]
+def _start(work: Callable[[], None], n_times: int) -> list[Future[None]]:
+    """Have threads of the process run ``work``; there are as many as the most that were asked for."""
+    shared = _shared
+    with shared.lock:
+        if shared.pool is None or shared.size < n_times:
+            if shared.pool is not None:
+                shared.pool.shutdown(wait=False)  # ends when it has done what it was given
+            shared.pool = ThreadPoolExecutor(n_times, thread_name_prefix="highrelief")
+            shared.size = n_times
+        return [shared.pool.submit(work) for _ in range(n_times)]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to the thread that calls it; to be entered by every thread of ours that does.
+
+    Most libraries have one limit for the process: it holds from the first caller in to the last one out.
+    Those built on OpenMP have one for every thread.
+    """
+    shared = _shared
+    with shared.lock:
+        if shared.blas is None:  # looked up once: it takes longer than a small fit
+            shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
+        before = [(library, library.num_threads) for library in shared.blas]
+        of_thread = [(library, n) for library, n in before if library.threading_layer == "openmp"]
+        if shared.n_limiting == 0:
+            shared.blas_before = [
+                (library, n) for library, n in before if library.threading_layer != "openmp"
+            ]
+        shared.n_limiting += 1
+        _set_blas_threads([(library, 1) for library, _ in before])
+    try:
+        yield
+    finally:
+        with shared.lock:
+            shared.n_limiting -= 1
+            _set_blas_threads(of_thread + ([] if shared.n_limiting else shared.blas_before))
+
+
+def _set_blas_threads(limits: list[tuple[Any, int]]) -> None:
+    for library, n_threads in limits:
+        # threadpoolctl 3.8 obeys one thread only, the first that set OpenBLAS; here the callers take turns.
+        set_number = getattr(library, "_real_set_num_threads", library.set_num_threads)
+        set_number(n_threads)
 
 
 #: Elements (pairs of samples × features) after which a user would like to hear something: about a second.
@@ -52,24 +135,39 @@ def run_all(
 ) -> list[Result]:
     """Call ``function`` with each tuple of arguments; results come in the order of the arguments.
 
-    Only leaves of the computation are run here (kernels, never something that calls ``run_all``), so
-    that threads of several callers can share one pool without waiting for each other.
+    The calling thread works too. However many callers there are, each is helped by the same few threads of
+    the process and goes on without them if they are busy.
     """
-    if n_threads == 1 or len(arguments) <= 1:
+    n_threads = min(n_threads, len(arguments))
+    if n_threads <= 1:
         return [function(*each) for each in arguments]
-    futures = [_pool(n_threads).submit(function, *each) for each in arguments]
+    results: dict[int, Result] = {}
+    places = iter(range(len(arguments)))
+    taking = threading.Lock()
+    stopped = threading.Event()
+
+    def work() -> None:
+        while not stopped.is_set():
+            with taking:
+                place = next(places, None)
+            if place is None:
+                return
+            try:
+                results[place] = function(*arguments[place])
+            except BaseException:
+                stopped.set()
+                raise
+
+    helpers = _start(work, n_threads - 1)
     try:
-        return [future.result() for future in futures]
+        work()
     finally:
-        for future in futures:
-            future.cancel()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread per call, for threads of our own that call it."""
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
+        begun = [helper for helper in helpers if not helper.cancel()]
+        errors = [helper.exception() for helper in begun]
+    for error in errors:
+        if error is not None:
+            raise error
+    return [results[place] for place in range(len(arguments))]
 
 
 def even_ranges(n: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:

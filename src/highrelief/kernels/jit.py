@@ -1,23 +1,38 @@
 """How every kernel is compiled."""
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-# cache: a later process pays 0.3 s instead of seconds. No kernel takes a function or a class, which
-# Numba could not cache.
-_COMMON: dict[str, Any] = {"cache": True, "nogil": True, "boundscheck": False, "error_model": "numpy"}
+from .cache import keep_compiled
+
+#: Every kernel, in the order of their definition.
+ALL_KERNELS: list[Any] = []
+
+
+def _compiled(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator that compiles a function; no kernel takes a function or a class, which could not be kept."""
+    compile_lazily = njit(nogil=True, boundscheck=False, error_model="numpy", **arithmetic)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        # A later process loads what was compiled before: hundredths of a second instead of seconds.
+        ALL_KERNELS.append(keep_compiled(compile_lazily(function)))
+        return ALL_KERNELS[-1]
+
+    return decorate
+
 
 #: Arithmetic as it is written.
-kernel = njit(**_COMMON)
+kernel = _compiled()
 
 #: Multiplications and additions may fuse; the order of the additions stays as it is written.
-fused_kernel = njit(**_COMMON, fastmath={"contract", "nsz"})
+fused_kernel = _compiled(fastmath={"contract", "nsz"})
 
 #: Sums may be reordered, so that they vectorise. NaN and infinity keep their meaning.
-summing_kernel = njit(**_COMMON, fastmath={"contract", "nsz", "reassoc"})
+summing_kernel = _compiled(fastmath={"contract", "nsz", "reassoc"})
 
 
 @intrinsic

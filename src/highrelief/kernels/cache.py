@@ -1,0 +1,266 @@
+"""Compiled kernels on disk: once per machine, never stale.
+
+Numba's own ``cache=True`` writes beside the source, where a new installation loses it and a read-only one
+has no room, and it does not see that a called kernel has changed. Here a kernel is kept in
+
+    <user's cache folder>/highrelief/<version>-<digest of all kernels' sources, and of Numba>/
+
+in one file per signature. The file's name is the digest of all that the machine code depends on; its first
+bytes are the digest of the rest, so that a damaged file is compiled anew. Files are written apart and
+renamed, and no index relates them: any number of processes may write at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import pickle
+import re
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba.core import config
+
+from .fingerprint import fingerprint
+
+try:
+    from llvmlite.binding import address_of_symbol
+    from numba.core import serialize
+    from numba.core.compiler import CompileResult
+    from numba.core.runtime import rtsys
+
+    _NUMBA_IS_KNOWN = hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild")
+except ImportError:
+    _NUMBA_IS_KNOWN = False
+
+#: Kernels of other versions go when nobody has used them for so long.
+KEPT_DAYS = 90
+_DAY = 86400.0
+_SUFFIX = ".kernel"
+_FOLDER_NAME = re.compile(r"[\w.+]+-[0-9a-f]{24}")
+_CHECKSUM_BYTES = hashlib.sha256().digest_size
+# Settings of Numba that change the machine code, beside the processor.
+_SETTINGS = (
+    "OPT",
+    "LOOP_VECTORIZE",
+    "SLP_VECTORIZE",
+    "ENABLE_AVX",
+    "USING_SVML",
+    "BOUNDSCHECK",
+    "DEBUGINFO_DEFAULT",
+)
+
+
+def keep_compiled(dispatcher: Any) -> Any:
+    """Let a kernel be loaded from disk where it was compiled before, and kept there otherwise."""
+    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT leaves Python functions as they are
+        return dispatcher
+    if _NUMBA_IS_KNOWN and hasattr(dispatcher, "_cache"):
+        dispatcher._cache = KernelCache(dispatcher.py_func)
+    else:
+        _use_cache_of_numba(dispatcher)
+    return dispatcher
+
+
+def _use_cache_of_numba(dispatcher: Any) -> None:
+    """Have Numba keep a kernel in its own way, but in our folder, where it is never stale."""
+    settings: Any = config
+    folder, chosen = kernel_folder(), settings.CACHE_DIR
+    if folder is None:
+        return
+    settings.CACHE_DIR = str(folder)
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:  # it cannot write there
+        pass
+    finally:
+        settings.CACHE_DIR = chosen
+
+
+class KernelCache:
+    """What Numba asks when it needs a signature of one kernel, in place of its own cache."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder, for Numba's statistics."""
+        folder = kernel_folder()
+        return None if folder is None else str(folder)
+
+    def enable(self) -> None:
+        """Use the disk."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Compile in memory."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Remove this kernel's files."""
+        folder = kernel_folder()
+        if folder is not None:
+            _remove(folder.glob(f"{self._name}-*{_SUFFIX}"))
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Compiled code for a signature; None if it is not there, or not as it was written."""
+        try:
+            path = self._path(signature, target.codegen())
+            if path is None or (payload := _read(path)) is None:
+                return None
+            needs, parts = pickle.loads(payload)
+            _prepare(target, needs)
+            compiled = CompileResult._rebuild(target, *parts)
+        except Exception:  # whatever it is: the kernel can be compiled
+            return None
+        _mark_used(path.parent)
+        return compiled
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep compiled code for other processes; where that fails, warn and go on."""
+        # Addresses of this process are written into code with dynamic globals.
+        if not self._enabled or compiled.library.has_dynamic_globals:
+            return
+        try:
+            path = self._path(signature, compiled.codegen)
+            if path is None:
+                raise OSError(errno.ENOENT, "no folder for caches is known")
+            _write(path, serialize.dumps((_needs(compiled), compiled._reduce())))
+            _forget_unused(path.parent.parent)
+        except Exception as error:  # the kernel itself is there
+            _warn_once(getattr(error, "strerror", None) or repr(error))
+
+    def _path(self, signature: Any, codegen: Any) -> Path | None:
+        folder = kernel_folder()
+        if folder is None or not self._enabled:
+            return None
+        settings = [(name, repr(getattr(config, name, None))) for name in _SETTINGS]
+        # Triple, name and features of the processor, as NUMBA_CPU_NAME and NUMBA_CPU_FEATURES have it.
+        processor = codegen.magic_tuple()
+        key = repr((signature, processor, settings, fingerprint(self._function)))
+        return folder / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}{_SUFFIX}"
+
+
+def _needs(compiled: Any) -> list[str]:
+    """Names that compiled code takes from the process it runs in."""
+    module = compiled.library._final_module
+    outside = [each.name for each in (*module.functions, *module.global_variables) if each.is_declaration]
+    return [name for name in outside if not name.startswith("llvm.")]
+
+
+def _prepare(target: Any, needs: list[str]) -> None:
+    """Have in this process what compiled code takes from it.
+
+    That is Numba's runtime and little else. Numba itself loads all that it knows to compile before it runs
+    anything, which takes four times as long as all the rest of loading the kernels of a fit.
+    """
+    rtsys.initialize(target)
+    if not all(address_of_symbol(name) for name in needs):
+        target.refresh()
+
+
+@cache
+def kernel_folder() -> Path | None:
+    """Folder for kernels of this state of the sources; None if there is no place for it."""
+    root, sources = cache_root(), sorted(Path(__file__).parent.glob("*.py"))
+    if root is None or not sources:  # without sources nothing tells one state from another
+        return None
+    version = getattr(sys.modules[__name__.partition(".")[0]], "__version__", "unknown")
+    made_by = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
+    digest = hashlib.sha256(repr((version, made_by)).encode())
+    for path in sources:
+        digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+    return root / f"{version}-{digest.hexdigest()[:24]}"
+
+
+def cache_root() -> Path | None:
+    """Folder for kernels of all versions.
+
+    ``highrelief`` in HIGHRELIEF_CACHE_DIR, in Numba's cache folder if the user has set one, or in the place
+    that the system has for caches. None if the system does not know who the user is.
+    """
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        usual = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        usual = home / "Library" / "Caches"
+    else:
+        usual = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
+    chosen = os.environ.get("HIGHRELIEF_CACHE_DIR") or getattr(config, "CACHE_DIR", "")
+    root = Path(chosen).absolute() if chosen else Path(usual)
+    return root / "highrelief" if root.is_absolute() else None
+
+
+def _read(path: Path) -> bytes | None:
+    """What was written; None if it is not there, or damaged."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+    return payload if hashlib.sha256(payload).digest() == checksum else None
+
+
+def _write(path: Path, payload: bytes) -> None:
+    """Make a file that is there as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    apart = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        apart.write_bytes(hashlib.sha256(payload).digest() + payload)
+        apart.replace(path)
+    except PermissionError:
+        _remove([apart])
+        if _read(path) != payload:  # Windows does not replace what another process has open
+            raise
+    except BaseException:
+        _remove([apart])
+        raise
+
+
+@cache
+def _mark_used(folder: Path) -> None:
+    with suppress(OSError):  # a folder may be there to be read only
+        if time.time() - folder.stat().st_mtime > _DAY:
+            os.utime(folder)
+
+
+@cache
+def _forget_unused(root: Path) -> None:
+    """Remove the kernels of versions that nobody has used for long, and nothing else."""
+    for entry in os.scandir(root):
+        with suppress(OSError):  # another process is at it, or the folder holds something that is not ours
+            unused = time.time() - entry.stat(follow_symlinks=False).st_mtime
+            ours = _FOLDER_NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+            if ours and unused > KEPT_DAYS * _DAY:
+                _remove(Path(entry.path).glob(f"*{_SUFFIX}*"))
+                os.rmdir(entry.path)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"highrelief cannot keep its compiled kernels in {cache_root()} ({reason}): every process compiles"
+        " them anew. Set HIGHRELIEF_CACHE_DIR to a folder that can be written.",
+        UserWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,153 @@
+"""Compile ahead: run every kernel once, so that no later fit waits for a compiler.
+
+Small tables of every kind that leads to other kernels (or to the same ones for other types of numbers) are
+fitted by every estimator. ``highrelief warmup`` shows it with a bar, ``python -m highrelief.warmup`` without.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.utils.validation import has_fit_parameter
+
+import highrelief
+
+from .kernels.cache import kernel_folder
+from .kernels.jit import ALL_KERNELS
+
+#: Parameters that lead to other kernels than the defaults do.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
+    "ReliefF": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
+    "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
+    "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
+}
+#: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
+_MEGABYTES = (64, 1e-3)
+
+
+class Step(NamedTuple):
+    """A part of the work: one estimator with some parameters, on tables of one type of numbers."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    dtype: str
+
+    def __str__(self) -> str:
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.estimator}({parameters}) on {self.dtype}"
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What a warm-up has done."""
+
+    #: Name and argument types of the kernels that had to be compiled.
+    compiled: list[str]
+    #: Number of kernels that were there already.
+    n_found: int
+    seconds: float
+    #: Where they are kept; None if there is no place for it.
+    folder: Path | None
+
+    def __str__(self) -> str:
+        if not self.compiled:
+            return f"All {self.n_found} kernels were there already, in {self.folder}."
+        kept = f"They are kept in {self.folder}." if self._kept else "They could not be kept."
+        found = f"; {self.n_found} were there already" if self.n_found else ""
+        return f"Compiled {len(self.compiled)} kernels in {self.seconds:.0f} s{found}. {kept}"
+
+    @property
+    def _kept(self) -> bool:
+        return self.folder is not None and self.folder.is_dir()
+
+
+def warm_up(report: Callable[[Step, int, int], object] = lambda step, done, total: None) -> WarmUp:
+    """Compile every kernel for every type of numbers, unless it is on disk.
+
+    Parameters
+    ----------
+    report : callable
+        Called before each step with the step, the number of steps done and that of all.
+
+    Returns
+    -------
+    warm_up : WarmUp
+        What was compiled, and how long it took.
+    """
+    begin = time.perf_counter()
+    compiled, found = _counts()
+    steps = list(_steps())
+    for done, step in enumerate(steps):
+        report(step, done, len(steps))
+        _run(step)
+    compiled_after, found_after = _counts()
+    return WarmUp(
+        sorted(compiled_after - compiled),
+        len(found_after - found),
+        time.perf_counter() - begin,
+        kernel_folder(),
+    )
+
+
+def _counts() -> tuple[set[str], set[str]]:
+    """Kernels and signatures that this process has compiled, and that it has loaded."""
+    compiled, found = set(), set()
+    for kernel in ALL_KERNELS:
+        name = f"{kernel.py_func.__module__}.{kernel.py_func.__name__}"
+        compiled |= {f"{name}{signature}" for signature in kernel.stats.cache_misses}
+        found |= {f"{name}{signature}" for signature in kernel.stats.cache_hits}
+    return compiled, found
+
+
+def _steps() -> Iterator[Step]:
+    for dtype in ("float32", "float64", "int8"):
+        for name in highrelief.__all__:
+            for parameters in VARIANTS.get(name, [{}]):
+                yield Step(name, parameters, dtype)
+
+
+def _run(step: Step) -> None:
+    estimator = getattr(highrelief, step.estimator)(**step.parameters, n_jobs=2)
+    for X, y in _tables(step.dtype):
+        for megabytes in _MEGABYTES:
+            with warnings.catch_warnings(), config_context(working_memory=megabytes):
+                warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
+                _use(estimator, X, y)
+
+
+def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
+    """Call all that runs kernels."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        estimator.fit(X, y, sample_weight=1.0 + np.arange(y.size) % 3)
+    estimator.fit(X, y)
+    if hasattr(estimator, "margins"):
+        estimator.margins(X, y)
+    if hasattr(estimator, "partial_fit"):
+        estimator.partial_fit(X, y)
+
+
+def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    """Continuous, discrete and mixed tables: tall enough to be cut for two threads, and wide."""
+    random = np.random.default_rng(0)
+    for n_samples, n_features in ((150, 6), (12, 200)):
+        y = np.arange(n_samples) % 3
+        genotypes = random.integers(0, 3, size=(n_samples, n_features))
+        yield genotypes.astype(dtype), y
+        if dtype == "int8":
+            continue
+        continuous = random.normal(size=(n_samples, n_features))
+        yield continuous.astype(dtype), y
+        yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y
+
+
+if __name__ == "__main__":
+    print(warm_up(lambda step, done, total: print(f"{done + 1}/{total}  {step}", flush=True)))

@@ -1,0 +1,225 @@
+"""Lazy imports, compiling ahead, the command."""
+
+import importlib
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from processes import run
+from registry import continuous_table
+
+import highrelief
+from highrelief import warmup
+
+IMPORTED = 'print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))'
+
+
+@pytest.mark.parametrize(
+    "statement", ["import highrelief", "import highrelief; dir(highrelief)", "import highrelief.cli"]
+)
+def test_importing_the_package_imports_nothing_large(statement):
+    imported = run(f"import json, sys; {statement}; {IMPORTED}")
+    assert "highrelief" in imported
+    assert not {"numpy", "scipy", "sklearn", "numba", "llvmlite", "joblib", "rich", "typer"} & set(imported)
+
+
+def test_every_public_name_can_be_reached():
+    code = """
+import json
+names = {}
+exec("from highrelief import *", names)
+import highrelief
+print(json.dumps([
+    sorted(set(names) - {"__builtins__"}) == sorted(highrelief.__all__),
+    all(names[name] is getattr(highrelief, name) for name in highrelief.__all__),
+    set(highrelief.__all__) | {"datasets", "__version__"} <= set(dir(highrelief)),
+    highrelief.datasets.make_xor.__module__,
+]))
+"""
+    assert run(code) == [True, True, True, "highrelief.datasets"]
+
+
+def test_the_table_of_names_is_that_of_the_public_ones():
+    assert sorted(highrelief._HOMES) == highrelief.__all__
+    for name, home in highrelief._HOMES.items():
+        assert getattr(importlib.import_module(f"highrelief.{home}"), name).__module__ == f"highrelief.{home}"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'highrelief' has no attribute 'Relieff'"):
+        _ = highrelief.Relieff
+    with pytest.raises(ImportError, match="Relieff"):
+        exec("from highrelief import Relieff", {})
+
+
+def test_a_pickle_opens_where_nothing_is_imported_yet(tmp_path):
+    X, y = continuous_table()
+    model = highrelief.ReliefF(n_neighbors=3).fit(X, y)
+    (tmp_path / "model").write_bytes(pickle.dumps(model))
+    code = f"""
+import json, pathlib, pickle
+model = pickle.loads(pathlib.Path({str(tmp_path / "model")!r}).read_bytes())
+print(json.dumps(model.feature_weights_.tolist()))
+"""
+    np.testing.assert_array_equal(run(code), model.feature_weights_)
+
+
+# Compiling ahead
+
+SIGNATURES = """
+def report():
+    from highrelief.kernels.jit import ALL_KERNELS
+    used, compiled = [], []
+    for kernel in ALL_KERNELS:
+        name = f"{kernel.__module__}.{kernel.__name__}"
+        used += [f"{name}{signature}" for signature in kernel.overloads]
+        compiled += [f"{name}{signature}" for signature in kernel.stats.cache_misses]
+    return {"used": used, "compiled": compiled}
+"""
+
+WARM_UP = """
+import json
+from highrelief.warmup import warm_up
+steps = []
+result = warm_up(lambda step, done, total: steps.append([str(step), done, total]))
+print(json.dumps({**report(), "steps": steps, "said": str(result), "n_compiled": len(result.compiled)}))
+"""
+
+# Every variant in the registry, and the ways in which a table may lie in memory.
+FITS = """
+import json, warnings
+import numpy as np
+from registry import ENTRIES, continuous_table, discrete_table
+from sklearn import config_context
+
+def frozen(X):
+    X.setflags(write=False)
+    return X
+
+warnings.simplefilter("ignore")
+tables = [
+    table(n_samples)
+    for table in (continuous_table, discrete_table)
+    for n_samples in (30, 150)
+]
+rng = np.random.default_rng(0)
+tables.append((rng.normal(size=(12, 300)), np.arange(12) % 2))
+tables.append((rng.integers(0, 3, size=(12, 300)).astype(float), np.arange(12) % 2))
+layouts = [np.ascontiguousarray, np.asfortranarray, frozen, lambda X: np.repeat(X, 2, axis=0)[::2]]
+for entry in ENTRIES:
+    more = {"max_iter": 2} if entry.family.iterative else {}
+    for X, y in tables:
+        whole = [np.int8, np.int64, np.uint8] if np.array_equal(X, np.round(X)) else []
+        for dtype in [np.float32, np.float64, *whole]:
+            for layout in layouts if dtype in (np.float32, np.int8) else layouts[:1]:
+                for n_jobs, megabytes in ((1, 64), (2, 64), (2, 1e-3)):
+                    with config_context(working_memory=megabytes):
+                        model = entry.make(n_jobs=n_jobs, **more).fit(layout(X.astype(dtype)), y)
+                        if entry.family.margins:
+                            model.margins(X.astype(dtype), y)
+                        if entry.family.sample_weight:
+                            model.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
+                        if hasattr(model, "partial_fit"):
+                            model.partial_fit(X.astype(dtype), y)
+print(json.dumps(report()))
+"""
+
+
+@pytest.fixture(scope="module")
+def warmed_up():
+    return run(SIGNATURES + WARM_UP)
+
+
+def test_after_a_warm_up_no_fit_compiles(warmed_up):
+    """Not by luck: the warm-up itself uses every kernel, for every signature, that a fit can need."""
+    fits = run(SIGNATURES + FITS)
+    assert fits["compiled"] == []
+    assert fits["used"] != []
+    assert set(fits["used"]) <= set(warmed_up["used"])
+
+
+def test_a_second_warm_up_finds_everything(warmed_up):
+    again = run(SIGNATURES + WARM_UP)
+    assert (again["compiled"], again["n_compiled"]) == ([], 0)
+    assert "were there already" in again["said"]
+
+
+def test_a_warm_up_reports_every_step(warmed_up):
+    steps = warmed_up["steps"]
+    assert [done for _, done, _ in steps] == list(range(len(steps)))
+    assert {total for *_, total in steps} == {len(steps)}
+    for name in highrelief.__all__:
+        assert any(text.startswith(f"{name}(") for text, *_ in steps)
+
+
+def test_variants_of_the_warm_up_are_of_public_estimators():
+    assert set(warmup.VARIANTS) <= set(highrelief.__all__)
+
+
+def test_what_a_warm_up_says(tmp_path):
+    compiled = ["kernel(int64)"]
+    assert "could not be kept" in str(warmup.WarmUp(compiled, 0, 1.0, None))
+    assert "could not be kept" in str(warmup.WarmUp(compiled, 0, 1.0, tmp_path / "missing"))
+    assert str(warmup.WarmUp(compiled, 3, 1.4, tmp_path)) == (
+        f"Compiled 1 kernels in 1 s; 3 were there already. They are kept in {tmp_path}."
+    )
+
+
+# The command
+
+
+def command(*arguments, code="from highrelief.cli import main; main()"):
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=600
+    )
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _installed(self):
+        pytest.importorskip("typer", reason="the command needs the extra 'report'")
+        pytest.importorskip("rich", reason="the command needs the extra 'report'")
+
+    def test_help_imports_nothing_large(self):
+        code = f"""
+import json, sys
+from highrelief.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+{IMPORTED}
+"""
+        result = command("--help", code=code)
+        assert result.returncode == 0, result.stderr
+        assert "warmup" in result.stdout
+        assert not {"numpy", "numba", "sklearn"} & set(json.loads(result.stdout.splitlines()[-1]))
+
+    def test_version(self):
+        assert command("--version").stdout.strip() == highrelief.__version__
+
+    def test_warm_up(self, warmed_up):
+        result = command("warmup")
+        assert result.returncode == 0, result.stderr
+        assert "were there already" in result.stdout
+
+    def test_wrong_usage_ends_with_2(self):
+        result = command("no-such-command")
+        assert result.returncode == 2
+        assert "no-such-command" in result.stderr
+
+
+def test_without_its_extra_the_command_says_what_to_install():
+    code = """
+import sys
+sys.modules["typer"] = None
+from highrelief.cli import main
+main()
+"""
+    result = command("warmup", code=code)
+    assert result.returncode == 1
+    assert "pip install 'highrelief[report]'" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
