@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from test_kernels import draw_table, local_rows, tables
 
 from highrelief import Relief, ReliefF
-from highrelief.core import nearest_rows, whole_numbers
+from highrelief.core import nearest_rows, ranges, whole_numbers
 from highrelief.core.columns import Columns
 from highrelief.core.nearest_rows import Neighborhood
 from highrelief.core.scaling import Scaling, feature_scaling
@@ -339,6 +339,18 @@ class TestColumns:
                 assert column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high)
                 X[3, 33] = bad
                 assert not column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+    @pytest.mark.parametrize("order", ["C", "F"])
+    @pytest.mark.parametrize("n_threads", [1, 3])
+    def test_ranges_of_many_blocks(self, dtype, order, n_threads, monkeypatch):
+        monkeypatch.setattr(ranges, "BLOCK_BYTES", 5000)
+        monkeypatch.setattr(ranges, "_WIDEST", 100)
+        X = np.asarray(np.random.default_rng(0).integers(-100, 100, (30, 777)), dtype, order=order)
+        found = ranges.ColumnRanges.of(X, n_threads)
+        assert found.finite
+        np.testing.assert_array_equal(found.low, X.min(axis=0))
+        np.testing.assert_array_equal(found.high, X.max(axis=0))
 
     @pytest.mark.parametrize("magnitude", [1e-40, 1e-30, 1e30, 3e38])
     def test_odd_magnitudes(self, magnitude):

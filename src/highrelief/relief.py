@@ -177,8 +177,8 @@ class Relief(_NearestWeighter):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
     weight_intervals_ : array of shape (n_features, 2)
-        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself, twice, if
-        they were.
+        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
+        twice, if they were.
     n_anchors_ : int
         How many were.
     classes_ : array of shape (n_classes,)
@@ -291,8 +291,8 @@ class ReliefF(_NearestWeighter):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
     weight_intervals_ : array of shape (n_features, 2)
-        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself, twice, if
-        they were.
+        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
+        twice, if they were.
     n_anchors_ : int
         How many were.
     classes_ : array of shape (n_classes,)

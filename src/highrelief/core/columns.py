@@ -1,7 +1,7 @@
 """A table by blocks of columns.
 
-Nothing here copies the table: what is needed of it is taken block by block, C-ordered and in floats, whatever its
-order and type.
+Nothing here copies the table: what is needed of it is taken block by block, C-ordered and in floats,
+whatever its order and type.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class ProductDistances(_FloatDistances):
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others into D, mirrored into E; E is D if both are the same rows."""
+        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
         X, sums = piece.values, piece.sums
         out, mirror = D.view(np.float32), E.view(np.float32)
         tall = even_ranges(rows[1] - rows[0], -(-(rows[1] - rows[0]) // _ROWS_PER_PRODUCT), multiple=4)
@@ -158,6 +158,10 @@ class ProductDistances(_FloatDistances):
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
         run_all(work, even_ranges(X.shape[0], 4 * self._n_threads), self._n_threads)
+
+
+def _product_ranges(n: int) -> list[tuple[int, int]]:
+    return even_ranges(n, -(-n // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
 
 
 class TileDistances(_FloatDistances):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels import integer_tiles, nearest, packing
 from .columns import Columns
+from .distances import Distances
 from .float_distances import ProductDistances, TileDistances
 from .packed import Packed
 from .threads import even_ranges, run_all
@@ -91,13 +92,14 @@ class _Neighbors:
 class NearestPass:
     """One pass over the nearest neighbours of the anchors.
 
-    Distances, possibly a little off (:class:`WholeNumbers`, :class:`ProductDistances`), say who may be a neighbour;
-    exact ones decide where that is not enough. Where they come from depends on the shape of the data alone:
+    Distances, possibly a little off (:class:`WholeNumbers`, :class:`ProductDistances`), say who may be a
+    neighbour; exact ones decide where that is not enough. Where they come from depends on the shape of the
+    data alone:
 
     * many more features than samples: all distances, gathered over blocks of columns;
     * few anchors: their distances to all rows;
-    * otherwise distances between bands of rows, from which every anchor keeps a list of its nearest. An anchor
-      whose list is too short for its ties is then worked on as one of few.
+    * otherwise distances between bands of rows, from which every anchor keeps a list of its nearest. An
+      anchor whose list is too short for its ties is then worked on as one of few.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ class NearestPass:
         k = self._rank_weights.size
         return (2 * k if self._table.counted else k) + nearest.SPARE_KEYS
 
-    def _choose_distances(self) -> WholeNumbers | ProductDistances | TileDistances:
+    def _choose_distances(self) -> Distances:
         table = self._table
         if self._metric != nearest.MANHATTAN:
             return ProductDistances(self._columns, table.position, table.n_threads)
@@ -148,7 +150,7 @@ class NearestPass:
         if self._way == "all":
             return len(self._pieces)
         if self._way == "rows":
-            return 1 if len(self._pieces) > 1 else -(-np.count_nonzero(self._chosen) // _ANCHORS_AT_ONCE)
+            return 1 if len(self._pieces) > 1 else -(-int(self._chosen.sum()) // _ANCHORS_AT_ONCE)
         n_bands = len(self._bands)
         return n_bands * (n_bands + 1) // 2
 
@@ -204,7 +206,8 @@ class NearestPass:
             self._add_margins(neighbors, array, first, a, b, False, out)
             return out
 
-        # Cut by the shape of the data alone, so that the order of the sums is the same for any number of threads.
+        # Cut by the shape of the data alone, so that the order of the sums is the same for any number of
+        # threads.
         work = neighbors.anchors.size * shape[1] * self._rank_weights.size * self._n_slots
         n_parts = min(table.n_parts(math.prod(shape)), 1 + int(work / _WORK_PER_PART))
         parts = even_ranges(neighbors.anchors.size, n_parts, multiple=16)

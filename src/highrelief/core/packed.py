@@ -80,7 +80,7 @@ class Packed:
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal: range scaling splits true ties by rounding."""
+        """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
         return 1e-6 if self.dtype == np.float32 else 1e-12
 
     @cached_property

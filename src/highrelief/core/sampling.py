@@ -47,8 +47,8 @@ class AnchorSample:
 
         .. math:: t_{m-1, 1 - risk/2}\, s \sqrt{(1 - m/N) / m}
 
-        s² is the variance among the m anchors, m the effective number where samples count differently. With all
-        samples drawn nothing is left to chance.
+        s² is the variance among the m anchors, m the effective number where samples count differently. With
+        all samples drawn nothing is left to chance.
         """
         left_out = 1.0 - self.n_drawn / self._copies.size
         if left_out <= 0.0:
@@ -81,10 +81,9 @@ def is_settled(
     ``n_top`` None: the top are the features with a positive mean, the others compare with 0.
     """
     if n_top is None:
-        top = mean > 0.0
-        return bool(
-            np.all((mean - half_width)[top] >= -max_error) and np.all((mean + half_width)[~top] <= max_error)
-        )
+        positive = mean > 0.0
+        lowest, highest = (mean - half_width)[positive], (mean + half_width)[~positive]
+        return bool(np.all(lowest >= -max_error) and np.all(highest <= max_error))
     if n_top >= mean.size:
         return True
     order = np.argsort(-mean, kind="stable")

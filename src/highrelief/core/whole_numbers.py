@@ -1,4 +1,4 @@
-"""Scaled rows as whole numbers, for exact sums: a grid of 2¹⁶ points, or bit planes for two or three levels."""
+"""Scaled rows as whole numbers, for exact sums: a grid of 2¹⁶ points, bit planes for two or three levels."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class WholeNumbers:
         return {"distances": " and ".join(kinds), "n_bit_plane_features": on_planes}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Cut the columns so that a piece takes about this many bytes: parts of each kind, out of how many."""
+        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
         row = 2.0 * self._grid.size + 8.0 * (self._single.n_words + self._double.n_words)
         n = max(1, int(np.ceil(row * self._position.size / most_bytes)))
         return [(i, n) for i in range(n)]
@@ -146,7 +146,7 @@ class WholeNumbers:
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others into D, mirrored into E; E is D if both are the same rows."""
+        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
         (i, i_end), (j, j_end) = rows, others
         n_rows, n_columns = i_end - i, j_end - j
         n_tiles = -(-n_rows // integer_tiles.TILE) * -(-n_columns // integer_tiles.TILE)
@@ -203,7 +203,7 @@ class WholeNumbers:
     # How columns become whole numbers
 
     def _levels(self, tolerance: float) -> tuple[Planes, Planes, NDArray[np.intp], float]:
-        """Columns of two or three levels by what a bit counts (once, twice a unit), other columns, the unit."""
+        """Columns of few levels whose bits count one unit, and two; other columns; the unit."""
         columns = self._columns
         low, high = columns.low, columns.high
         half = columns.dtype.type(0.5)
@@ -272,7 +272,7 @@ class WholeNumbers:
         return Planes(groups)
 
     def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
-        """Round columns to the grid; returns the sums of the rows, and remembers how far values were moved."""
+        """Round columns to the grid; returns the sums of the rows, remembers how far values were moved."""
         columns, position = self._columns, self._position
         low = columns.low[which]
         per_step = (columns.factors[which] / self._step).astype(columns.dtype)

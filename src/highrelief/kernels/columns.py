@@ -1,7 +1,7 @@
 """What is to be known of columns, and how their values become whole numbers.
 
-Arrays are C-ordered, float32 or float64; a block of columns is given by the position of its first. Rows go from
-the table's order into that of the layout (``position``, −1 for padding).
+Arrays are C-ordered, float32 or float64; a block of columns is given by the position of its first. Rows go
+from the table's order into that of the layout (``position``, −1 for padding).
 """
 
 import numpy as np
@@ -29,14 +29,14 @@ def _widen(row, low, high, largest):
 
 @kernel
 def column_ranges(X, n0, n1, k0, k1, largest, low, high):
-    """Widen the ranges low … high of columns k0 … k1 to hold rows n0 … n1.
+    """Widen the ranges low … high, one for each of columns k0 … k1, to hold rows n0 … n1.
 
     False if a value is beyond the ``largest`` float, or not a number.
     """
     finite = True
     for k in range(k0, k1, _COLUMNS_AT_ONCE):
         end = min(k + _COLUMNS_AT_ONCE, k1)
-        low_part, high_part = low[k:end], high[k:end]
+        low_part, high_part = low[k - k0 : end - k0], high[k - k0 : end - k0]
         for i in range(n0, n1):
             finite &= _widen(X[i, k:end], low_part, high_part, largest)
     return finite
@@ -82,10 +82,10 @@ def _sum_int16(row):
 
 @kernel
 def round_rows(X, first, position, p0, p1, low, per_step, G, at, sums, moved):
-    """Round len(low) columns from ``first`` on to the grid: rows p0 … p1 of the layout, into G from column ``at``.
+    """Round len(low) columns from ``first`` on to the grid, for rows p0 … p1, into G from column ``at`` on.
 
-    Adds to ``sums`` the sums of the rows of G (modulo 2³²) and to ``moved`` by how many steps their values were
-    moved in all.
+    Adds to ``sums`` the sums of the rows of G (modulo 2³²) and to ``moved`` by how many steps their values
+    were moved in all.
     """
     n = low.shape[0]
     for p in range(p0, p1):

@@ -1,7 +1,7 @@
 """Sums of differences between a row and others, feature by feature.
 
-:func:`add_group` adds up differences that weigh the same in the precision of the data, row after row, then adds
-the sum times its weight in float64: for any width of vectors the same additions in the same order.
+:func:`add_group` adds up differences that weigh the same in the precision of the data, row after row, then
+adds the sum times its weight in float64: for any width of vectors the same additions in the same order.
 :func:`add_margin` gives each difference a weight of its own, and adds in float64 throughout.
 """
 
@@ -84,14 +84,14 @@ def _square(builder, difference):
 
 
 def _group_intrinsic(measure):
-    """Make an intrinsic that adds coefficient·Σ_t measure(x_i − x_others[t]) to ``out``, whole vectors only."""
+    """Make an intrinsic that adds coefficient·Σ_t measure(x_i − x_others[t]) to ``out``, in whole vectors."""
 
     @intrinsic
     def add_whole_vectors(typing_context, X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
         """Work on as many of ``n_columns`` as fill vectors; returns how many.
 
-        ``unit`` holds a 1 that the compiler cannot see: times it, additions become fused multiply-adds of the same
-        result, which on AMD's Zen 4 do not wait for the units that subtract.
+        ``unit`` holds a 1 that the compiler cannot see: times it, additions become fused multiply-adds of
+        the same result, which on AMD's Zen 4 do not wait for the units that subtract.
         """
         index = types.int64
         signature = index(X, index, index, index, others, index, index, types.float64, unit, out)

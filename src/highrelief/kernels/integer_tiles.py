@@ -4,11 +4,11 @@ Rows come in two forms, and a table may have both:
 
 * on a *grid* of 2¹⁶ points, one int16 per feature: |a − b| = a + b − 2·min(a, b), so that a pair costs one
   minimum and one multiply-add for 32 features of a 512-bit vector, twice as many as in float32;
-* as *bit planes*, for features of two or three equally spaced levels: a thermometer code, of which the number of
-  differing bits is the distance.
+* as *bit planes*, for features of two or three equally spaced levels: a thermometer code, of which the
+  number of differing bits is the distance.
 
-Distances are uint32 and everything is modulo 2³²: a distance that fits is exact whatever the sums on the way to
-it, in any order, for vectors of any width.
+Distances are uint32 and everything is modulo 2³²: a distance that fits is exact whatever the sums on the
+way to it, in any order, for vectors of any width.
 
 The vector code is written out for the width of the machine (:mod:`.simd`); without it the functions named
 ``…_plainly`` give the same numbers.
@@ -190,7 +190,7 @@ else:
 
 @kernel
 def add_tile(G, i, H, j, P, Q, n_single, unit, n_i, n_j, diagonal, S, mirror):
-    """Add what n_i rows from i of (G, P) and n_j rows from j of (H, Q) differ by, less the sums of their rows.
+    """Add what n_i rows from i of (G, P) and n_j from j of (H, Q) differ by, less the sums of the rows.
 
     Parameters
     ----------
@@ -249,10 +249,10 @@ def _clear(S):
 
 
 @kernel
-def fill_tiles(G, sums, P, n_single, unit, I, J, n_rows, n_columns, t0, t1, add, D, E):
-    """Distances of ``n_rows`` rows from I on to ``n_columns`` rows from J on, tiles t0 … t1 of all.
+def fill_tiles(G, sums, P, n_single, unit, i, j, n_rows, n_columns, t0, t1, add, D, E):
+    """Distances of ``n_rows`` rows from i on to ``n_columns`` rows from j on, tiles t0 … t1 of all.
 
-    Written (or added) to D, and mirrored to E. With I = J only tiles on and above the diagonal are worked on,
+    Written (or added) to D, and mirrored to E. With i = j only tiles on and above the diagonal are worked on,
     and E is D.
     """
     S = np.empty((TILE, TILE), np.int32)
@@ -260,17 +260,17 @@ def fill_tiles(G, sums, P, n_single, unit, I, J, n_rows, n_columns, t0, t1, add,
     across = (n_columns + TILE - 1) // TILE
     for t in range(t0, t1):
         a, b = t // across, t % across
-        if I == J and b < a:
+        if i == j and b < a:
             continue
         di, dj = a * TILE, b * TILE
         n_i, n_j = min(TILE, n_rows - di), min(TILE, n_columns - dj)
-        diagonal = I == J and a == b
+        diagonal = i == j and a == b
         _clear(S)
         _clear(mirror)
-        add_tile(G, I + di, G, J + dj, P, P, n_single, unit, n_i, n_j, diagonal, S, mirror)
-        _write_tile(S, mirror, diagonal, n_i, n_j, sums, I + di, sums, J + dj, add, D, di, dj)
+        add_tile(G, i + di, G, j + dj, P, P, n_single, unit, n_i, n_j, diagonal, S, mirror)
+        _write_tile(S, mirror, diagonal, n_i, n_j, sums, i + di, sums, j + dj, add, D, di, dj)
         if not diagonal:
-            _write_tile(mirror, S, False, n_j, n_i, sums, J + dj, sums, I + di, add, E, dj, di)
+            _write_tile(mirror, S, False, n_j, n_i, sums, j + dj, sums, i + di, add, E, dj, di)
 
 
 @kernel

@@ -1,14 +1,14 @@
 """Nearest neighbours per class, with shared ties, and the margins they give.
 
-Distances come as uint32 that order as the distances do: whole numbers (:mod:`.integer_tiles`), or the bits of a
-float32. They may be a little off; how far is known. A neighbour's *slot* is its class, or (misses pooled) 0 for
-hits and 1 for misses.
+Distances come as uint32 that order as the distances do: whole numbers (:mod:`.integer_tiles`), or the bits
+of a float32. They may be a little off; how far is known. A neighbour's *slot* is its class, or (misses
+pooled) 0 for hits and 1 for misses.
 
-1. *Candidates*: per anchor and slot, all rows that may be among the k nearest, given what the distances may be off
-   by. They are looked for in complete rows of distances (:func:`find_candidates`), or, where those come in parts,
-   in lists of the nearest so far (:func:`offer`, :func:`settle_lists`).
-2. Candidates that are *sure* to be among the k nearest come first. Of the others the exact distances are computed
-   (:func:`add_exact`), difference by difference, in float64.
+1. *Candidates*: per anchor and slot, all rows that may be among the k nearest, given what the distances may
+   be off by. They are looked for in complete rows of distances (:func:`find_candidates`), or, where those
+   come in parts, in lists of the nearest so far (:func:`offer`, :func:`settle_lists`).
+2. Candidates that are *sure* to be among the k nearest come first. Of the others the exact distances are
+   computed (:func:`add_exact`), difference by difference, in float64.
 3. *Shares*: the k nearest share a weight of 1, those tied with the k-th what is left of it (:func:`share`).
 4. *Margins* (:func:`margins`): differences to the candidates, times their shares.
 
@@ -61,7 +61,7 @@ def _last_key(value, as_float):
 
 @kernel
 def keep_out_of_reach(D, anchors, j, n_columns, padding, copies):
-    """Put padding, and the anchors themselves, out of reach in the distances of ``anchors`` to rows j …
+    """Put padding, and the anchors themselves, out of reach in D, distances of ``anchors`` to rows from j on.
 
     A row that stands for several copies of a sample is a neighbour of itself.
     """
@@ -219,8 +219,8 @@ def find_candidates(
     """Candidates of anchors r0 … r1 from their complete rows of distances, D[r] for ``anchors[r]``.
 
     ``off[n]``, in units of the keys, and ``relative`` say what the distances of anchor n may be off by. With
-    ``off`` = ``relative`` = ``tolerance`` = 0 they are exact, and ties are equal keys. Returns the candidates, to
-    which ``start`` refers.
+    ``off`` = ``relative`` = ``tolerance`` = 0 they are exact, and ties are equal keys. Returns the
+    candidates, to which ``start`` refers.
     """
     n_rows = codes.shape[0]
     n_slots = start.shape[1]
@@ -325,7 +325,8 @@ def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capac
                 guess[c] = key
             for t in range(held):
                 keys[t] = list_[t]
-            # Of ties beyond what there is room for, some are kept: the list is then too short, and is seen to be.
+            # Of ties beyond what there is room for, some are kept: the list is then too short, and is seen
+            # to be.
             total = _gather(D, r, a, b, max(key - 1, 0), j, keys[: held + capacity + _FEW], held)
             if total < held + capacity + _FEW:
                 total = _gather_equal(D, r, a, b, key, j, keys[: held + capacity + _FEW], total)
@@ -373,7 +374,8 @@ def settle_lists(
 ):
     """Candidates of anchors a0 … a1 from their lists; ``short[a]`` if a list may miss one.
 
-    ``available[n, slot]`` counts the rows that could be neighbours. The rest is as in :func:`find_candidates`.
+    ``available[n, slot]`` counts the rows that could be neighbours. The rest is as in
+    :func:`find_candidates`.
     """
     capacity, n_slots = lists.shape[2], lists.shape[1]
     for a in range(a0, a1):
@@ -706,9 +708,9 @@ def margins(
 ):
     """Margins E|x − miss| − E|x − hit| of anchors a0 … a1 in ``width`` columns of X from ``first`` on.
 
-    ``slot_factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. With ``by_row``
-    the margin of anchor a is added to ``out[a]``; otherwise margins, times the copies of their anchors, are added to
-    ``out[0]`` and, ``with_squares``, their squares to ``out[1]``.
+    ``slot_factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. With
+    ``by_row`` the margin of anchor a is added to ``out[a]``; otherwise margins, times the copies of their
+    anchors, are added to ``out[0]`` and, ``with_squares``, their squares to ``out[1]``.
     """
     n_slots = start.shape[1]
     most = 0

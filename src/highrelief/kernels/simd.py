@@ -1,7 +1,7 @@
 """Vector code for the machine at hand, written in LLVM's own terms.
 
-LLVM vectorises most loops well by itself. The innermost ones need more: which values stay in registers, how sixteen
-sums are reduced together, and vectors as wide as the machine has them.
+LLVM vectorises most loops well by itself. The innermost ones need more: which values stay in registers, how
+sixteen sums are reduced together, and vectors as wide as the machine has them.
 """
 
 import os
@@ -90,8 +90,8 @@ def fused(builder, a, b, c):
 def joint_sums(builder, vectors):
     """Sum the lanes of each vector; the sums of all come as one vector, in order.
 
-    Halves of two vectors are laid side by side and added, which makes one vector of two half-summed ones; then
-    the halves of those.
+    Halves of two vectors are laid side by side and added, which makes one vector of two half-summed ones;
+    then the halves of those.
     """
     width = group = vectors[0].type.count
     while len(vectors) > 1 and group > 1:

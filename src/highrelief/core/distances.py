@@ -1,0 +1,60 @@
+"""What a search for neighbours asks of distances, wherever they come from."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Rows from the first to before the last.
+Range = tuple[int, int]
+
+
+class Distances(Protocol):
+    """Distances between rows of the layout, as uint32 that order as they do, and possibly a little off.
+
+    Columns are taken in pieces, whose distances are added up.
+    """
+
+    @property
+    def as_float(self) -> bool:
+        """Whether a uint32 holds the bits of a float32; otherwise it is a whole number of steps."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether equal distances are equal numbers, and others are not."""
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how much the distances of each row may be off, once all columns have been seen."""
+
+    @property
+    def relative(self) -> float:
+        """What distances may be off by, relatively, beside that."""
+
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+
+    def piece(self, part: int, n_parts: int) -> Any:
+        """Columns of one part, as the distances need them."""
+
+    def add_tiles(
+        self,
+        piece: Any,
+        rows: Range,
+        others: Range,
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
+
+    def fill_rows(
+        self, piece: Any, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
+        """Write (or add) the distances of some rows, a multiple of 4, to all."""
