@@ -57,6 +57,7 @@ FAMILIES = [
             "euclidean": {"n_neighbors": 3, "metric": "euclidean"},
             "sqeuclidean": {"n_neighbors": 3, "metric": "sqeuclidean"},
             "anchors": {"n_neighbors": 3, "n_anchors": 3, "random_state": 0},
+            "max error": {"n_neighbors": 3, "n_anchors": 3, "max_error": 0.1, "random_state": 0},
         },
         nonnegative=False,
     ),

@@ -51,6 +51,8 @@ SOFT = {
 RANDOM = {"random_state": ["seed", 1.5, -1]}
 NEAREST = {
     "n_anchors": [*OPTIONAL_COUNT, N_SAMPLES + 1],
+    "max_error": [-0.1, np.nan, np.inf, "small", True],
+    "confidence": [0.0, 1.0, 95, -0.5, np.nan, None, "high"],
     "metric": choice(None, "cosine"),
     **RANDOM,
 }

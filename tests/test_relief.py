@@ -3,9 +3,10 @@
 import numpy as np
 import oracles
 import pytest
+import scipy.stats
 
 from highrelief import Relief, ReliefF
-from highrelief.datasets import make_epistasis, make_ringnorm
+from highrelief.datasets import make_epistasis, make_ringnorm, make_xor
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +91,111 @@ def test_epistasis_files(data_folder):
     data = np.load(data_folder / "epistasis" / "gametes_2way_20atts_0.4h.npz")
     ranking = ReliefF(n_neighbors=10).fit(data["X"], data["y"]).ranking_
     assert sorted(ranking[data["relevant"]]) == [1, 2]
+
+
+class TestIntervals:
+    """How far weights from some anchors may be from those of all."""
+
+    @pytest.fixture
+    def table(self):
+        X, y, _ = make_xor(600, n_irrelevant=20, random_state=0)
+        return X, y
+
+    def test_the_formula(self, table):
+        X, y = table
+        fitted = ReliefF(n_anchors=50, random_state=3, confidence=0.9).fit(X, y)
+        anchors = np.random.RandomState(3).choice(600, 50, replace=False)
+        z = oracles.relieff_rows(oracles.scale_range(X), y, 10)[anchors]
+        error = z.std(axis=0, ddof=1) * np.sqrt((1 - 50 / 600) / 50)
+        half = scipy.stats.t.ppf(0.95, 49) * error
+        np.testing.assert_allclose(fitted.feature_weights_, z.mean(axis=0), atol=1e-12)
+        expected = np.stack([z.mean(axis=0) - half, z.mean(axis=0) + half], axis=1)
+        np.testing.assert_allclose(fitted.weight_intervals_, expected, atol=1e-10)
+        assert fitted.n_anchors_ == 50
+
+    def test_hold_as_often_as_they_say(self, table):
+        X, y = table
+        everything = ReliefF().fit(X, y).feature_weights_
+        held = []
+        for seed in range(100):
+            low, high = ReliefF(n_anchors=60, random_state=seed).fit(X, y).weight_intervals_.T
+            held.append(np.mean((low <= everything) & (everything <= high)))
+        # 100 draws of 22 dependent features: the mean is 0.95 with a standard error well below 0.01.
+        assert 0.92 < np.mean(held) < 0.98
+
+    @pytest.mark.parametrize("parameters", [{}, {"n_anchors": 600}, {"max_error": 0.0}])
+    def test_nothing_is_left_to_chance_with_all_anchors(self, table, parameters):
+        X, y = table
+        # Nothing but all anchors settles features that are as good as each other.
+        X = np.hstack([X, X])
+        fitted = ReliefF(**parameters, n_features_to_select=1, random_state=0).fit(X, y)
+        assert fitted.n_anchors_ == 600
+        np.testing.assert_array_equal(fitted.weight_intervals_[:, 0], fitted.weight_intervals_[:, 1])
+        np.testing.assert_allclose(
+            fitted.weight_intervals_[:, 0], ReliefF().fit(X, y).feature_weights_, atol=1e-14
+        )
+
+    def test_copies_count_as_their_weights_say(self, table):
+        X, y = table
+        s = np.random.default_rng(0).integers(1, 4, 600).astype(float)
+        fitted = ReliefF(n_anchors=80, random_state=0).fit(X, y, sample_weight=s)
+        everything = ReliefF().fit(X, y, sample_weight=s).feature_weights_
+        low, high = fitted.weight_intervals_.T
+        assert np.mean((low <= everything) & (everything <= high)) > 0.7
+        assert np.all(low < high)
+
+
+class TestMaxError:
+    """Anchors are drawn until the top is settled."""
+
+    @pytest.fixture
+    def table(self):
+        return make_xor(2000, n_irrelevant=30, random_state=0)
+
+    def test_an_easy_top_needs_few_anchors(self, table):
+        X, y, relevant = table
+        fitted = ReliefF(n_features_to_select=2, max_error=0.01, random_state=0).fit(X, y)
+        assert fitted.n_anchors_ < 1000
+        np.testing.assert_array_equal(fitted.get_support(), relevant)
+
+    def test_less_error_needs_more_anchors(self, table):
+        X, y, _ = table
+        drawn = [
+            ReliefF(n_features_to_select=5, max_error=e, random_state=0).fit(X, y).n_anchors_
+            for e in (0.1, 0.03, 0.01, 0.0)
+        ]
+        assert drawn == sorted(drawn)
+        assert drawn[0] < drawn[-1] == 2000
+
+    def test_the_promise_is_kept(self, table):
+        X, y, _ = table
+        X, y = X[:500], y[:500]
+        everything = ReliefF().fit(X, y).feature_weights_
+        for seed in range(40):
+            fitted = ReliefF(n_features_to_select=5, max_error=0.02, random_state=seed).fit(X, y)
+            kept = fitted.get_support()
+            assert everything[~kept].max() - everything[kept].min() <= 0.02
+
+    def test_without_a_number_to_select_the_sign_is_what_counts(self, table):
+        X, y, _ = table
+        X, y = X[:500], y[:500]
+        everything = ReliefF().fit(X, y).feature_weights_
+        fitted = ReliefF(max_error=0.02, random_state=0).fit(X, y)
+        assert fitted.n_anchors_ < 500
+        positive = fitted.feature_weights_ > 0.0
+        assert everything[positive].min() >= -0.02
+        assert everything[~positive].max() <= 0.02
+
+    def test_the_same_seed_gives_the_same_bits(self, table):
+        X, y, _ = table
+        a, b = (
+            ReliefF(max_error=0.01, n_features_to_select=2, random_state=4, n_jobs=n).fit(X, y)
+            for n in (1, 3)
+        )
+        assert a.n_anchors_ == b.n_anchors_
+        np.testing.assert_array_equal(a.weight_intervals_, b.weight_intervals_)
+
+    def test_n_anchors_is_the_most_that_are_drawn(self, table):
+        X, y, _ = table
+        fitted = ReliefF(max_error=0.0, n_anchors=200, n_features_to_select=5, random_state=0).fit(X, y)
+        assert fitted.n_anchors_ == 200
