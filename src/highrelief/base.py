@@ -186,7 +186,9 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         ranges = ColumnRanges.of(samples, self._n_threads)
         if not ranges.finite:
             assert_all_finite(samples, estimator_name=type(self).__name__, input_name="X")
-        check_classification_targets(classes)
+        # Whole numbers are classes; to see what others are takes longer than to weigh a small table.
+        if classes.dtype.kind not in "iub":
+            check_classification_targets(classes)
         return samples, classes, ranges
 
     @property
@@ -213,7 +215,6 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
         """Store the weights, and what follows from them. A constant feature weighs 0."""
         self.feature_weights_ = np.where(self._constant, 0.0, weights)
-        self.ranking_ = _ranks(self.feature_weights_)
         return self
 
     def _set_iterations(self, end: FixedPoint, *, complete: bool, advice: str) -> None:
@@ -254,6 +255,12 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """max(weight, 0), for ``SelectFromModel`` and ``RFE``, which take absolute values or squares."""
         check_is_fitted(self)
         return np.maximum(self.feature_weights_, 0.0)
+
+    @property
+    def ranking_(self) -> NDArray[np.int64]:
+        """1 = best; equal weights share the lowest number."""
+        check_is_fitted(self)
+        return _ranks(self.feature_weights_)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -71,7 +71,9 @@ class Progress:
         self._left = total
         self._context: Any = None
         self._line: _Line | None = None
-        if hasattr(estimator, "_init_callback_context"):
+        # Its own callbacks, or those of an estimator around it. Without any a context would be idle.
+        called = getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_parent_callback_ctx")
+        if called and hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=total)
             self._context.call_on_fit_task_begin(estimator=estimator)
         if estimator.verbose and not getattr(estimator, "_skl_callbacks", None):

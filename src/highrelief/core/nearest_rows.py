@@ -33,10 +33,12 @@ BAND = 2048
 LISTS_BYTES = 2.0**26
 #: Bytes of a piece of the columns where they are taken piece by piece, and of all where they are not.
 _PIECE_BYTES = 2.0**24
+#: Bytes that the neighbours of a batch of anchors take at most: all rows may be tied.
+_BATCH_BYTES = 2.0**27
 #: Anchors whose distances to all rows are held at a time.
 _ANCHORS_AT_ONCE = 256
 #: Differences that are added up before one partial sum is worth another.
-_WORK_PER_PART = 4e6
+_WORK_PER_PART = 1.6e7
 #: Anchors whose neighbours are held at a time.
 _SETTLED_AT_ONCE = 8192
 
@@ -278,7 +280,7 @@ class NearestPass:
 
     def _batches(self, anchors: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Cut anchors so that the neighbours of a batch, were they all rows, fit into little memory."""
-        most = max(64, int(LISTS_BYTES / (24.0 * self._table.n_rows)))
+        most = max(64, int(_BATCH_BYTES / (24.0 * self._table.n_rows)))
         return even_ranges(anchors.size, -(-anchors.size // most))
 
     def _from_rows(

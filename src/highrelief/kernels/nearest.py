@@ -19,7 +19,7 @@ import numpy as np
 
 from .differences import add_group
 from .integer_tiles import OUT_OF_REACH
-from .jit import bits_from_float32, float32_from_bits, fused_kernel, kernel, summing_kernel, wide_vectors
+from .jit import bits_from_float32, float32_from_bits, kernel, summing_kernel, wide_vectors
 from .simd import at_most_bits, count_bits, lowest_bit
 
 #: Keys kept in a list beyond the k wanted, for ties and what distances may be off by.
@@ -650,13 +650,6 @@ def share(
                 out[t] /= used
 
 
-@fused_kernel
-def _add_times(coefficient, values, out):
-    wide_vectors()
-    for k in range(values.shape[0]):
-        out[k] += coefficient * values[k]
-
-
 @kernel
 def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, squared, group, unit, out):
     """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``.
@@ -677,9 +670,8 @@ def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, s
 
 
 @kernel
-def _add_moments(z, factor, out):
+def _add_moments(z, factor, total, squares):
     wide_vectors()
-    total, squares = out[0], out[1]
     for k in range(z.shape[0]):
         total[k] += factor * z[k]
         squares[k] += factor * (z[k] * z[k])
@@ -737,10 +729,16 @@ def margins(
                         others[n_others] = position[rows[t]]
                         coefficients[n_others] = factor * shares[t]
                         n_others += 1
-            target = out[a, k0:k1] if by_row else z[: k1 - k0]
-            if not by_row:
+            if by_row:
+                target = out[a, k0:k1]
+            elif with_squares:
+                target = z[: k1 - k0]
                 for k in range(k1 - k0):
                     z[k] = 0.0
+            else:
+                target = out[0, k0:k1]
+                for t in range(n_others):
+                    coefficients[t] *= copies[n]
             _add_shared_margin(
                 X,
                 position[n],
@@ -754,9 +752,5 @@ def margins(
                 unit,
                 target,
             )
-            if by_row:
-                continue
-            if with_squares:
-                _add_moments(target, copies[n], out[:, k0:k1])
-            else:
-                _add_times(copies[n], target, out[0, k0:k1])
+            if with_squares and not by_row:
+                _add_moments(target, copies[n], out[0, k0:k1], out[1, k0:k1])
