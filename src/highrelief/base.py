@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .core.columns import ColumnRanges
 from .core.drivers import FixedPoint
 from .core.packed import Packed
-from .core.parameters import check_choice, check_count, check_number, check_whole, random_generator
+from .core.parameters import check_choice, check_count, check_number, check_seed, check_whole
 from .core.rows import LocalRows
 from .core.scaling import SCALES, feature_scaling
 from .core.threads import thread_count
@@ -112,7 +112,7 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_choice("weighted", self.weighted, WEIGHTED)
         check_choice("scale", self.scale, SCALES)
         check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
-        random_generator("random_state", getattr(self, "random_state", None))
+        check_seed("random_state", getattr(self, "random_state", None))
         if self.n_features_to_select is None:
             return
         if _is_share(self.n_features_to_select):

@@ -95,18 +95,18 @@ class _NearestWeighter(FeatureWeighter):
         rows = self._rows(table)
         if self._samples:
             sample, described = self._sample(rows, len(table.X))
-            weights, intervals = sample.mean, sample.intervals(self.confidence)
+            self._set_weights(sample.mean)
+            intervals = sample.intervals(self.confidence)
+            self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
             self.n_anchors_ = sample.n_drawn
         else:
             search = rows.nearest(self._neighborhood())
             with watched(self, total=search.n_reports) as progress:
-                weights = search.mean(progress.advance)
+                self._set_weights(search.mean(progress.advance))
             described = search.describe()
-            intervals = np.stack([weights, weights], axis=1)
+            self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
             self.n_anchors_ = len(table.X)
         self.execution_ = rows.execution() | described
-        self._set_weights(weights)
-        self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
         return self
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:

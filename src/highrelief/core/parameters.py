@@ -64,17 +64,22 @@ def check_whole(name: str, value: Any, wanted: str, suits: Callable[[int], bool]
         raise ValueError(f"{name}={value!r} must be {wanted}.")
 
 
+def check_seed(name: str, seed: Any) -> None:
+    """Raise unless random numbers can be drawn from ``seed``."""
+    if seed is None or seed is np.random or isinstance(seed, np.random.RandomState):
+        return
+    wanted = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
+    check_whole(name, seed, wanted, lambda number: 0 <= number < 2**32)
+
+
 def random_generator(name: str, seed: Any) -> np.random.RandomState:
     """Source of random numbers; None takes fresh ones and leaves NumPy's global state alone."""
+    check_seed(name, seed)
     if seed is None:
         return np.random.RandomState()
     if seed is np.random:
         return np.random.mtrand._rand
-    if isinstance(seed, np.random.RandomState):
-        return seed
-    wanted = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
-    check_whole(name, seed, wanted, lambda number: 0 <= number < 2**32)
-    return np.random.RandomState(int(seed))
+    return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(int(seed))
 
 
 def check_count(
