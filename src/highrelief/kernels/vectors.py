@@ -105,7 +105,9 @@ class _Target:
         if not self._fuses:
             return self.builder.fadd(self.builder.fmul(a, b), c)
         suffix = "f32" if self.itemsize == 4 else "f64"
-        name = f"llvm.fma.v{a.type.count}{suffix}" if isinstance(a.type, ir.VectorType) else f"llvm.fma.{suffix}"
+        name = (
+            f"llvm.fma.v{a.type.count}{suffix}" if isinstance(a.type, ir.VectorType) else f"llvm.fma.{suffix}"
+        )
         signature = ir.FunctionType(a.type, [a.type] * 3)
         function = cgutils.get_or_insert_function(self.builder.module, signature, name)
         return self.builder.call(function, [a, b, c])
@@ -192,9 +194,7 @@ def _lane_sums(target, a, b, steps, part, one, term):
     for total in totals:
         builder.store(target.zero(), total)
     with cgutils.for_range(builder, steps) as loop:
-        offset = builder.add(
-            builder.mul(loop.index, _INT64(target.lanes)), _INT64(part * target.size)
-        )
+        offset = builder.add(builder.mul(loop.index, _INT64(target.lanes)), _INT64(part * target.size))
         rows = [target.load(builder.gep(row, [offset])) for row in a]
         for column, pointer in enumerate(b):
             other = target.load(builder.gep(pointer, [offset]))
@@ -278,9 +278,7 @@ def _emit_products(target, X, S, places, top, steps, out):
                 upper, lower = target.minimum(left[row], other), target.minimum(left[row + 1], other)
                 total = target.multiply_add(factors[row][column], upper, total)
                 factor = factors[row + 1][column]
-                second = (
-                    target.multiply_add(factor, lower, second) if second else builder.fmul(factor, lower)
-                )
+                second = target.multiply_add(factor, lower, second) if second else builder.fmul(factor, lower)
             total = builder.fadd(total, second)
         target.store(total, here)
 
