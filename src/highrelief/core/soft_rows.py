@@ -51,9 +51,9 @@ class SoftPasses:
         self.table = table
         self.far = soft.out_of_reach(table.dtype)
         self.copies = table.copies.astype(table.dtype)
-        tile = distances.TILE**2 * table.dtype.itemsize
-        self._memory = memory
-        self.stored = float(table.n_tiles) * tile <= memory
+        size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+        self.stored = size <= memory
+        self._left = memory - size if self.stored else memory
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         self._last: _Weighted | None = None
         self._known = False
@@ -90,12 +90,12 @@ class SoftPasses:
         """Kernel width at which the neighbourhoods have a wanted size.
 
         σ such that the mean over anchors of the entropy of softmax(−d/σ), over all other samples, is
-        log(share·(N − 1)), at least log 2. Over all samples if there are at most ``n_anchors``, copies counted,
-        otherwise over that many of them.
+        log(share·(N − 1)), at least log 2. Over all samples if these, with their copies, are at most
+        ``n_anchors``, otherwise over that many of them.
         """
         table = self.table
         under = self.under(w)
-        columns = AnchorColumns(self, under, *self._anchors(n_anchors), memory=self._memory)
+        columns = AnchorColumns(self, under, *self._anchors(n_anchors), memory=self._left)
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
         widest = 1e3 * float(under.sums[table.real].mean())
@@ -232,8 +232,9 @@ class AnchorColumns:
         if self._known:
             soft.stored_columns(self._tiles, anchors, 0, table.n_rows, D)
         else:
-            under = self._under
-            soft.computed_columns(under.X, under.sums, anchors, passes.far, 0, table.n_rows, D)
+            X, sums = self._under.X, self._under.sums
+            soft.computed_columns(X, sums, X[anchors], sums[anchors], 0, table.n_rows, D)
+            D[anchors, np.arange(b - a)] = passes.far
         low = D.min(axis=0)
         low[table.copies[anchors] > 1.0] = 0.0
         if self._kept is not None:

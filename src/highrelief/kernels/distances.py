@@ -5,7 +5,8 @@ a pair costs one minimum and one addition per feature. The row sums are made by 
 the same order, hence two equal rows are at distance 0 exactly.
 
 A sum runs in the precision of the data over the lanes of :mod:`.vectors`, at most
-:data:`ADDITIONS_PER_LANE` in each, and then goes to float64. :func:`relative_error` bounds what that can cost.
+:data:`ADDITIONS_PER_LANE` additions in each, and then goes to float64. :func:`relative_error` bounds what
+that can cost.
 """
 
 import math

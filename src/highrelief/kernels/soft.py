@@ -35,6 +35,7 @@ def out_of_reach(dtype):
 
 @kernel
 def _copy_row(row, out):
+    # An assignment of slices would compile the message for shapes that differ: seconds.
     wide_vectors()
     for q in range(out.shape[0]):
         out[q] = row[q]
@@ -75,20 +76,14 @@ def stored_columns(D, anchors, n0, n1, out):
 
 
 @kernel
-def computed_columns(X, sums, anchors, far, n0, n1, out):
-    """Compute the distances of rows n0 … n1 to at most 64 rows, whole blocks of them."""
-    A = X[anchors]
-    anchor_sums = sums[anchors]
-    m = anchors.shape[0]
+def computed_columns(X, sums, A, anchor_sums, n0, n1, out):
+    """Compute the distances of rows n0 … n1 to the rows of A, whole blocks of them but at most 64."""
     T = np.empty((TILE, TILE))
     for i0 in range(n0, n1, TILE):
         i1 = min(i0 + TILE, n1)
-        distance_block(X, sums, i0, i1, A, anchor_sums, 0, m, MANHATTAN, False, T)
+        distance_block(X, sums, i0, i1, A, anchor_sums, 0, A.shape[0], MANHATTAN, False, T)
         for p in range(i1 - i0):
             _copy_row(T[p], out[i0 + p])
-    for q in range(m):
-        if n0 <= anchors[q] < n1:
-            out[anchors[q], q] = far
 
 
 @kernel
@@ -125,7 +120,7 @@ def _merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, sc
         while end < n_rows and codes[i0 + end] == code:
             end += 1
         low = nearest[code, j0 : j0 + n_columns]
-        before[:] = low
+        _copy_row(low, before)
         partial[:] = 0
         for r in range(p, end):
             if weights[i0 + r] > 0:
@@ -270,7 +265,8 @@ def accumulate_margin(
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         if D.shape[0] > 0:
-            F[:] = D[t]
+            for p in range(i1 - i0):
+                _copy_row(D[t, p], F[p])
         else:
             _compute_tile(Xw, sums, far, i0, i1, j0, j1, T, F)
         _tile_coefficients(
@@ -300,7 +296,8 @@ def margin_rows(X, Xw, sums, codes, weights, per_sigma, far, pooled, factors, n0
         for j0 in range(0, n_rows, TILE):
             j1 = min(j0 + TILE, n_rows)
             distance_tile(Xw, sums, i0, i1, j0, j1, MANHATTAN, T)
-            distances[: i1 - i0, j0:j1] = T[: i1 - i0, : j1 - j0]
+            for p in range(i1 - i0):
+                _copy_row(T[p], distances[p, j0:j1])
         for n in range(i0, i1):
             if weights[n] <= 0:
                 continue

@@ -34,7 +34,7 @@ _BYTE = ir.IntType(8)
 # What the machine has
 
 
-def vector_bytes(triple, cpu, features):
+def vector_bytes(cpu, features):
     """Width of the vectors, in bytes, for a target as LLVM describes it."""
     if SETTING in ("512", "256", "128"):
         return int(SETTING) // 8
@@ -65,7 +65,7 @@ class _Target:
         self.number = ir.FloatType() if dtype == types.float32 else ir.DoubleType()
         self.itemsize = 4 if dtype == types.float32 else 8
         self.lanes = LANE_BYTES // self.itemsize
-        width = vector_bytes(triple, cpu, features)
+        width = vector_bytes(cpu, features)
         self.size = width // self.itemsize
         self.parts = LANE_BYTES // width
         self.vector = ir.VectorType(self.number, self.size)
@@ -378,11 +378,11 @@ def _plain_minimum_products(X, i, j, k0, k1, S, p, q, out):
 # For the other kernels, which must call `wide_vectors`. ``one`` is a 1 that the compiler cannot see.
 
 _plain = SETTING == "off"
-#: add_minimum_sums(A, i, B, j, k0, k1, one, T, p, q) adds Σ_k min(a_ik, b_jk), k0 ≤ k < k1, for 4 × 4 pairs of
-#: rows to T[p:p+4, q:q+4]; k1 − k0 is a multiple of the lanes.
+#: add_minimum_sums(A, i, B, j, k0, k1, one, T, p, q) adds Σ_k min(a_ik, b_jk), k0 ≤ k < k1, for 4 × 4 pairs
+#: of rows to T[p:p+4, q:q+4]; k1 − k0 is a multiple of the lanes.
 add_minimum_sums = _plain_minimum_sums if _plain else _minimum_sums
 #: The same for Σ_k (a_ik − b_jk)².
 add_square_sums = _plain_square_sums if _plain else _square_sums
-#: add_minimum_products(X, i, j, k0, k1, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over 4 × 4 pairs of
-#: rows to ``out``, feature by feature.
+#: add_minimum_products(X, i, j, k0, k1, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over 4 × 4
+#: pairs of rows to ``out``, feature by feature.
 add_minimum_products = _plain_minimum_products if _plain else _minimum_products
