@@ -351,11 +351,16 @@ class TestSoftMargins:
         for margin in ("nearest", "prior"):
             batch = soft_margin(local_rows(X, y), w, 0.4, margin=margin, outliers=True)
             rows = np.empty_like(X)
-            for n in range(len(X)):
-                online.sample_margin(
-                    X[n], y[n], n, X, y, priors, w, 0.4, margin == "nearest", True, np.empty(50), rows[n]
-                )
-            np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
+            members = np.argsort(y, kind="stable")
+            bounds = np.searchsorted(y[members], np.arange(4))
+            pooled = margin == "nearest"
+            for at_once in (4, 8, 64):  # references in one, or several, blocks
+                scratch = np.empty(at_once), np.empty((3, 6))
+                for n in range(len(X)):
+                    online.sample_margin(
+                        X[n], y[n], n, X, members, bounds, priors, w, 0.4, pooled, True, *scratch, rows[n]
+                    )
+                np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
 
 
 class TestWidth:
