@@ -146,6 +146,12 @@ def test_the_machine_decides_on_the_width(monkeypatch, features, known, expected
     assert vectors.vector_bytes("another", features) == 32
 
 
+def test_an_unknown_setting_is_named(tmp_path):
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        checksums_under(tmp_path, HIGHRELIEF_VECTORS="1024")
+    assert "HIGHRELIEF_VECTORS='1024' must be one of" in caught.value.stderr
+
+
 def test_the_bound_on_the_error_is_no_wider_than_it_was():
     """Sums of 512 features in four float32 or two float64 chains, before."""
     assert distances.relative_error(np.float32) < (512 / 4 + 8) * 2.0**-24

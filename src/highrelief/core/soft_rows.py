@@ -230,10 +230,10 @@ class AnchorColumns:
         passes, table, anchors = self._passes, self._passes.table, self._anchors[a:b]
         D = packing.aligned_zeros((table.n_rows, b - a), table.dtype)
         if self._known:
-            soft.stored_columns(self._tiles, anchors, 0, table.n_rows, D)
+            soft.stored_columns(self._tiles, anchors, D)
         else:
             X, sums = self._under.X, self._under.sums
-            soft.computed_columns(X, sums, X[anchors], sums[anchors], 0, table.n_rows, D)
+            soft.computed_columns(X, sums, X[anchors], sums[anchors], D)
             D[anchors, np.arange(b - a)] = passes.far
         low = D.min(axis=0)
         low[table.copies[anchors] > 1.0] = 0.0

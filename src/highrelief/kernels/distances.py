@@ -15,7 +15,7 @@ import numpy as np
 
 from .jit import kernel, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
-from .vectors import LANE_BYTES, add_minimum_sums, add_square_sums, lanes_of
+from .vectors import LANE_BYTES, add_minimum_sums, add_square_sums, fetch_rows, lanes_of
 
 #: Rows of a tile.
 TILE = 64
@@ -66,6 +66,8 @@ def _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, metric, upper_only, T):
         start = j0 + (i - i0) if upper_only else j0
         if metric == MANHATTAN:
             for j in range(start, j1, ROW_BLOCK):
+                if i + 2 * ROW_BLOCK <= A.shape[0]:
+                    fetch_rows(A, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
                 add_minimum_sums(A, i, B, j, k0, k1, one, T, i - i0, j - j0)
         else:
             for j in range(start, j1, ROW_BLOCK):

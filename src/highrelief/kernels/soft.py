@@ -21,7 +21,7 @@ from .exponential import decay
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .nearest import add_margin
 from .packing import ROW_BLOCK
-from .vectors import add_minimum_products
+from .vectors import add_minimum_products, fetch_rows
 
 #: Rows of coefficients × differences added in the precision of the data before they go to float64.
 ROWS_PER_SUM = 16
@@ -63,11 +63,11 @@ def fill_distances(X, sums, far, t0, t1, D):
 
 
 @kernel
-def stored_columns(D, anchors, n0, n1, out):
-    """Read the distances of rows n0 … n1 to the rows ``anchors`` from the tiles."""
+def stored_columns(D, anchors, out):
+    """Read the distances of all rows to the rows ``anchors`` from the tiles."""
     for q in range(anchors.shape[0]):
         a, place = anchors[q] // TILE, anchors[q] % TILE
-        for i in range(n0, n1):
+        for i in range(out.shape[0]):
             b = i // TILE
             if b <= a:
                 out[i, q] = D[a * (a + 1) // 2 + b, i % TILE, place]
@@ -76,11 +76,11 @@ def stored_columns(D, anchors, n0, n1, out):
 
 
 @kernel
-def computed_columns(X, sums, A, anchor_sums, n0, n1, out):
-    """Compute the distances of rows n0 … n1 to the rows of A, whole blocks of them but at most 64."""
+def computed_columns(X, sums, A, anchor_sums, out):
+    """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64."""
     T = np.empty((TILE, TILE))
-    for i0 in range(n0, n1, TILE):
-        i1 = min(i0 + TILE, n1)
+    for i0 in range(0, X.shape[0], TILE):
+        i1 = min(i0 + TILE, X.shape[0])
         distance_block(X, sums, i0, i1, A, anchor_sums, 0, A.shape[0], MANHATTAN, False, T)
         for p in range(i1 - i0):
             _copy_row(T[p], out[i0 + p])
@@ -242,6 +242,8 @@ def _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima):
             # On the diagonal, blocks below it hold zeros only.
             start = i if i0 == j0 else j0
             for j in range(start, j1, ROW_BLOCK):
+                if i + 2 * ROW_BLOCK <= X.shape[0]:
+                    fetch_rows(X, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
                 add_minimum_products(X, i, j, k0, k1, F, i - i0, j - j0, partial)
         for u in range(out.shape[0]):
             out[u] += partial[u]
