@@ -335,6 +335,15 @@ class TestSoftMargins:
         np.testing.assert_allclose(ours.margin, (Z * gamma[:, None]).mean(axis=0), atol=1e-13)
 
     @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    def test_neighborhoods_outlive_the_next_weights(self, memory):
+        X, y = draw_table(8, 150, 6, 2)
+        rows = local_rows(X, y, memory=memory)
+        expected = soft_margin(rows, np.full(6, 0.4), 0.3, margin="nearest", outliers=True).margin
+        first = rows.soft_neighborhoods(np.full(6, 0.4), 0.3)
+        rows.soft_neighborhoods(np.arange(6.0), 0.3)
+        np.testing.assert_array_equal(first.mean_margin(pooled=True, outliers=True), expected)
+
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
     def test_one_sample_classes_contribute_nothing(self, memory):
         X, y = draw_table(9, 40, 5, 2)
         y[0] = 2

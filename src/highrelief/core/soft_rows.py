@@ -140,8 +140,11 @@ class SoftPasses:
     def tiles(self, under: _Weighted, *, filled: bool = False) -> tuple[NDArray[np.floating], bool]:
         """Where distances are kept, an array without entries if they are not; and whether they are there.
 
-        They are there on return if they are wanted ``filled`` and are kept at all.
+        They are there on return if they are wanted ``filled`` and are kept at all. Those under earlier
+        weights are not kept.
         """
+        if under is not self._last:
+            return self._tiles[:0], False
         if self.stored and self._tiles.size == 0:
             shape = (self.table.n_tiles, distances.TILE, distances.TILE)
             self._tiles = packing.aligned_zeros(shape, self.table.dtype)
@@ -154,9 +157,9 @@ class SoftPasses:
             self._known = True
         return self._tiles, self._known
 
-    def now_known(self) -> None:
-        """All tiles have been filled under the last weights."""
-        self._known = self.stored
+    def note_filled(self, under: _Weighted) -> None:
+        """All tiles have been filled by a pass under these weights."""
+        self._known = self.stored and under is self._last
 
     def _anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """All rows, or so many spread evenly over their copies in an order that depends on content alone.
@@ -343,7 +346,7 @@ class SoftNeighborhoods:
 
         cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
         (low, mass), *others = run_all(part, cut, table.n_threads)
-        passes.now_known()
+        passes.note_filled(self._under)
         for more in others:
             self._merge(low, mass, *more)
         # A sample's own further copies are hits at distance 0.
