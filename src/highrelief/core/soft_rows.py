@@ -128,6 +128,7 @@ class SoftPasses:
         if self._last is not None and np.array_equal(self._last.w, w):
             return self._last
         table = self.table
+        self._last = None  # or its copy of the columns would live beside the next
         columns = np.flatnonzero(w)
         width = packing.padded_width(columns.size, table.dtype.itemsize)
         X = packing.aligned_zeros((table.n_rows, width), table.dtype)
