@@ -75,6 +75,7 @@ BAD_PARAMETERS = {
         "max_iter": OPTIONAL_COUNT,
         "tol": [-1e-3, np.nan, np.inf, "small", None, True],
         "init": ["ones", 3.0, None, True],
+        "memory_budget": [-1, np.nan, "1 GB", True],
     },
     OnlineIRelief: {
         **SHARED,

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import oracles
 import pytest
-from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IRelief
@@ -117,15 +116,29 @@ def test_margins_are_those_of_the_formula(waves):
     np.testing.assert_allclose(fitted.margins(X, y), Z @ fitted.feature_weights_, atol=1e-10)
 
 
-def test_budget_is_the_working_memory_of_scikit_learn(waves):
+@pytest.mark.parametrize("sigma", [0.5, "auto"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_memory_budget_changes_no_bit(waves, sigma, dtype):
     X, y = waves
-    stored = IRelief(sigma=0.5).fit(X, y)
-    with config_context(working_memory=0.01):
-        again = IRelief(sigma=0.5).fit(X, y)
+    X = X.astype(dtype)
+    stored = IRelief(sigma=sigma, max_iter=5, tol=0.0)
+    again = IRelief(sigma=sigma, max_iter=5, tol=0.0, memory_budget=0)
+    for weighter in (stored, again):
+        with pytest.warns(ConvergenceWarning):
+            weighter.fit(X, y)
     assert stored.execution_["distances"] == "stored"
     assert again.execution_["distances"] == "recomputed"
-    np.testing.assert_allclose(again.feature_weights_, stored.feature_weights_, atol=1e-12)
-    assert again.n_iter_ == stored.n_iter_
+    for name in ("feature_weights_", "outlier_proba_", "history_", "sigma_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(stored, name))
+    np.testing.assert_array_equal(again.margins(X, y), stored.margins(X, y))
+
+
+def test_the_memory_budget_is_in_bytes(waves):
+    X, y = waves
+    kept = {}
+    for budget in (1e4, 1e7, np.inf):
+        kept[budget] = IRelief(sigma=0.5, memory_budget=budget).fit(X, y).execution_["distances"]
+    assert kept == {1e4: "recomputed", 1e7: "stored", np.inf: "stored"}
 
 
 def test_warnings_point_to_the_caller(waves):

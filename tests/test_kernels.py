@@ -16,6 +16,7 @@ from highrelief.core.nearest_rows import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
 from highrelief.core.scaling import Scaling, feature_scaling
+from highrelief.core.soft_rows import SoftPasses
 from highrelief.kernels import distances, online, packing, soft
 from highrelief.kernels.exponential import decay
 
@@ -231,6 +232,15 @@ class TestSoftMargins:
         np.testing.assert_allclose(ours.margin, (Z * gamma[:, None]).mean(axis=0), atol=1e-13)
 
     @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    def test_neighborhoods_outlive_the_next_weights(self, memory):
+        X, y = draw_table(8, 150, 6, 2)
+        rows = local_rows(X, y, memory=memory)
+        expected = soft_margin(rows, np.full(6, 0.4), 0.3, margin="nearest", outliers=True).margin
+        first = rows.soft_neighborhoods(np.full(6, 0.4), 0.3)
+        rows.soft_neighborhoods(np.arange(6.0), 0.3)
+        np.testing.assert_array_equal(first.mean_margin(pooled=True, outliers=True), expected)
+
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
     def test_one_sample_classes_contribute_nothing(self, memory):
         X, y = draw_table(9, 40, 5, 2)
         y[0] = 2
@@ -247,11 +257,16 @@ class TestSoftMargins:
         for margin in ("nearest", "prior"):
             batch = soft_margin(local_rows(X, y), w, 0.4, margin=margin, outliers=True)
             rows = np.empty_like(X)
-            for n in range(len(X)):
-                online.sample_margin(
-                    X[n], y[n], n, X, y, priors, w, 0.4, margin == "nearest", True, np.empty(50), rows[n]
-                )
-            np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
+            members = np.argsort(y, kind="stable")
+            bounds = np.searchsorted(y[members], np.arange(4))
+            pooled = margin == "nearest"
+            for at_once in (4, 8, 64):  # references in one, or several, blocks
+                scratch = np.empty(at_once), np.empty((3, 6))
+                for n in range(len(X)):
+                    online.sample_margin(
+                        X[n], y[n], n, X, members, bounds, priors, w, 0.4, pooled, True, *scratch, rows[n]
+                    )
+                np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
 
 
 class TestWidth:
@@ -285,16 +300,34 @@ class TestWidth:
         rng = np.random.default_rng(0)
         order = rng.permutation(1500)
         w = rng.random(9)
-        exact = local_rows(X, y).width_for_perplexity(w, 0.5)  # all rows: their distances are stored
-        ours = local_rows(X, y, memory=0.0).width_for_perplexity(w, 0.5)
+        exact = SoftPasses(packed_table(X, y), 2.0**30).width_for_perplexity(w, 0.5, n_anchors=1500)
+        ours = local_rows(X, y).width_for_perplexity(w, 0.5)
+        assert ours != exact
         assert math.isclose(ours, exact, rel_tol=0.02)
         for other_y in (y[order], 1 - y[order]):
-            moved = local_rows(X[order], other_y, memory=0.0).width_for_perplexity(w, 0.5)
+            moved = local_rows(X[order], other_y).width_for_perplexity(w, 0.5)
             assert math.isclose(moved, ours, rel_tol=1e-9)
         s = rng.integers(1, 4, 1500)
-        counted = local_rows(X, y, s.astype(float), memory=0.0).width_for_perplexity(w, 0.5)
-        copied = local_rows(np.repeat(X, s, axis=0), np.repeat(y, s), memory=0.0)
+        counted = local_rows(X, y, s.astype(float)).width_for_perplexity(w, 0.5)
+        copied = local_rows(np.repeat(X, s, axis=0), np.repeat(y, s))
         assert math.isclose(copied.width_for_perplexity(w, 0.5), counted, rel_tol=1e-9)
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("n", [300, 1300])
+    def test_memory_changes_no_bit(self, dtype, n):
+        X, y = draw_table(12, n, 9, 3, dtype=dtype)
+        w = np.random.default_rng(0).random(9)
+        # Everything fits, the distances of the anchors only, nothing.
+        columns = packed_table(X, y).n_rows * min(n, 1024) * X.itemsize
+        budgets = (2.0**30, 1.01 * columns if n > 1024 else 0.99 * columns, 0.0)
+        assert len({local_rows(X, y, memory=b).width_for_perplexity(w, 0.5) for b in budgets}) == 1
+
+    def test_copies_decide_with_the_rows_which_are_measured(self):
+        X, y = draw_table(12, 600, 9, 2)
+        w = np.ones(9)
+        counted = local_rows(X, y, np.full(600, 2.0)).width_for_perplexity(w, 0.5)
+        copied = local_rows(np.repeat(X, 2, axis=0), np.repeat(y, 2)).width_for_perplexity(w, 0.5)
+        assert math.isclose(copied, counted, rel_tol=1e-9)
 
     def test_all_rows_equal(self):
         X = np.tile(np.random.default_rng(0).random(4), (10, 1))
@@ -334,20 +367,20 @@ class TestThreads:
     def test_every_bit_is_the_same_for_any_number(self, dtype, kind):
         X, y = draw_table(15, 500, 37, 3, kind, dtype)
         w = np.random.default_rng(0).random(37)
-        results = []
+        nearest, soft = set(), set()
         for n_threads in (1, 2, 3, 7):
             for memory in (2.0**30, 0.0):
                 rows = local_rows(X, y, n_threads=n_threads, memory=memory)
-                results.append(
+                nearest.add(rows.nearest(Neighborhood(10)).mean().tobytes())
+                soft.add(
                     (
-                        memory,
-                        rows.nearest(Neighborhood(10)).mean().tobytes(),
                         soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
                         rows.soft_margin_rows(w, 0.5, pooled=False).margins.tobytes(),
                         rows.width_for_perplexity(w, 0.5),
                     )
                 )
-        assert len(set(results)) == 2  # one for each value of memory
+        assert len(nearest) == 1
+        assert len(soft) == 1
 
 
 class TestFarOut:
@@ -404,7 +437,7 @@ def test_tiles_are_numbered_column_by_column():
 
 
 def test_row_sums_have_the_stated_error():
-    X = np.random.default_rng(0).random((8, 5000)).astype(np.float32)
+    X = np.random.default_rng(0).random((8, 5008)).astype(np.float32)  # whole vectors
     error = np.abs(row_sums(X) - X.sum(axis=1, dtype=np.float64))
     assert np.all(error <= distances.relative_error(np.float32) * X.sum(axis=1))
 

@@ -334,11 +334,15 @@ class TestColumns:
         for dtype in (np.float32, np.float64):
             for bad in (np.nan, np.inf, -np.inf):
                 X = np.ones((5, 40), dtype)
-                low, high = np.full(40, np.inf, dtype), np.full(40, -np.inf, dtype)
+                low, high, total = (
+                    np.full(40, np.inf, dtype),
+                    np.full(40, -np.inf, dtype),
+                    np.zeros(40, dtype),
+                )
                 largest = np.finfo(dtype).max
-                assert column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high)
+                assert column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high, total)
                 X[3, 33] = bad
-                assert not column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high)
+                assert not column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high, total)
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
     @pytest.mark.parametrize("order", ["C", "F"])
@@ -351,6 +355,7 @@ class TestColumns:
         assert found.finite
         np.testing.assert_array_equal(found.low, X.min(axis=0))
         np.testing.assert_array_equal(found.high, X.max(axis=0))
+        np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-4, atol=1e-4)
 
     @pytest.mark.parametrize("magnitude", [1e-40, 1e-30, 1e30, 3e38])
     def test_odd_magnitudes(self, magnitude):
@@ -400,9 +405,9 @@ for dtype in (np.float32, np.float64):
 print(digest.hexdigest())
 """
     digests = set()
-    for bits in ("512", "256", "128", "0"):
+    for bits in ("512", "256", "128", "off"):
         environment = os.environ | {
-            "HIGHRELIEF_VECTOR_BITS": bits,
+            "HIGHRELIEF_VECTORS": bits,
             "NUMBA_CACHE_DIR": str(tmp_path / bits),
             "HIGHRELIEF_CACHE_DIR": str(tmp_path / bits),
             "PYTHONPATH": str(ROOT / "src"),

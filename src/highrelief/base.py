@@ -210,7 +210,12 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             n_threads=self._n_threads,
             ranges=table.ranges if table.X.dtype == dtype else None,
         )
-        return LocalRows(packed, memory=get_config()["working_memory"] * 2.0**20)
+        return LocalRows(packed, memory=self._memory)
+
+    @property
+    def _memory(self) -> float:
+        """Bytes that may be spent on lists of neighbours, or on distances, between two passes."""
+        return float(get_config()["working_memory"] * 2.0**20)
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
         """Store the weights, and what follows from them. A constant feature weighs 0."""

@@ -9,7 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import Table
 from .core.drivers import fixed_point
-from .core.parameters import check_choice, check_count, check_flag, check_number, random_generator
+from .core.memory import memory_budget
+from .core.parameters import (
+    check_bytes,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    random_generator,
+)
 from .core.rows import LocalRows
 from .core.solvers import unit_positive_part
 from .progress import watched, with_callbacks
@@ -41,8 +49,8 @@ class IRelief(SoftWeighter):
     sigma : "auto" or float, default="auto"
         Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. With a number the iteration of the paper
         runs. "auto" finds, in every step, the σ at which the entropy of softmax(−d/σ) over all other samples
-        is on average log(``perplexity``·(N − 1)), and averages the steps. Where distances do not fit into the
-        working memory (see Notes), the entropy is measured at 1,024 samples.
+        is on average log(``perplexity``·(N − 1)), and averages the steps. It is measured at 1,024 samples if
+        there are more.
     margin : {"nearest", "prior"}, default="nearest"
         For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
         weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20).
@@ -59,6 +67,9 @@ class IRelief(SoftWeighter):
         The iteration ends when ‖w − w_before‖₂ is smaller.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
         Weights to begin with. "uniform" is 1/n_features, as the paper has it.
+    memory_budget : float or None, default=None
+        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
+        are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -101,11 +112,6 @@ class IRelief(SoftWeighter):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
-    Notes
-    -----
-    Distances of all pairs are kept if they fit into scikit-learn's ``working_memory`` (1 GiB by default),
-    and computed twice per iteration otherwise; see :func:`sklearn.set_config`.
-
     References
     ----------
     Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
@@ -131,6 +137,7 @@ class IRelief(SoftWeighter):
         max_iter: int | None = None,
         tol: float = 1e-5,
         init: str | ArrayLike = "uniform",
+        memory_budget: float | None = None,
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -153,6 +160,7 @@ class IRelief(SoftWeighter):
         self.max_iter = max_iter
         self.tol = tol
         self.init = init
+        self.memory_budget = memory_budget
         self.random_state = random_state
 
     @with_callbacks
@@ -212,6 +220,11 @@ class IRelief(SoftWeighter):
         if self.max_iter is not None:
             check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, at_least=0.0)
+        check_bytes("memory_budget", self.memory_budget)
+
+    @property
+    def _memory(self) -> float:
+        return memory_budget(self.memory_budget)
 
     def _first_weights(self) -> NDArray[np.float64]:
         n_features = self.n_features_in_

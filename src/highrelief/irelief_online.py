@@ -307,6 +307,7 @@ class OnlineIRelief(SoftWeighter):
     ) -> None:
         """(2) to (9), in stretches over which σ stays as it is."""
         priors = self._class_counts / self._class_counts.sum()
+        members, bounds = _by_class(reference_codes, self.classes_.size)
         piece = -(-len(visits) // n_pieces(len(visits) * references.size))
         done = 0
         while done < len(visits):
@@ -323,7 +324,8 @@ class OnlineIRelief(SoftWeighter):
                 places,
                 stretch,
                 references,
-                reference_codes,
+                members,
+                bounds,
                 priors,
                 self.sigma_,
                 self.margin == "nearest",
@@ -340,6 +342,12 @@ class OnlineIRelief(SoftWeighter):
                 break
         found = np.any(self._nu > 0.0)
         self._set_weights(self._w if found else np.zeros_like(self._w))
+
+
+def _by_class(codes: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the samples of class 0, then of class 1, …, and where each class begins; at last the end."""
+    counts = np.bincount(codes, minlength=n_classes)
+    return np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
 
 
 def _is_text(values: NDArray[Any]) -> bool:

@@ -19,6 +19,8 @@ from .threads import even_ranges
 
 #: Ranges beyond this, or below its inverse, are brought near 1 by a power of 2: squares must not overflow.
 _WIDE_RANGE = 2.0**40
+#: Where values are, on average, nearer than this to an end of their range, a few others are far out.
+_SMALL_PART = 1 / 32
 
 
 class Columns:
@@ -77,6 +79,18 @@ class Columns:
         """Ranges of the scaled columns."""
         return (self.high.astype(np.float64) - self.low) * self.factors
 
+    @cached_property
+    def far_out(self) -> bool:
+        """Whether nearly all values use only a small part of the ranges: in float32, few digits are left of it."""
+        if self.X.dtype != np.float32:
+            return False
+        low, high, mean = self._ranges.low, self._ranges.high, self._ranges.mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            used = np.minimum(mean - low, high - mean) / (high - low)
+        used = used[high > low]
+        # Written so that what overflowed counts as far out.
+        return not bool(used.mean() >= _SMALL_PART)
+
     @property
     def in_place(self) -> bool:
         """Whether blocks of columns need no copy."""
@@ -95,6 +109,16 @@ class Columns:
         for start, end in even_ranges(self.n_features, self.n_blocks):
             array, first = self.block(start, end)
             yield array, first, slice(start, end)
+
+    def precise_blocks(self) -> Iterator[tuple[NDArray[np.floating], int, slice]]:
+        """All columns, in float64 where float32 would leave too few digits of sums."""
+        if not self.far_out:
+            yield from self.blocks()
+            return
+        n_parts = -(-self.X.size * 8 // BLOCK_BYTES)
+        for start, end in even_ranges(self.n_features, max(self.n_blocks, n_parts)):
+            array, first = self.block(start, end)
+            yield array[:, first : first + end - start].astype(np.float64), 0, slice(start, end)
 
     def block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
         """A C-ordered array that holds these columns, and where they begin in it."""

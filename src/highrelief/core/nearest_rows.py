@@ -169,7 +169,7 @@ class NearestPass:
         table = self._table
         total = np.zeros((2 if with_squares else 1, table.n_features))
         for neighbors in self._neighbors(report):
-            for array, first, which in self._columns.blocks():
+            for array, first, which in self._columns.precise_blocks():
                 total[:, which] += self._block_moments(neighbors, array, first, which, with_squares)
         factors = self._margin_factors()
         total[0] *= factors
@@ -182,7 +182,7 @@ class NearestPass:
         table = self._table
         out = np.zeros((table.n_samples, table.n_features))
         for neighbors in self._neighbors(_nothing):
-            for array, first, which in self._columns.blocks():
+            for array, first, which in self._columns.precise_blocks():
                 margins = np.zeros((neighbors.anchors.size, which.stop - which.start))
                 self._add_margins(neighbors, array, first, 0, neighbors.anchors.size, True, margins)
                 out[table.position[neighbors.anchors], which] = margins

@@ -18,6 +18,12 @@ def check_choice(name: str, value: Any, choices: Sequence[Any], *, beside: str =
     raise ValueError(f"{name}={value!r} is not known; it must be one of {listed}.")
 
 
+def check_bytes(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a number of bytes, or None."""
+    if value is not None and not (isinstance(value, Real) and float(value) == np.inf):
+        check_number(name, value, at_least=0.0)
+
+
 def check_flag(name: str, value: Any) -> None:
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):

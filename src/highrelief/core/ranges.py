@@ -24,10 +24,11 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """Smallest and largest values of the columns, and whether all values are finite."""
+    """Smallest and largest values of the columns, their means (roughly), and whether all values are finite."""
 
     low: NDArray[np.floating]
     high: NDArray[np.floating]
+    mean: NDArray[np.floating]
     finite: bool
 
     @classmethod
@@ -38,10 +39,21 @@ class ColumnRanges:
         n_samples, n_features = X.shape
         low = np.full(n_features, np.inf, dtype)
         high = np.full(n_features, -np.inf, dtype)
+        total = np.zeros(n_features, dtype)
 
         def of_columns(array: NDArray[Any], shift: int, a: int, b: int) -> bool:
             return bool(
-                kernels.column_ranges(array, 0, n_samples, shift + a, shift + b, largest, low[a:b], high[a:b])
+                kernels.column_ranges(
+                    array,
+                    0,
+                    n_samples,
+                    shift + a,
+                    shift + b,
+                    largest,
+                    low[a:b],
+                    high[a:b],
+                    total[a:b],
+                )
             )
 
         finite = True
@@ -50,7 +62,7 @@ class ColumnRanges:
             parts = even_ranges(end - start, n_threads, multiple=16)
             work = [(array, first - start, start + a, start + b) for a, b in parts]
             finite &= all(run_all(of_columns, work, n_threads))
-        return cls(low, high, finite)
+        return cls(low, high, total / dtype.type(n_samples), finite)
 
 
 def n_blocks(X: NDArray[Any]) -> int:

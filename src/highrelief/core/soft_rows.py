@@ -14,10 +14,8 @@ from .perplexity import width_for_entropy
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
-#: Anchors whose neighbourhoods are measured when a kernel width is looked for and distances are not stored.
+#: Most anchors whose neighbourhoods are measured when a kernel width is looked for.
 WIDTH_ANCHORS = 1024
-#: Fewest columns of a distance matrix that are worth a sweep over its rows.
-_COLUMNS = 256
 
 
 class MarginRows(NamedTuple):
@@ -45,17 +43,20 @@ class SoftPasses:
     table : Packed
         The rows.
     memory : float
-        Bytes that may be spent on keeping the distances; beyond, they are computed again.
+        Bytes that may be spent on keeping distances; what does not fit is computed again. The answers are the
+        same, bit for bit.
     """
 
     def __init__(self, table: Packed, memory: float) -> None:
         self.table = table
-        self.stored = float(table.n_rows) ** 2 * table.dtype.itemsize <= memory
         self.far = soft.out_of_reach(table.dtype)
         self.copies = table.copies.astype(table.dtype)
-        self._matrix: NDArray[np.floating] = np.empty((0, 0), table.dtype)
+        size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
+        self.stored = size <= memory
+        self._left = memory - size if self.stored else memory
+        self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         self._last: _Weighted | None = None
-        self._filled = False
+        self._known = False
 
     def margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> MarginRows:
         """Margins of the single samples, without γ, and γ apart. ``pooled``: eq. (21), else eq. (20)."""
@@ -89,41 +90,22 @@ class SoftPasses:
         """Kernel width at which the neighbourhoods have a wanted size.
 
         σ such that the mean over anchors of the entropy of softmax(−d/σ), over all other samples, is
-        log(share·(N − 1)), at least log 2. Over all samples where their distances are stored, otherwise over
-        ``n_anchors`` of them if there are more.
+        log(share·(N − 1)), at least log 2. Over all samples if these, with their copies, are at most
+        ``n_anchors``, otherwise over that many of them.
         """
         table = self.table
         under = self.under(w)
-        if self.stored:
-            anchors, weights = np.arange(table.n_rows), table.copies
-            D = self.distances(under)
-        else:
-            anchors, weights = self._sampled_anchors(n_anchors)
-            D = self._distance_columns(under, anchors)
-        own = table.copies[anchors]
-        low = D.min(axis=0)
-        low[own > 1.0] = 0.0
-        columns = even_ranges(anchors.size, table.n_parts(1), multiple=_COLUMNS)
-
-        def entropy_at(per_sigma: np.floating) -> tuple[float, float]:
-            def of_columns(a: int, b: int) -> tuple[float, float]:
-                entropy, slope = soft.neighborhood_entropy(D, self.copies, own, weights, per_sigma, low, a, b)
-                return entropy, slope
-
-            parts = run_all(of_columns, columns, table.n_threads)
-            total = weights.sum()
-            return sum(p[0] for p in parts) / total, sum(p[1] for p in parts) / total
-
+        columns = AnchorColumns(self, under, *self._anchors(n_anchors), memory=self._left)
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
         widest = 1e3 * float(under.sums[table.real].mean())
         if not widest > 0.0:
             return 1.0
-        spread = widest * math.sqrt(max(0.0, entropy_at(self.per_sigma(widest))[1]))
+        spread = widest * math.sqrt(max(0.0, columns.entropy(self.per_sigma(widest))[1]))
         if not spread > 1e-9 * widest:
             return widest
         return width_for_entropy(
-            lambda sigma: entropy_at(self.per_sigma(sigma)),
+            lambda sigma: columns.entropy(self.per_sigma(sigma)),
             target=math.log(max(2.0, share * (table.n_copies - 1.0))),
             # What independent distances would need (the random-energy model).
             guess=spread / math.sqrt(2.0 * max(0.1, -math.log(share))),
@@ -146,50 +128,48 @@ class SoftPasses:
         if self._last is not None and np.array_equal(self._last.w, w):
             return self._last
         table = self.table
+        self._last = None  # or its copy of the columns would live beside the next
         columns = np.flatnonzero(w)
         width = packing.padded_width(columns.size, table.dtype.itemsize)
         X = packing.aligned_zeros((table.n_rows, width), table.dtype)
         packing.weigh_columns(table.X, columns, w[columns].astype(table.dtype), X)
         sums = row_sums(X)
         sums[~table.real] = self.far
-        self._last, self._filled = _Weighted(w.copy(), X, sums), False
+        self._last, self._known = _Weighted(w.copy(), X, sums), False
         return self._last
 
-    def distances(self, under: _Weighted) -> NDArray[np.floating]:
-        """All distances, if there is room to keep them; otherwise an array without entries."""
-        table = self.table
-        if not self.stored:
-            return self._matrix
-        if self._matrix.size == 0:
-            self._matrix = packing.aligned_zeros((table.n_rows, table.n_rows), table.dtype)
+    def tiles(self, under: _Weighted, *, filled: bool = False) -> tuple[NDArray[np.floating], bool]:
+        """Where distances are kept, an array without entries if they are not; and whether they are there.
+
+        They are there on return if they are wanted ``filled`` and are kept at all. Those under earlier
+        weights are not kept.
+        """
+        if under is not self._last:
+            return self._tiles[:0], False
+        if self.stored and self._tiles.size == 0:
+            shape = (self.table.n_tiles, distances.TILE, distances.TILE)
+            self._tiles = packing.aligned_zeros(shape, self.table.dtype)
 
         def work(a: int, b: int) -> None:
-            soft.fill_distances(under.X, under.sums, self.far, a, b, self._matrix)
+            soft.fill_distances(under.X, under.sums, self.far, a, b, self._tiles)
 
-        if not self._filled:
-            run_all(work, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
-            self._filled = True
-        return self._matrix
+        if filled and self.stored and not self._known:
+            run_all(work, even_ranges(self.table.n_tiles, self.table.n_parts(1)), self.table.n_threads)
+            self._known = True
+        return self._tiles, self._known
 
-    def _distance_columns(self, under: _Weighted, anchors: NDArray[np.int64]) -> NDArray[np.floating]:
-        table = self.table
-        D = packing.aligned_zeros((table.n_rows, anchors.size), table.dtype)
+    def note_filled(self, under: _Weighted) -> None:
+        """All tiles have been filled by a pass under these weights."""
+        self._known = self.stored and under is self._last
 
-        def work(a: int, b: int) -> None:
-            soft.fill_distance_columns(under.X, under.sums, anchors, self.far, a, b, D)
-
-        rows = even_ranges(table.n_rows, table.n_threads, multiple=distances.TILE)
-        run_all(work, rows, table.n_threads)
-        return D
-
-    def _sampled_anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Rows spread evenly over all copies of all rows in an order that depends on their content alone.
+    def _anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """All rows, or so many spread evenly over their copies in an order that depends on content alone.
 
         Neither the order of the rows nor the names of the classes matter, and a row of weight s is s rows.
         Returns packed rows, a multiple of the row block, and how often each was drawn.
         """
         table = self.table
-        if table.n_samples <= n_anchors:
+        if max(table.n_samples, table.n_copies) <= n_anchors:
             return np.arange(table.n_rows), table.copies
         rows = np.flatnonzero(table.real)
         values = table.X[rows]
@@ -206,6 +186,64 @@ class SoftPasses:
             np.concatenate([anchors, np.repeat(anchors[-1:], missing)]),
             np.concatenate([weights, np.zeros(missing)]),
         )
+
+
+class AnchorColumns:
+    """Distances of all rows to some of them, the anchors, in chunks of columns.
+
+    Kept if they fit into ``memory``, otherwise found again whenever they are needed.
+    """
+
+    def __init__(
+        self,
+        passes: SoftPasses,
+        under: _Weighted,
+        anchors: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        *,
+        memory: float,
+    ) -> None:
+        self._passes, self._under = passes, under
+        self._anchors, self._weights = anchors, weights
+        self._tiles, self._known = passes.tiles(under, filled=True)
+        size = float(passes.table.n_rows) * anchors.size * passes.table.dtype.itemsize
+        self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
+        self._kept: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
+            {} if size <= memory else None
+        )
+
+    def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
+        """Mean entropy of the anchors' neighbourhoods, and its derivative by log σ."""
+        table = self._passes.table
+
+        def of_columns(a: int, b: int) -> tuple[float, float]:
+            D, low = self._columns(a, b)
+            own = table.copies[self._anchors[a:b]]
+            weights = self._weights[a:b]
+            entropy, slope = soft.neighborhood_entropy(D, self._passes.copies, own, weights, per_sigma, low)
+            return entropy, slope
+
+        parts = run_all(of_columns, self._chunks, table.n_threads)
+        total = self._weights.sum()
+        return sum(part[0] for part in parts) / total, sum(part[1] for part in parts) / total
+
+    def _columns(self, a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Distances to anchors a … b, and the smallest to each."""
+        if self._kept is not None and a in self._kept:
+            return self._kept[a]
+        passes, table, anchors = self._passes, self._passes.table, self._anchors[a:b]
+        D = packing.aligned_zeros((table.n_rows, b - a), table.dtype)
+        if self._known:
+            soft.stored_columns(self._tiles, anchors, D)
+        else:
+            X, sums = self._under.X, self._under.sums
+            soft.computed_columns(X, sums, X[anchors], sums[anchors], D)
+            D[anchors, np.arange(b - a)] = passes.far
+        low = D.min(axis=0)
+        low[table.copies[anchors] > 1.0] = 0.0
+        if self._kept is not None:
+            self._kept[a] = D, low
+        return D, low
 
 
 class SoftNeighborhoods:
@@ -228,7 +266,6 @@ class SoftNeighborhoods:
         self._passes = passes
         self._table = passes.table
         self._under = passes.under(w)
-        self._distances = passes.distances(self._under)
         self._per_sigma = passes.per_sigma(sigma)
         self._low, self._mass = self._statistics()
 
@@ -245,31 +282,34 @@ class SoftNeighborhoods:
         """
         table = self._table
         factors, inlier = self._factors(pooled, outliers)
+        scales = factors.astype(table.dtype)
+        width = table.X.shape[1]
+        tiles, _ = self._passes.tiles(self._under)
 
         def part(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(table.n_features + table.n_rows)
+            out = np.zeros(width + table.n_rows)
             soft.accumulate_margin(
                 table.X,
                 self._under.X,
                 self._under.sums,
-                self._distances,
-                self._passes.stored,
+                tiles,
                 table.codes,
                 self._passes.copies,
                 self._per_sigma,
+                self._passes.far,
                 self._low,
-                factors.astype(table.dtype),
+                scales,
                 a,
                 b,
-                out[: table.n_features],
-                out[table.n_features :],
+                out[:width],
+                out[width:],
             )
             return out
 
-        n_parts = table.n_parts(table.n_features + table.n_rows)
+        n_parts = table.n_parts(width + table.n_rows)
         total = sum_in_order(run_all(part, even_ranges(table.n_tiles, n_parts), table.n_threads))
         nu = -2.0 * total[: table.n_features]
-        packing.mix_rows(total[table.n_features :], table.X, nu)
+        packing.mix_rows(total[width:], table.X, nu)
         counted = table.copies @ (inlier if outliers else inlier > 0.0)
         nu[np.abs(nu) <= self._rounding() * counted * table.column_ranges] = 0.0
         return nu / table.n_copies
@@ -286,49 +326,53 @@ class SoftNeighborhoods:
         table, passes = self._table, self._passes
         shape = (table.n_classes, table.n_rows)
 
-        def from_columns(a: int, b: int) -> None:
-            soft.neighborhood_statistics(
-                self._distances,
-                table.codes,
-                passes.copies,
-                self._per_sigma,
-                passes.far,
-                a,
-                b,
-                low,
-                mass,
-            )
+        tiles, known = passes.tiles(self._under)
 
-        def from_tiles(a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-            part = np.full(shape, passes.far, table.dtype), np.zeros(shape)
+        def part(a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+            found = np.full(shape, passes.far, table.dtype), np.zeros(shape)
             soft.tile_statistics(
                 self._under.X,
                 self._under.sums,
+                tiles,
+                known,
                 table.codes,
                 passes.copies,
                 self._per_sigma,
                 passes.far,
                 a,
                 b,
-                *part,
+                *found,
             )
-            return part
+            return found
 
-        if passes.stored:
-            low, mass = np.full(shape, passes.far, table.dtype), np.zeros(shape)
-            columns = even_ranges(table.n_rows, table.n_parts(1), multiple=_COLUMNS)
-            run_all(from_columns, columns, table.n_threads)
-        else:
-            cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
-            (low, mass), *others = run_all(from_tiles, cut, table.n_threads)
-            for more in others:
-                low, mass = _merged(low, mass, *more, float(self._per_sigma))
+        cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
+        (low, mass), *others = run_all(part, cut, table.n_threads)
+        passes.note_filled(self._under)
+        for more in others:
+            self._merge(low, mass, *more)
         # A sample's own further copies are hits at distance 0.
         rows = np.flatnonzero(table.copies > 1.0)
         at = table.codes[rows], rows
-        further = np.zeros(rows.size, table.dtype), table.copies[rows] - 1.0
-        low[at], mass[at] = _merged(low[at], mass[at], *further, float(self._per_sigma))
+        own_low, own_mass = low[at], mass[at]
+        self._merge(own_low, own_mass, np.zeros(rows.size, table.dtype), table.copies[rows] - 1.0)
+        low[at], mass[at] = own_low, own_mass
         return low, mass
+
+    def _merge(
+        self,
+        low: NDArray[np.floating],
+        mass: NDArray[np.float64],
+        other_low: NDArray[np.floating],
+        other_mass: NDArray[np.float64],
+    ) -> None:
+        """Merge the statistics over other rows into ``low`` and ``mass``."""
+        soft.merge_statistics(
+            low.reshape(-1),
+            mass.reshape(-1),
+            other_low.reshape(-1),
+            other_mass.reshape(-1),
+            float(self._per_sigma),
+        )
 
     def _factors(self, pooled: bool, outliers: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Factors of f(d − low) in ν, (n_classes, n_rows), and γ, (n_rows,).
@@ -377,18 +421,3 @@ def width_among(
     scaling = Scaling.none(X.shape[1], X.dtype)
     table = Packed(X, one_class, 1, scaling=scaling, n_threads=n_threads)
     return SoftPasses(table, memory=0.0).width_for_perplexity(w, share, n_anchors)
-
-
-def _merged(
-    low: NDArray[np.floating],
-    mass: NDArray[np.float64],
-    other_low: NDArray[np.floating],
-    other_mass: NDArray[np.float64],
-    per_sigma: float,
-) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-    """Statistics over two disjoint sets of rows, from those of each."""
-    joint = np.minimum(low, other_low)
-    with np.errstate(over="ignore", under="ignore"):
-        shrunk = mass * np.exp((joint.astype(np.float64) - low) * per_sigma)
-        other_shrunk = other_mass * np.exp((joint.astype(np.float64) - other_low) * per_sigma)
-    return joint, shrunk + other_shrunk

@@ -33,6 +33,7 @@ import numpy as np
 from numba.core import config
 
 from .fingerprint import fingerprint
+from .simd import SETTING as VECTORS
 
 try:
     from llvmlite.binding import address_of_symbol
@@ -151,7 +152,7 @@ class KernelCache:
         settings = [(name, repr(getattr(config, name, None))) for name in _SETTINGS]
         # Triple, name and features of the processor, as NUMBA_CPU_NAME and NUMBA_CPU_FEATURES have it.
         processor = codegen.magic_tuple()
-        key = repr((signature, processor, settings, fingerprint(self._function)))
+        key = repr((signature, processor, settings, VECTORS, fingerprint(self._function)))
         return folder / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}{_SUFFIX}"
 
 

@@ -15,8 +15,8 @@ LOWEST = -32768
 
 
 @kernel
-def _widen(row, low, high, largest):
-    """Widen ranges to hold a row; whether all its values are finite."""
+def _widen(row, low, high, total, largest):
+    """Widen ranges to hold a row, and add it to the totals; whether all its values are finite."""
     wide_vectors()
     undefined = False
     for k in range(row.shape[0]):
@@ -24,21 +24,23 @@ def _widen(row, low, high, largest):
         undefined |= not (abs(v) <= largest)
         low[k] = v if v < low[k] else low[k]
         high[k] = v if v > high[k] else high[k]
+        total[k] += v
     return not undefined
 
 
 @kernel
-def column_ranges(X, n0, n1, k0, k1, largest, low, high):
-    """Widen the ranges low … high, one for each of columns k0 … k1, to hold rows n0 … n1.
+def column_ranges(X, n0, n1, k0, k1, largest, low, high, total):
+    """Widen the ranges low … high of columns k0 … k1 to hold rows n0 … n1, and add these up.
 
     False if a value is beyond the ``largest`` float, or not a number.
     """
     finite = True
     for k in range(k0, k1, _COLUMNS_AT_ONCE):
         end = min(k + _COLUMNS_AT_ONCE, k1)
-        low_part, high_part = low[k - k0 : end - k0], high[k - k0 : end - k0]
+        of = slice(k - k0, end - k0)
+        low_part, high_part, total_part = low[of], high[of], total[of]
         for i in range(n0, n1):
-            finite &= _widen(X[i, k:end], low_part, high_part, largest)
+            finite &= _widen(X[i, k:end], low_part, high_part, total_part, largest)
     return finite
 
 

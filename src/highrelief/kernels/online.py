@@ -1,74 +1,186 @@
-"""One sample after another (Sun 2007, Fig. 3)."""
+"""One sample after another (Sun 2007, Fig. 3).
+
+The weights change with every sample, so that nothing is kept from one to the next and every reference is
+read for every sample. It is read from memory once: its distance is found and its share in the margin is added
+while it is in the cache, relative to the smallest distance so far.
+"""
 
 import math
 
 import numpy as np
 
-from .jit import kernel, summing_kernel, wide_vectors
+from .exponential import decay
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+
+#: Bytes of references that stay in the cache between their distances and their shares.
+_BYTES_AT_ONCE = 2**17
+#: References whose sums run side by side.
+_ROWS = 4
 
 
 @summing_kernel
-def _weighted_manhattan(a, b, w):
+def _four_distances(x, R, i0, i1, i2, i3, w):
+    """Σ_k w_k|x_k − r_k| for four references."""
     wide_vectors()
-    total = 0.0
-    for k in range(a.shape[0]):
-        total += w[k] * abs(np.float64(a[k]) - np.float64(b[k]))
-    return total
+    a, b, c, d = R[i0], R[i1], R[i2], R[i3]
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(x.shape[0]):
+        u, v = x[k], w[k]
+        s0 += v * np.float64(abs(u - a[k]))
+        s1 += v * np.float64(abs(u - b[k]))
+        s2 += v * np.float64(abs(u - c[k]))
+        s3 += v * np.float64(abs(u - d[k]))
+    return s0, s1, s2, s3
+
+
+@fused_kernel
+def _add_four(x, R, i0, i1, i2, i3, c0, c1, c2, c3, out):
+    """Add Σ c·|x − r| over four references to ``out``."""
+    wide_vectors()
+    a, b, c, d = R[i0], R[i1], R[i2], R[i3]
+    for k in range(x.shape[0]):
+        u = x[k]
+        first = out[k] + c0 * np.float64(abs(u - a[k]))
+        second = c1 * np.float64(abs(u - b[k]))
+        first += c2 * np.float64(abs(u - c[k]))
+        second += c3 * np.float64(abs(u - d[k]))
+        out[k] = first + second
 
 
 @kernel
-def _add_difference(a, b, c, out):
+def _scale(values, factor):
     wide_vectors()
-    for k in range(a.shape[0]):
-        out[k] += c * abs(np.float64(a[k]) - np.float64(b[k]))
+    for k in range(values.shape[0]):
+        values[k] *= factor
 
 
 @kernel
-def sample_margin(x, own, itself, references, codes, priors, w, sigma, pooled, use_inlier, shares, margin):
+def _decay_all(d, low, sigma):
+    wide_vectors()
+    for i in range(d.shape[0]):
+        d[i] = decay((low - d[i]) / sigma)
+
+
+@kernel
+def _class_margin(x, itself, references, members, w, sigma, shares, margin):
+    """Write Σ_i f(d_i − low)·|x − x_i| over the ``members`` to ``margin``; return low = min d_i and Σ_i f.
+
+    Without a member that is not the sample itself: infinity and 0.
+    """
+    margin[:] = 0.0
+    low, total = np.inf, 0.0
+    n = members.shape[0]
+    for start in range(0, n, shares.shape[0]):
+        rows = members[start : min(start + shares.shape[0], n)]
+        last = rows.shape[0] - 1
+        block = shares[: rows.shape[0]]
+        near = low
+        for i in range(0, rows.shape[0], _ROWS):
+            # Past the end the last row once more; what is found for it is written once.
+            j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            block[i], block[j1], block[j2], block[j3] = _four_distances(
+                x, references, rows[i], rows[j1], rows[j2], rows[j3], w
+            )
+            for j in range(i, j3 + 1):
+                if rows[j] == itself:
+                    block[j] = np.inf
+                near = min(near, block[j])
+        if near == np.inf:
+            continue
+        if near < low:
+            if total > 0.0:
+                shrink = math.exp((near - low) / sigma)
+                total *= shrink
+                _scale(margin, shrink)
+            low = near
+        _decay_all(block, low, sigma)
+        for i in range(0, rows.shape[0], _ROWS):
+            j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+            c0 = block[i]
+            c1 = block[j1] if j1 > i else 0.0
+            c2 = block[j2] if j2 > j1 else 0.0
+            c3 = block[j3] if j3 > j2 else 0.0
+            found = (c0 + c1) + (c2 + c3)
+            total += found
+            if found > 0.0:
+                _add_four(x, references, rows[i], rows[j1], rows[j2], rows[j3], c0, c1, c2, c3, margin)
+    return low, total
+
+
+@kernel
+def _add_scaled(values, factor, out):
+    wide_vectors()
+    for k in range(out.shape[0]):
+        out[k] += factor * values[k]
+
+
+@kernel
+def rows_at_once(n_features, itemsize):
+    """How many references stay in the cache, in whole groups."""
+    return max(1, _BYTES_AT_ONCE // (n_features * itemsize * _ROWS)) * _ROWS
+
+
+@kernel
+def sample_margin(
+    x,
+    own,
+    itself,
+    references,
+    members,
+    bounds,
+    priors,
+    w,
+    sigma,
+    pooled,
+    use_inlier,
+    shares,
+    of_class,
+    margin,
+):
     """Write π = γ·(m̄ − h̄) of one sample (eq. 24) to ``margin``, over the given references.
 
-    ``itself`` is the sample's place among the references, or −1. Without a hit, or without a miss, π = 0.
+    The references of class c are those in ``members[bounds[c]:bounds[c + 1]]``; ``itself`` is the sample's
+    place among the references, or −1. Without a hit, or without a miss, π = 0. ``shares`` and ``of_class`` (a
+    row for each class) are overwritten.
     """
     n_classes = priors.shape[0]
-    low = np.full(n_classes, np.inf)
-    total = np.zeros(n_classes)
-    for i in range(references.shape[0]):
-        shares[i] = _weighted_manhattan(x, references[i], w)
-        if i != itself:
-            low[codes[i]] = min(low[codes[i]], shares[i])
+    low = np.empty(n_classes)
+    total = np.empty(n_classes)
     miss_low = np.inf
     for c in range(n_classes):
+        of_this = members[bounds[c] : bounds[c + 1]]
+        low[c], total[c] = _class_margin(x, itself, references, of_this, w, sigma, shares, of_class[c])
         if c != own:
             miss_low = min(miss_low, low[c])
     margin[:] = 0.0
     if low[own] == np.inf or miss_low == np.inf:
         return
-    for i in range(references.shape[0]):
-        c = codes[i]
-        start = miss_low if pooled and c != own else low[c]
-        shares[i] = 0.0 if i == itself else math.exp((start - shares[i]) / sigma)
-        total[c] += shares[i]
     closest = min(low[own], miss_low)
     hit_mass = total[own] * math.exp((closest - low[own]) / sigma)
     miss_mass = 0.0
     miss_total = 0.0
     for c in range(n_classes):
         if c != own and total[c] > 0.0:
-            start = miss_low if pooled else low[c]
-            miss_mass += total[c] * math.exp((closest - start) / sigma)
-            miss_total += total[c]
+            miss_mass += total[c] * math.exp((closest - low[c]) / sigma)
+            miss_total += total[c] * math.exp((miss_low - low[c]) / sigma)
     inlier = hit_mass / (hit_mass + miss_mass) if use_inlier else 1.0
-    for i in range(references.shape[0]):
-        c = codes[i]
-        if shares[i] == 0.0:
+    for c in range(n_classes):
+        if total[c] <= 0.0:
             continue
         if c == own:
-            share = -shares[i] / total[c]
+            factor = -1.0 / total[c]
         elif pooled:
-            share = shares[i] / miss_total
+            factor = math.exp((miss_low - low[c]) / sigma) / miss_total
         else:
-            share = priors[c] / (1.0 - priors[own]) * shares[i] / total[c]
-        _add_difference(x, references[i], inlier * share, margin)
+            factor = priors[c] / (1.0 - priors[own]) / total[c]
+        _add_scaled(of_class[c], inlier * factor, margin)
+
+
+@kernel
+def _renew(nu, margin, rate):
+    wide_vectors()
+    for k in range(nu.shape[0]):
+        nu[k] = (1.0 - rate) * nu[k] + rate * margin[k]
 
 
 @kernel
@@ -78,7 +190,8 @@ def learn_samples(
     places,
     visits,
     references,
-    codes,
+    members,
+    bounds,
     priors,
     sigma,
     pooled,
@@ -93,7 +206,8 @@ def learn_samples(
     ``step`` counts the samples seen before. While no component of ν is positive, w stays as it is.
     """
     margin = np.empty(w.shape[0])
-    shares = np.empty(references.shape[0])
+    of_class = np.empty((priors.shape[0], w.shape[0]))
+    shares = np.empty(rows_at_once(w.shape[0], X.itemsize))
     for v in range(visits.shape[0]):
         n = visits[v]
         step += 1
@@ -102,19 +216,20 @@ def learn_samples(
             own_codes[n],
             places[n],
             references,
-            codes,
+            members,
+            bounds,
             priors,
             w,
             sigma,
             pooled,
             use_inlier,
             shares,
+            of_class,
             margin,
         )
-        rate = min(1.0, 1.0 / (step_decay * step))
+        _renew(nu, margin, min(1.0, 1.0 / (step_decay * step)))
         largest = 0.0
         for k in range(w.shape[0]):
-            nu[k] = (1.0 - rate) * nu[k] + rate * margin[k]
             largest = max(largest, nu[k])
         if largest > 0.0:
             squares = 0.0

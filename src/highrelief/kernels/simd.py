@@ -14,28 +14,45 @@ from numba.extending import intrinsic
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
-#: Widest vectors to use, in bits ("128", "256", "512"); "0" leaves vectors to LLVM.
-WIDTH_VARIABLE = "HIGHRELIEF_VECTOR_BITS"
+#: What the user asked for.
+SETTING = os.environ.get("HIGHRELIEF_VECTORS", "auto")
+if SETTING not in ("auto", "512", "256", "128", "off"):
+    raise ValueError(f"HIGHRELIEF_VECTORS={SETTING!r} must be one of 'auto', '512', '256', '128', 'off'.")
+
+
+def vector_bytes(cpu, features):
+    """Width of the vectors, in bytes, for a target as LLVM describes it."""
+    if SETTING in ("512", "256", "128"):
+        return int(SETTING) // 8
+    # For a CPU that is named but not described, Numba goes by the features of the host.
+    known = config.CPU_FEATURES is not None or cpu == llvm.get_host_cpu_name()
+    if "+avx512f" in features and known:
+        return 64
+    return 32 if "+avx" in features else 16
+
+
+def has_fused_multiply_add(triple, features):
+    """Whether a·b + c, rounded once, is one instruction of the target."""
+    return "+fma" in features or "+avx512f" in features or triple.startswith(("aarch64", "arm64", "ppc64"))
+
+
+def target_features():
+    """Features of the processor that code is made for, as LLVM names them."""
+    if config.CPU_FEATURES is not None:
+        return config.CPU_FEATURES.split(",")
+    return llvm.get_host_cpu_features().flatten().split(",")
 
 
 def target_vector_bytes():
-    """Bytes of the widest vectors that the code may use: 64, 32 or 16; 0 if it is left to LLVM."""
-    wanted = os.environ.get(WIDTH_VARIABLE)
-    most = 64 if wanted is None else int(wanted) // 8
-    return min(most, _machine_vector_bytes())
-
-
-def _machine_vector_bytes():
-    features = config.CPU_FEATURES
-    if features is None:
-        # A processor named by the user, without its features: LLVM would still report those of this machine.
-        if config.CPU_NAME is not None and llvm.get_host_cpu_name() != config.CPU_NAME:
-            return 16 if config.CPU_NAME == "generic" else 32
-        features = llvm.get_host_cpu_features().flatten()
-    known = set(features.split(","))
-    if {"+avx512f", "+avx512bw"} <= known:
-        return 64
-    return 32 if "+avx2" in known else 16
+    """Bytes of vectors of whole numbers: 64, 32 or 16; 0 if vectors are left to LLVM."""
+    if SETTING == "off":
+        return 0
+    features = target_features()
+    width = vector_bytes(config.CPU_NAME or llvm.get_host_cpu_name(), features)
+    # The first AVX-512, and AVX before its second version, have wide vectors for floats only.
+    if width == 64 and "+avx512bw" not in features:
+        width = 32
+    return 16 if width == 32 and "+avx2" not in features else width
 
 
 def row_pointer(builder, array, row, column):
@@ -78,8 +95,10 @@ def splat(builder, value, vector):
 
 
 def fused(builder, a, b, c):
-    """a·b + c, rounded once."""
+    """a·b + c, rounded once where that is one instruction."""
     vector = a.type
+    if not has_fused_multiply_add(llvm.get_default_triple(), target_features()):
+        return builder.fadd(builder.fmul(a, b), c)
     kind = "f32" if isinstance(vector.element, ir.FloatType) else "f64"
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(vector, [vector] * 3), f"llvm.fma.v{vector.count}{kind}"

@@ -8,7 +8,8 @@ The margin of eq. (11) is a sum over pairs, Σ_n Σ_i ±a·f(d_ni)·|x_n − x_i
 occurs twice. Its two coefficients are added first, and |x − x'| = x + x' − 2·min(x, x') leaves one minimum
 and one multiply-add per pair and feature.
 
-Distances are either kept between the two passes (``distances``) or computed in each of them.
+Distances are kept from one pass to the next as tiles of the upper triangle, ``D[t]``, or computed in each
+pass, where D is empty. What is made of them is the same, bit for bit.
 """
 
 import math
@@ -18,7 +19,9 @@ import numpy as np
 from .differences import add_margin
 from .distances import MANHATTAN, TILE, distance_block, distance_tile, tile_corner
 from .exponential import decay
-from .jit import fused_kernel, kernel, wide_vectors
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .packing import ROW_BLOCK
+from .vectors import add_minimum_products, fetch_rows
 
 #: Rows of coefficients × differences added in the precision of the data before they go to float64.
 ROWS_PER_SUM = 16
@@ -31,44 +34,56 @@ def out_of_reach(dtype):
 
 
 @kernel
+def _copy_row(row, out):
+    # An assignment of slices would compile the message for shapes that differ: seconds.
+    wide_vectors()
+    for q in range(out.shape[0]):
+        out[q] = row[q]
+
+
+@kernel
+def _compute_tile(X, sums, far, i0, i1, j0, j1, T, F):
+    """Fill F with distances in the precision of the data; the diagonal is ``far``."""
+    distance_tile(X, sums, i0, i1, j0, j1, MANHATTAN, T)
+    for p in range(i1 - i0):
+        _copy_row(T[p], F[p, : j1 - j0])
+    if i0 == j0:
+        for p in range(i1 - i0):
+            F[p, p] = far
+
+
+@kernel
 def fill_distances(X, sums, far, t0, t1, D):
-    """Store the distances of tiles t0 … t1 in both halves of D; the diagonal is ``far``."""
+    """Store tiles t0 … t1."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        distance_tile(X, sums, i0, i1, j0, j1, MANHATTAN, T)
-        if i0 == j0:
-            for p in range(i1 - i0):
-                T[p, p] = far
-        for p in range(i1 - i0):
-            out = D[i0 + p, j0:j1]
-            for q in range(j1 - j0):
-                out[q] = T[p, q]
-        for q in range(j1 - j0):
-            out = D[j0 + q, i0:i1]
-            for p in range(i1 - i0):
-                out[p] = T[p, q]
+        _compute_tile(X, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
 
 
 @kernel
-def fill_distance_columns(X, sums, anchors, far, n0, n1, D):
-    """Store the distances of rows n0 … n1 to the rows ``anchors`` in the columns of D.
+def stored_columns(D, anchors, out):
+    """Read the distances of all rows to the rows ``anchors`` from the tiles."""
+    for q in range(anchors.shape[0]):
+        a, place = anchors[q] // TILE, anchors[q] % TILE
+        for i in range(out.shape[0]):
+            b = i // TILE
+            if b <= a:
+                out[i, q] = D[a * (a + 1) // 2 + b, i % TILE, place]
+            else:
+                out[i, q] = D[b * (b + 1) // 2 + a, place, i % TILE]
 
-    The number of anchors is a multiple of the row block; the distance of an anchor to itself is ``far``.
-    """
-    A = X[anchors]
-    anchor_sums = sums[anchors]
+
+@kernel
+def computed_columns(X, sums, A, anchor_sums, out):
+    """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64."""
     T = np.empty((TILE, TILE))
-    for i0 in range(n0, n1, TILE):
-        i1 = min(i0 + TILE, n1)
-        for j0 in range(0, anchors.shape[0], TILE):
-            j1 = min(j0 + TILE, anchors.shape[0])
-            distance_block(X, sums, i0, i1, A, anchor_sums, j0, j1, MANHATTAN, False, T)
-            for p in range(i1 - i0):
-                for q in range(j1 - j0):
-                    D[i0 + p, j0 + q] = far if i0 + p == anchors[j0 + q] else T[p, q]
+    for i0 in range(0, X.shape[0], TILE):
+        i1 = min(i0 + TILE, X.shape[0])
+        distance_block(X, sums, i0, i1, A, anchor_sums, 0, A.shape[0], MANHATTAN, False, T)
+        for p in range(i1 - i0):
+            _copy_row(T[p], out[i0 + p])
 
 
 @kernel
@@ -85,41 +100,19 @@ def _add_decayed_row(row, low, per_sigma, copies, partial):
         partial[q] += copies * decay((low[q] - row[q]) * per_sigma)
 
 
-@kernel
-def neighborhood_statistics(D, codes, weights, per_sigma, far, j0, j1, nearest, mass):
-    """Gather ``nearest`` and ``mass`` of the anchors in columns j0 … j1 of D over all its rows."""
-    n = D.shape[0]
-    partial = np.zeros(j1 - j0, D.dtype)
-    i = 0
-    while i < n:
-        code = codes[i]
-        end = i
-        while end < n and codes[end] == code:
-            end += 1
-        low = nearest[code, j0:j1]
-        total = mass[code, j0:j1]
-        low[:] = far
-        for r in range(i, end):
-            if weights[r] > 0:
-                _lower_to_row(D[r, j0:j1], low)
-        for start in range(i, end, TILE):
-            partial[:] = 0
-            for r in range(start, min(start + TILE, end)):
-                if weights[r] > 0:
-                    _add_decayed_row(D[r, j0:j1], low, per_sigma, weights[r], partial)
-            for q in range(j1 - j0):
-                total[q] += partial[q]
-        for q in range(j1 - j0):
-            if low[q] >= far:
-                total[q] = 0.0
-        i = end
+@fused_kernel
+def _add_mass(low, before, per_sigma, far, partial, total):
+    """Add what was found by ``partial`` around ``low`` to what was known around ``before``."""
+    wide_vectors()
+    for q in range(low.shape[0]):
+        shrunk = total[q] * decay((np.float64(low[q]) - np.float64(before[q])) * per_sigma)
+        total[q] = shrunk + partial[q] if low[q] < far else 0.0
 
 
 @kernel
-def _merge_tile(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, nearest, mass):
+def _merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scratch, nearest, mass):
     """Merge a tile's rows into the statistics of the anchors in its columns."""
-    before = np.empty(n_columns, F.dtype)
-    partial = np.empty(n_columns, F.dtype)
+    before, partial = scratch[0, :n_columns], scratch[1, :n_columns]
     p = 0
     while p < n_rows:
         code = codes[i0 + p]
@@ -127,63 +120,84 @@ def _merge_tile(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, ne
         while end < n_rows and codes[i0 + end] == code:
             end += 1
         low = nearest[code, j0 : j0 + n_columns]
-        total = mass[code, j0 : j0 + n_columns]
-        before[:] = low
+        _copy_row(low, before)
         partial[:] = 0
         for r in range(p, end):
             if weights[i0 + r] > 0:
-                _lower_to_row(F[r, :n_columns], low)
+                _lower_to_row(F[r], low)
         for r in range(p, end):
             if weights[i0 + r] > 0:
-                _add_decayed_row(F[r, :n_columns], low, per_sigma, weights[i0 + r], partial)
-        for q in range(n_columns):
-            if low[q] < far:
-                total[q] = total[q] * math.exp((low[q] - before[q]) * per_sigma) + partial[q]
+                _add_decayed_row(F[r], low, per_sigma, weights[i0 + r], partial)
+        _add_mass(low, before, per_sigma, far, partial, mass[code, j0 : j0 + n_columns])
         p = end
 
 
 @kernel
-def tile_statistics(X, sums, codes, weights, per_sigma, far, t0, t1, nearest, mass):
-    """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1, storing no distance."""
+def tile_statistics(X, sums, D, known, codes, weights, per_sigma, far, t0, t1, nearest, mass):
+    """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1.
+
+    Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
+    """
     n = X.shape[0]
     T = np.empty((TILE, TILE))
-    F = np.empty((TILE, TILE), X.dtype)
+    own = np.empty((1, TILE, TILE), X.dtype)
     G = np.empty((TILE, TILE), X.dtype)
+    scratch = np.empty((2, TILE), X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        distance_tile(X, sums, i0, i1, j0, j1, MANHATTAN, T)
-        for p in range(i1 - i0):
-            for q in range(j1 - j0):
-                F[p, q] = T[p, q]
-                G[q, p] = F[p, q]
-        if i0 == j0:
-            for p in range(i1 - i0):
-                F[p, p] = far
-        _merge_tile(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, nearest, mass)
+        F = D[t] if D.shape[0] > 0 else own[0]
+        if not known:
+            _compute_tile(X, sums, far, i0, i1, j0, j1, T, F)
+        _merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
-            _merge_tile(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, nearest, mass)
+            for p in range(i1 - i0):
+                row = F[p]
+                for q in range(j1 - j0):
+                    G[q, p] = row[q]
+            _merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, scratch, nearest, mass)
+
+
+@kernel
+def merge_statistics(nearest, mass, other_nearest, other_mass, per_sigma):
+    """Merge the statistics over other rows into ``nearest`` and ``mass``."""
+    wide_vectors()
+    for q in range(nearest.shape[0]):
+        low, other = np.float64(nearest[q]), np.float64(other_nearest[q])
+        joint = low if low < other else other
+        mass[q] = mass[q] * decay((joint - low) * per_sigma) + other_mass[q] * decay(
+            (joint - other) * per_sigma
+        )
+        nearest[q] = joint
 
 
 @fused_kernel
 def _pair_coefficients(row, copies, scale, low, own, scales, lows, per_sigma, totals):
-    """Turn distances into the coefficients of both directions; add them up by column and in all."""
+    """Turn distances into the coefficients of both directions; add them up by column."""
     wide_vectors()
-    total = row.dtype.type(0)
     for u in range(row.shape[0]):
         d = row[u]
         c = copies[u] * scale * decay((low - d) * per_sigma)
         c += own * scales[u] * decay((lows[u] - d) * per_sigma)
         row[u] = c
         totals[u] += c
-        total += c
+
+
+@summing_kernel
+def _row_total(row):
+    wide_vectors()
+    total = row.dtype.type(0)
+    for u in range(row.shape[0]):
+        total += row[u]
     return total
 
 
 @kernel
-def _tile_coefficients(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, row_totals):
+def _tile_coefficients(
+    F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
+):
     """Turn a tile of distances into the coefficients of its pairs, each pair once."""
-    column_totals = np.zeros(n_columns, F.dtype)
+    totals[:] = 0
     q = 0
     while q < n_columns:
         code = codes[j0 + q]
@@ -199,7 +213,7 @@ def _tile_coefficients(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, 
                     F[p, u] = 0
                 if start >= end:
                     continue
-            row_totals[n] += _pair_coefficients(
+            _pair_coefficients(
                 F[p, start:end],
                 weights[j0 + start : j0 + end],
                 scales[code, n],
@@ -208,74 +222,61 @@ def _tile_coefficients(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, 
                 scales[codes[n], j0 + start : j0 + end],
                 nearest[codes[n], j0 + start : j0 + end],
                 per_sigma,
-                column_totals[start:end],
+                totals[start:end],
             )
         q = end
+    for p in range(n_rows):
+        row_totals[i0 + p] += _row_total(F[p, :n_columns])
     for u in range(n_columns):
-        row_totals[j0 + u] += column_totals[u]
+        row_totals[j0 + u] += totals[u]
 
 
-@fused_kernel
-def _add_minimum_products(X, i, j, k0, k1, S, p, q, out):
-    """Add Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over 2 × 4 pairs of rows to ``out``, feature by feature."""
+@kernel
+def _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima):
+    """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to minima[k0:k1], feature by feature."""
     wide_vectors()
-    a0, a1 = X[i, k0:k1], X[i + 1, k0:k1]
-    b0, b1 = X[j, k0:k1], X[j + 1, k0:k1]
-    b2, b3 = X[j + 2, k0:k1], X[j + 3, k0:k1]
-    c00, c01, c02, c03 = S[p, q], S[p, q + 1], S[p, q + 2], S[p, q + 3]
-    c10, c11, c12, c13 = S[p + 1, q], S[p + 1, q + 1], S[p + 1, q + 2], S[p + 1, q + 3]
-    for k in range(a0.shape[0]):
-        u, v = a0[k], a1[k]
-        w0, w1, w2, w3 = b0[k], b1[k], b2[k], b3[k]
-        # Two chains of additions, so that one need not wait for the other.
-        first = out[k] + c00 * (u if u < w0 else w0)
-        second = c10 * (v if v < w0 else w0)
-        first += c01 * (u if u < w1 else w1)
-        second += c11 * (v if v < w1 else w1)
-        first += c02 * (u if u < w2 else w2)
-        second += c12 * (v if v < w2 else w2)
-        first += c03 * (u if u < w3 else w3)
-        second += c13 * (v if v < w3 else w3)
-        out[k] = first + second
+    out = minima[k0:k1]
+    for first in range(i0, i1, ROWS_PER_SUM):
+        partial[:] = 0
+        for i in range(first, min(first + ROWS_PER_SUM, i1), ROW_BLOCK):
+            # On the diagonal, blocks below it hold zeros only.
+            start = i if i0 == j0 else j0
+            for j in range(start, j1, ROW_BLOCK):
+                if i + 2 * ROW_BLOCK <= X.shape[0]:
+                    fetch_rows(X, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
+                add_minimum_products(X, i, j, k0, k1, F, i - i0, j - j0, partial)
+        for u in range(out.shape[0]):
+            out[u] += partial[u]
 
 
 @kernel
 def accumulate_margin(
-    X, Xw, sums, D, stored, codes, weights, per_sigma, nearest, scales, t0, t1, minima, row_totals
+    X, Xw, sums, D, codes, weights, per_sigma, far, nearest, scales, t0, t1, minima, row_totals
 ):
     """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
 
     The coefficient of row i for anchor n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
-    Distances come from D if ``stored``, otherwise from the weighted columns ``Xw`` again.
+    Distances come from D, or from the weighted columns ``Xw`` again. ``minima`` is as long as a row of X.
     """
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
+    totals = np.empty(TILE, X.dtype)
     partial = np.empty(_FEATURES_PER_BLOCK, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        if stored:
-            F[: i1 - i0, : j1 - j0] = D[i0:i1, j0:j1]
-        else:
-            distance_tile(Xw, sums, i0, i1, j0, j1, MANHATTAN, T)
+        if D.shape[0] > 0:
             for p in range(i1 - i0):
-                for q in range(j1 - j0):
-                    F[p, q] = T[p, q]
+                _copy_row(D[t, p], F[p])
+        else:
+            _compute_tile(Xw, sums, far, i0, i1, j0, j1, T, F)
         _tile_coefficients(
-            F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, row_totals
+            F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
         for k0 in range(0, minima.shape[0], _FEATURES_PER_BLOCK):
             k1 = min(k0 + _FEATURES_PER_BLOCK, minima.shape[0])
-            for first in range(i0, i1, ROWS_PER_SUM):
-                partial[:] = 0
-                for i in range(first, min(first + ROWS_PER_SUM, i1), 2):
-                    # On the diagonal, blocks below it hold zeros only.
-                    start = j0 + (i - i0) // 4 * 4 if i0 == j0 else j0
-                    for j in range(start, j1, 4):
-                        _add_minimum_products(X, i, j, k0, k1, F, i - i0, j - j0, partial[: k1 - k0])
-                for u in range(k1 - k0):
-                    minima[k0 + u] += partial[u]
+            _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima)
 
 
 @kernel
@@ -297,7 +298,8 @@ def margin_rows(X, Xw, sums, codes, weights, per_sigma, far, pooled, factors, n0
         for j0 in range(0, n_rows, TILE):
             j1 = min(j0 + TILE, n_rows)
             distance_tile(Xw, sums, i0, i1, j0, j1, MANHATTAN, T)
-            distances[: i1 - i0, j0:j1] = T[: i1 - i0, : j1 - j0]
+            for p in range(i1 - i0):
+                _copy_row(T[p], distances[p, j0:j1])
         for n in range(i0, i1):
             if weights[n] <= 0:
                 continue
@@ -364,35 +366,33 @@ def _add_entropy_terms(row, low, per_sigma, copies, mass, first, second):
 
 
 @kernel
-def neighborhood_entropy(D, weights, anchor_copies, anchor_weights, per_sigma, low, j0, j1):
-    """Weighted sum of H_n, and its derivative by log σ, over the anchors n in columns j0 … j1 of D.
+def neighborhood_entropy(D, weights, anchor_copies, anchor_weights, per_sigma, low):
+    """Weighted sum of H_n, and its derivative by log σ, over the anchors n in the columns of D.
 
     H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
     Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e].
     """
-    m = j1 - j0
+    m = D.shape[1]
     mass = np.zeros(m)
     first = np.zeros(m)
     second = np.zeros(m)
     parts = np.zeros((3, m), D.dtype)
     for q in range(m):
         # The anchor's own copies, at distance 0, which is then also the smallest.
-        mass[q] = max(anchor_copies[j0 + q] - 1.0, 0.0)
+        mass[q] = max(anchor_copies[q] - 1.0, 0.0)
     for start in range(0, D.shape[0], TILE):
         parts[:] = 0
         for i in range(start, min(start + TILE, D.shape[0])):
             if weights[i] > 0:
-                _add_entropy_terms(
-                    D[i, j0:j1], low[j0:j1], per_sigma, weights[i], parts[0], parts[1], parts[2]
-                )
+                _add_entropy_terms(D[i], low, per_sigma, weights[i], parts[0], parts[1], parts[2])
         for q in range(m):
             mass[q] += parts[0, q]
             first[q] += parts[1, q]
             second[q] += parts[2, q]
     entropy, slope = 0.0, 0.0
     for q in range(m):
-        if mass[q] > 0.0 and anchor_weights[j0 + q] > 0.0:
+        if mass[q] > 0.0 and anchor_weights[q] > 0.0:
             mean = first[q] / mass[q]
-            entropy += anchor_weights[j0 + q] * (math.log(mass[q]) + mean)
-            slope += anchor_weights[j0 + q] * (second[q] / mass[q] - mean * mean)
+            entropy += anchor_weights[q] * (math.log(mass[q]) + mean)
+            slope += anchor_weights[q] * (second[q] / mass[q] - mean * mean)
     return entropy, slope
