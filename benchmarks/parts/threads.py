@@ -1,0 +1,67 @@
+"""What more threads bring, and what they cost."""
+
+from __future__ import annotations
+
+import os
+
+from ..data import Shape
+from ..race import Arena, Entrant
+from ..results import Figure, Part
+
+TITLE = "Threads"
+CASES = (
+    ("ReliefF", "relieff", Shape(2000, 5000), {"n_neighbors": 10}),
+    ("I-RELIEF, 10 iterations", "irelief", Shape(2000, 1000), {"sigma": 0.5, "max_iter": 10}),
+)
+
+
+def run(arena: Arena, part: Part, quick: bool) -> None:
+    part.unit = "highrelief 1 thread float32"
+    if (os.cpu_count() or 1) < 2:
+        part.notes.append("Not measured: one core.")
+        return
+    for name, method, wanted, settings in CASES:
+        shape = wanted._replace(n_samples=1000, n_features=1000) if quick else wanted
+        entrants = [
+            Entrant(
+                "highrelief",
+                method,
+                "float32",
+                settings | {"n_jobs": n},
+                suffix=f"{n} thread" + "s" * (n > 1),
+                threads=n,
+            )
+            for n in _counts()
+        ]
+        case = f"{name} {shape.label}"
+        finished = arena.race(part, case, shape, entrants, reference=0, most_rounds=25)
+        if len(finished) == len(entrants):
+            _evaluate(part, case, *finished[:2])
+            _write_walls(part, case, finished)
+
+
+def _counts() -> list[int]:
+    """1, 2, 4 … as far as there are cores."""
+    cores = os.cpu_count() or 1
+    return [2**p for p in range(cores.bit_length()) if 2**p <= cores]
+
+
+def _evaluate(part: Part, case: str, one: Entrant, two: Entrant) -> None:
+    growth = min(two.cpu) / min(one.cpu)
+    part.aim(f"{case}: CPU work of two threads over one", "at most", 1.08, growth)
+    # Work that only one core could do at a time: both were busy for `cpu` in all, over `wall`. In the round
+    # with the least wall time, in which other programs took least.
+    wall, cpu = min(zip(two.wall, two.cpu, strict=True))
+    share = max(0.0, (2.0 * wall - cpu) / cpu)
+    part.aim(f"{case}: serial share, from wall and CPU time", "at most", 0.05, share, unit="")
+    # The same as the thread sees it that does what is not shared out: no other program disturbs it, but it
+    # would be too high if that thread took part in the shared work.
+    main = min(two.main) / min(two.cpu)
+    part.figures.append(Figure(case, two.label, "CPU share of the main thread", "", main))
+
+
+def _write_walls(part: Part, case: str, entrants: list[Entrant]) -> None:
+    part.figures.append(Figure(case, entrants[0].label, "wall time", "s", min(entrants[0].wall)))
+    for each in entrants[1:]:
+        ratio = min(entrants[0].wall) / min(each.wall)
+        part.figures.append(Figure(case, each.label, "wall time of one thread over this", "×", ratio))
