@@ -20,7 +20,7 @@ from .workers import ROOT
 STORED = ROOT / "benchmarks" / "results.json"
 PAGE = ROOT / "docs" / "performance.md"
 #: Rivals fast enough for a quick look.
-QUICK_RIVALS = {"fast_select", "skfeature", "sklearn_distances", "numpy_irelief", "sklearn_nca"}
+QUICK_RIVALS = {"fast_select", "sklearn_distances", "numpy_irelief"}
 
 
 def run_parts(options: argparse.Namespace) -> int:
@@ -96,13 +96,17 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         choices=peers.NAMES,
         default=None,
         metavar="PEER",
-        help=f"rivals, of {', '.join(peers.NAMES)} (default: all, the slow ones on small tables only; one that"
-        " is named here takes part at every size)",
+        help=f"rivals, of {', '.join(peers.NAMES)} (default: all, the slow ones on small tables only;"
+        " one that is named here takes part at every size)",
     )
     run.add_argument("--quick", action="store_true", help="a look in about a minute, on small tables")
-    run.add_argument("--seconds", type=float, default=4.0, help="per contender and case (default: %(default)s)")
+    run.add_argument(
+        "--seconds", type=float, default=4.0, help="per contender and case (default: %(default)s)"
+    )
     run.add_argument("--limit", type=float, default=300.0, help="seconds after which a fit is given up")
-    run.add_argument("--json", type=Path, metavar="FILE", help="where to store (default: results.json of a whole run)")
+    run.add_argument(
+        "--json", type=Path, metavar="FILE", help="where to store (default: results.json of a whole run)"
+    )
     run.add_argument("--keep", action="store_true", help="keep the other parts that FILE already has")
     run.set_defaults(do=run_parts)
 

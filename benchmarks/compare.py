@@ -60,7 +60,7 @@ def spread(figure: Figure) -> float:
 
 
 def _less_is_better(figure: Figure) -> bool:
-    return figure.unit != "×"
+    return figure.unit != "times"
 
 
 def _by_key(run: Run) -> dict[tuple[str, str, str, str], Figure]:

@@ -74,7 +74,7 @@ def genotype_table(
 def unit_table(
     n_samples: int, n_features: int, dtype: DTypeLike, seed: int = 0
 ) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
-    """Uniform values; every column begins at 0 and ends at 1, so that scaling by the range leaves it alone."""
+    """Uniform values; every column reaches from 0 to 1, so that scaling by the range leaves it alone."""
     rng = np.random.default_rng(seed)
     X = rng.random((n_samples, n_features), dtype=np.float32)
     X[0], X[1] = 0.0, 1.0

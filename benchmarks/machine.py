@@ -13,9 +13,9 @@ from .workers import ROOT
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite")
 #: What an Intel processor of 2013 has, as LLVM names it: AVX2 and multiply-adds, no AVX-512.
-HASWELL = frozenset(
+_HASWELL = (
     "64bit avx avx2 bmi bmi2 cmov crc32 cx16 cx8 ermsb f16c fma fsgsbase fxsr invpcid lzcnt mmx movbe pclmul"
-    " popcnt rdrnd sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 x87 xsave xsaveopt".split()
+    " popcnt rdrnd sahf sse sse2 sse3 sse4.1 sse4.2 ssse3 x87 xsave xsaveopt"
 )
 
 
@@ -43,10 +43,10 @@ def haswell_variables() -> dict[str, str]:
     """
     from llvmlite.binding import get_host_cpu_features
 
-    host = dict(get_host_cpu_features())
+    host, haswell = dict(get_host_cpu_features()), set(_HASWELL.split())
     if not all(host.get(name) for name in ("avx2", "fma")):
         raise LookupError("this machine has no AVX2")
-    features = ",".join(("+" if on and name in HASWELL else "-") + name for name, on in sorted(host.items()))
+    features = ",".join(("+" if on and name in haswell else "-") + name for name, on in sorted(host.items()))
     return {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": features}
 
 

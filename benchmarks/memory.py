@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 MIB = 2.0**20
@@ -24,14 +25,11 @@ def peak() -> float:
 def settle() -> float:
     """Give back what is free, forget the peak, and tell what is held: a fit is measured above it."""
     gc.collect()
-    try:
+    with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)
-    except (AttributeError, OSError):
-        pass  # not glibc
-    try:
+    # Where it fails the peak stays; a worker that loads its table without a second copy had no higher one.
+    with suppress(OSError):
         _CLEAR.write_text("5")
-    except OSError:
-        pass  # the peak stays; a worker that loads its table without a second copy has no higher one
     return held()
 
 

@@ -10,12 +10,13 @@ from .tables import Table, all_targets, part_tables, target_table
 
 _INTRODUCTION = """# Performance
 
-Made by `python -m benchmarks page` from `{source}`; nothing here is written by hand. How it is measured, and how
-to measure it on your machine: [benchmarks/README.md](../benchmarks/README.md).
+Made by `python -m benchmarks page` from `{source}`; nothing here is written by hand. How it is measured, and
+how to measure it on your machine: [benchmarks/README.md](../benchmarks/README.md).
 
-One thread unless it says otherwise, everything compiled beforehand, contenders taking turns in one run; a time is
-the least CPU time of all rounds. Peak memory is what a fit needs above what was held before it, the caller's
-table included. Machines differ, in vector width above all; so do runs, by 10 % and more on a shared machine.
+One thread unless it says otherwise, everything compiled beforehand, contenders taking turns in one run; a
+time is the least CPU time of all rounds. Peak memory is what a fit takes beyond what was held before it,
+the caller's table. Machines differ, in vector width above all; so do runs, by 10 % and more on a shared
+machine.
 """
 
 

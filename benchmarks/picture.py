@@ -46,7 +46,11 @@ def _bars(ax: Any, values: dict[tuple[str, str], float]) -> None:
     contenders = list(dict.fromkeys(contender for _, contender in values))
     width = 0.85 / len(contenders)
     for place, contender in enumerate(contenders):
-        at = [k + (place - (len(contenders) - 1) / 2) * width for k, c in enumerate(cases) if (c, contender) in values]
+        at = [
+            k + (place - (len(contenders) - 1) / 2) * width
+            for k, c in enumerate(cases)
+            if (c, contender) in values
+        ]
         heights = [values[c, contender] for c in cases if (c, contender) in values]
         ax.bar(at, heights, width, label=contender)
     ax.set_xticks(range(len(cases)), cases, fontsize=8)
@@ -90,6 +94,8 @@ def _draw_growth(ax: Any, part: Part) -> None:
 
 
 def _draw_algorithms(ax: Any, part: Part) -> None:
-    times = [each for each in part.figures if each.quantity == "CPU time" and each.contender.endswith("float32")]
+    times = [
+        each for each in part.figures if each.quantity == "CPU time" and each.contender.endswith("float32")
+    ]
     _bars(ax, {(each.case, each.contender.removeprefix("highrelief ")): each.value for each in times})
     ax.set_yscale("log")

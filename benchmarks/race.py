@@ -55,7 +55,12 @@ class Entrant:
 
     @property
     def process_key(self) -> tuple[Any, ...]:
-        return self.label, self.method, self.threads, tuple(sorted(self.environment.items()))
+        """Contenders alike in it share a process."""
+        return self.peer, self.threads, tuple(sorted(self.environment.items()))
+
+    @property
+    def slot(self) -> str:
+        return f"{self.label} {self.method}"
 
 
 class Arena:
@@ -93,6 +98,11 @@ class Arena:
             process.close()
         self._processes.clear()
 
+    def _dismiss(self, entrant: Entrant) -> None:
+        process = self._processes.pop(entrant.process_key, None)
+        if process is not None:
+            process.close()
+
     def admits(self, entrant: Entrant, shape: Shape) -> bool:
         """Whether a rival takes part at this size."""
         if entrant.peer not in peers.NAMES:
@@ -110,11 +120,12 @@ class Arena:
         entrants: list[Entrant],
         reference: int | None = None,
         most_rounds: int = 15,
+        memory: bool = True,
     ) -> list[Entrant]:
         """Let everyone take turns; write what came out into ``part``.
 
         ``reference`` is the place of the entrant with whose weights all others are compared, None: nobody's.
-        Returns those who finished at least one round.
+        ``memory``: whether the peak is of interest. Returns those who finished at least one round.
         """
         running = [each for each in entrants if self.admits(each, shape) and self._begins(part, each, shape)]
         rounds = {id(each): self._rounds(each, most_rounds) for each in running}
@@ -123,7 +134,9 @@ class Arena:
                 if turn < rounds[id(each)] and not each.out:
                     self._round(each, memory=turn == 1)
         for each in running:
-            self._write(part, case, each)
+            _write(part, case, each, memory)
+        for process in self._processes.values():
+            process.ask({"do": "clear"}, seconds=60.0)
         if reference is not None and entrants[reference] in running:
             _compare(part, case, shape, running, entrants[reference])
         return running
@@ -133,6 +146,7 @@ class Arena:
         module = peers.load(entrant.peer)
         request = {
             "do": "prepare",
+            "slot": entrant.slot,
             "peer": entrant.peer,
             "method": entrant.method,
             "settings": entrant.settings,
@@ -145,24 +159,25 @@ class Arena:
             self.versions[module.NAME] = answer["version"]
             self._round(entrant, memory=True)
             if entrant.compared and not entrant.out:
-                answer = self._process(entrant).ask({"do": "answer"}, seconds=60.0)
+                answer = self._process(entrant).ask({"do": "answer", "slot": entrant.slot}, seconds=60.0)
                 entrant.weights = np.array(answer["weights"])
         except MissingError as error:
             if module.NAME not in self.missing:
-                print(f"  {module.NAME} sits out: {error} ({module.INSTALL})", flush=True)
+                print(f"  {module.NAME} sits out: {error}", flush=True)
             self.missing[module.NAME] = str(error)
             return False
         except WorkerError as error:
             entrant.out = str(error)
         if entrant.out:
-            self._processes.pop(entrant.process_key, None)
+            self._dismiss(entrant)
             part.notes.append(f"{entrant.label}, {shape.label}: {entrant.out}.")
             print(f"  {entrant.label}: {entrant.out}", flush=True)
         return not entrant.out
 
     def _round(self, entrant: Entrant, memory: bool) -> None:
         try:
-            answer = self._process(entrant).ask({"do": "round", "memory": memory}, seconds=self.limit)
+            request = {"do": "round", "slot": entrant.slot, "memory": memory}
+            answer = self._process(entrant).ask(request, seconds=self.limit)
         except WorkerError as error:
             entrant.out = str(error)
             return
@@ -194,16 +209,15 @@ class Arena:
             np.save(folder / "y.npy", y)
         return folder
 
-    def _write(self, part: Part, case: str, entrant: Entrant) -> None:
-        if not entrant.cpu:
-            return
-        part.figures.append(Figure(case, entrant.label, "CPU time", "s", min(entrant.cpu), entrant.cpu))
-        if entrant.threads > 1:
-            part.figures.append(Figure(case, entrant.label, "wall time", "s", min(entrant.wall), entrant.wall))
-        if entrant.memory is not None:
-            part.figures.append(Figure(case, entrant.label, "peak memory", "MiB", entrant.memory))
-        if entrant.note and entrant.note not in part.notes:
-            part.notes.append(entrant.note)
+
+def _write(part: Part, case: str, entrant: Entrant, memory: bool) -> None:
+    part.figures.append(Figure(case, entrant.label, "CPU time", "s", min(entrant.cpu), entrant.cpu))
+    if entrant.threads > 1:
+        part.figures.append(Figure(case, entrant.label, "wall time", "s", min(entrant.wall), entrant.wall))
+    if memory and entrant.memory is not None:
+        part.figures.append(Figure(case, entrant.label, "peak memory", "MiB", entrant.memory))
+    if entrant.note and entrant.note not in part.notes:
+        part.notes.append(entrant.note)
 
 
 def _compare(part: Part, case: str, shape: Shape, entrants: list[Entrant], reference: Entrant) -> None:
@@ -219,4 +233,6 @@ def _compare(part: Part, case: str, shape: Shape, entrants: list[Entrant], refer
         differs = each.note or module.DIFFERS or (TIES if tied else "")
         free = bool(differs) or module.TOLERANCE is None
         same = free or bool(difference <= module.TOLERANCE and correlation >= CORRELATION)
-        part.agreements.append(Agreement(case, each.label, correlation, difference, same, differs))
+        part.agreements.append(
+            Agreement(case, each.label, reference.label, correlation, difference, same, differs)
+        )

@@ -30,6 +30,7 @@ class Agreement:
 
     case: str
     contender: str
+    reference: str
     correlation: float
     #: Largest difference, relative to the largest weight.
     difference: float
@@ -48,7 +49,7 @@ class Target:
     sense: str
     wanted: float
     reached: float
-    unit: str = "×"
+    unit: str = "times"
 
     @property
     def met(self) -> bool:
@@ -82,7 +83,7 @@ class Part:
         numbers = self.value(case, over, quantity), self.value(case, under, quantity)
         return None if numbers[0] is None or not numbers[1] else numbers[0] / numbers[1]
 
-    def aim(self, name: str, sense: str, wanted: float, reached: float | None, unit: str = "×") -> None:
+    def aim(self, name: str, sense: str, wanted: float, reached: float | None, unit: str = "times") -> None:
         """Hold a figure against its target, if it was measured."""
         if reached is not None:
             self.targets.append(Target(name, sense, wanted, reached, unit))

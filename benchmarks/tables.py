@@ -38,7 +38,7 @@ class Table(NamedTuple):
 def number(value: float | None) -> str:
     """Three digits, without a power of ten where it can be avoided."""
     if value is None:
-        return "–"
+        return "-"
     if value != 0 and abs(value) < 1e-4:
         return f"{value:.1e}"
     if abs(value) >= 99.95:
@@ -81,13 +81,13 @@ def _matrix(title: str, values: dict[tuple[str, str], float]) -> Table:
 
 
 def agreement_table(part: Part) -> Table:
-    """Who gives the same answer as highrelief in float64."""
+    """Who gives the same answer."""
     rows = []
     for each in part.agreements:
         verdict = f"differs: {each.differs}" if each.differs else "same" if each.same else "DISAGREES"
         figures = [f"{each.correlation:.6f}", f"{each.difference:.1e}"]
-        rows.append([each.contender, each.case, *figures, verdict])
-    head = ["answer, against highrelief float64", "on", "correlation", "largest difference", "verdict"]
+        rows.append([each.contender, each.reference, each.case, *figures, verdict])
+    head = ["weights of", "against", "on", "correlation", "largest difference", "verdict"]
     return Table("Agreement (difference relative to the largest value)", head, rows)
 
 

@@ -3,14 +3,18 @@
 ``python -m benchmarks.worker`` with the interpreter that has the contender's library. NumPy is all it needs
 besides.
 
-======== ==================================================== =========================================
-request  with                                                 answer
-======== ==================================================== =========================================
-prepare  peer, method, settings, shape, dtype, folder or null version
-round    memory: whether the peak is measured                 cpu, wall, main (CPU of the main thread) in
-                                                              seconds, memory: MiB above what was held
-answer                                                        weights
-======== ==================================================== =========================================
+======== ========================================= ========================================================
+request  with                                      answer
+======== ========================================= ========================================================
+prepare  slot, peer, method, settings, shape,      version
+         dtype, folder (null: make the table)
+round    slot, memory: whether to measure the peak cpu, wall, main (CPU of the main thread): seconds;
+                                                   memory: MiB above what was held
+answer   slot                                      weights
+clear                                              nothing; the slots are empty again
+======== ========================================= ========================================================
+
+A slot is one table, one method, one set of settings.
 
 Anything that goes wrong is answered by ``error``; ``missing`` says what to install.
 """
@@ -23,62 +27,86 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from . import data, memory, peers
+from . import data, peers
+from .memory import peak, settle
+
+
+@dataclass
+class Slot:
+    """What is prepared, and the last answer."""
+
+    module: ModuleType
+    call: Callable[[], Any]
+    result: Any = None
 
 
 class Worker:
-    """What is prepared, and the last answer."""
+    """The requests."""
 
     def __init__(self) -> None:
-        self.module: Any = None
-        self.call: Any = None
-        self.result: Any = None
+        self.slots: dict[str, Slot] = {}
+        self.tables: dict[Any, tuple[Any, Any]] = {}
 
     def prepare(
-        self, peer: str, method: str, settings: dict[str, Any], shape: list[Any], dtype: str, folder: str | None
+        self,
+        slot: str,
+        peer: str,
+        method: str,
+        settings: dict[str, Any],
+        shape: list[Any],
+        dtype: str,
+        folder: str | None,
     ) -> dict[str, Any]:
         """Load the table, and compile or load whatever the contender needs, on a small one."""
-        self.call = self.result = None  # the table before
-        self.module = peers.load(peer)
+        module = peers.load(peer)
         try:
-            version = self.module.version()
+            version = module.version()
         except ImportError as error:
-            return {"missing": f"{error}; {self.module.INSTALL}"}
+            return {"missing": f"{error}: {module.INSTALL}"}
         wanted = data.Shape(*shape)
-        make_call = getattr(self.module, method)
+        make_call = getattr(module, method)
         make_call(*data.make(wanted.smaller(), dtype), **settings)()
-        X, y = data.make(wanted, dtype) if folder is None else _stored(Path(folder))
-        self.call = make_call(X, y, **settings)
+        key = wanted, dtype
+        if key not in self.tables:
+            self.tables[key] = data.make(wanted, dtype) if folder is None else _stored(Path(folder))
+        self.slots[slot] = Slot(module, make_call(*self.tables[key], **settings))
         return {"version": version}
 
-    def round(self, memory: bool) -> dict[str, Any]:
+    def round(self, slot: str, memory: bool) -> dict[str, Any]:
         """One fit."""
-        self.result = None
-        clock = getattr(self.module, "clock", time.process_time)
-        before = _settled() if memory else 0.0
+        prepared = self.slots[slot]
+        prepared.result = None
+        clock = getattr(prepared.module, "clock", time.process_time)
+        before = settle() if memory else 0.0
         wall, main, cpu = time.perf_counter(), time.thread_time(), clock()
-        self.result = self.call()
+        prepared.result = prepared.call()
         cpu, main, wall = clock() - cpu, time.thread_time() - main, time.perf_counter() - wall
         answer = {"cpu": cpu, "main": main, "wall": wall}
-        if memory and getattr(self.module, "IN_PROCESS", True):
-            answer["memory"] = _peak() - before
+        if memory and getattr(prepared.module, "MEMORY", True):
+            answer["memory"] = peak() - before
         return answer
 
-    def answer(self) -> dict[str, Any]:
+    def clear(self) -> dict[str, Any]:
+        """Forget tables and calls."""
+        self.slots.clear()
+        self.tables.clear()
+        return {}
+
+    def answer(self, slot: str) -> dict[str, Any]:
         """The weights; of a matrix of distances, the sums of its rows without the diagonal."""
-        weights = np.array(self.result, dtype=np.float64)
+        weights = np.array(self.slots[slot].result, dtype=np.float64)
         if weights.ndim == 2:
             np.fill_diagonal(weights, 0.0)
             weights = weights.sum(axis=1)
         return {"weights": weights.tolist()}
-
-
-_settled, _peak = memory.settle, memory.peak
 
 
 def _stored(folder: Path) -> tuple[Any, Any]:

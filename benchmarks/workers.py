@@ -11,9 +11,17 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
-from . import THREADS_VARIABLE
-
 ROOT = Path(__file__).resolve().parent.parent
+
+#: Read by the libraries when they are imported: how many threads they may use.
+THREAD_VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 
 class WorkerError(RuntimeError):
@@ -30,7 +38,7 @@ def interpreter(venv: str | None) -> str:
         return sys.executable
     found = ROOT / f".venv-bench-{venv}" / "bin" / "python"
     if not found.exists():
-        raise MissingError(f"no environment .venv-bench-{venv}")
+        raise MissingError(f"no environment: make .venv-bench-{venv}/.installed")
     return str(found)
 
 
@@ -38,7 +46,7 @@ class Process:
     """A worker process (see ``worker.py``)."""
 
     def __init__(self, venv: str | None, environment: dict[str, str], threads: int) -> None:
-        variables = os.environ | environment | {THREADS_VARIABLE: str(threads)}
+        variables = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)) | environment
         command = [interpreter(venv), "-m", "benchmarks.worker"]
         self._child = subprocess.Popen(
             command,

@@ -1,4 +1,4 @@
-"""The distance pass compiled for a machine without AVX-512, against the limit kernel compiled for the same."""
+"""The distance pass compiled for a machine without AVX-512, against the limit kernel for the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
         entrants.append(Entrant("highrelief", "distances", dtype, suffix="haswell", environment=variables))
         entrants.append(Entrant("limit", "distances", dtype, target, suffix="haswell"))
     case = f"distances {shape.label}"
-    arena.race(part, case, shape, entrants, reference=0, most_rounds=25)
+    arena.race(part, case, shape, entrants, reference=0, most_rounds=25, memory=False)
     for dtype in DTYPES:
         share = part.ratio(case, f"limit kernel haswell {dtype}", f"highrelief haswell {dtype}")
         part.aim(f"AVX2, {case} {dtype}: share of the limit kernel's rate", "at least", 0.7, share, unit="")

@@ -9,7 +9,7 @@ from ..race import Arena, Entrant
 from ..results import Part
 from .memory import aim_at_memory
 
-TITLE = "2,350 × 230,000, ReliefF, two threads"
+TITLE = "2,350 x 230,000, ReliefF, two threads"
 SHAPE = Shape(2350, 230_000, "cheap")
 
 

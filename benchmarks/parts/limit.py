@@ -23,7 +23,7 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
             for dtype in reversed(DTYPES)
         ]
         case = f"distances {shape.label}"
-        arena.race(part, case, shape, entrants, reference=0, most_rounds=25)
+        arena.race(part, case, shape, entrants, reference=0, most_rounds=25, memory=False)
         _aim_at_passes(part, case)
     shape = SHAPES[0]._replace(kind="continuous") if quick else WHOLE
     _race_whole(arena, part, shape)
@@ -44,4 +44,6 @@ def _race_whole(arena: Arena, part: Part, shape: Shape) -> None:
     label = peers.load("limit").NAME
     for dtype in DTYPES:
         share = part.ratio(case, f"{label} {dtype}", f"highrelief ReliefF {dtype}")
-        part.aim(f"ReliefF {dtype}, {shape.label}: share of the limit's rate", "at least", 0.75, share, unit="")
+        part.aim(
+            f"ReliefF {dtype}, {shape.label}: share of the limit's rate", "at least", 0.75, share, unit=""
+        )

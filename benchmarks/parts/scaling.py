@@ -19,7 +19,7 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
     by_samples = [Shape(n, FIXED) for n in (SAMPLES[:3] if quick else SAMPLES)]
     by_features = [Shape(FIXED, d) for d in (FEATURES[:3] if quick else FEATURES)]
     for shape in dict.fromkeys(by_samples + by_features):
-        arena.race(part, shape.label, shape, _entrants())
+        arena.race(part, shape.label, shape, _entrants(), most_rounds=8)
     for shapes, words, size in ((by_samples, "samples", 0), (by_features, "features", 1)):
         for each in _entrants():
             _write_exponent(part, each.label, shapes[-2:], words, size)
@@ -28,7 +28,9 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
 def _entrants() -> list[Entrant]:
     return [
         Entrant("highrelief", "relieff", "float32", {"n_neighbors": 10}, suffix="ReliefF"),
-        Entrant("highrelief", "irelief", "float32", {"sigma": 0.5, "max_iter": 3}, suffix="I-RELIEF, 3 steps"),
+        Entrant(
+            "highrelief", "irelief", "float32", {"sigma": 0.5, "max_iter": 3}, suffix="I-RELIEF, 3 steps"
+        ),
     ]
 
 

@@ -14,6 +14,9 @@ CASES = (
     ("I-RELIEF, 10 iterations", "irelief", Shape(2000, 1000), {"sigma": 0.5, "max_iter": 10}),
 )
 
+#: Wall over CPU time of one thread up to which the machine was its own.
+QUIET = 1.05
+
 
 def run(arena: Arena, part: Part, quick: bool) -> None:
     part.unit = "highrelief 1 thread float32"
@@ -49,19 +52,26 @@ def _counts() -> list[int]:
 def _evaluate(part: Part, case: str, one: Entrant, two: Entrant) -> None:
     growth = min(two.cpu) / min(one.cpu)
     part.aim(f"{case}: CPU work of two threads over one", "at most", 1.08, growth)
-    # Work that only one core could do at a time: both were busy for `cpu` in all, over `wall`. In the round
-    # with the least wall time, in which other programs took least.
+    # Work that only one core could do at a time: two cores were busy for `cpu` in all, over `wall`. From the
+    # round with the least wall time, in which other programs took least.
     wall, cpu = min(zip(two.wall, two.cpu, strict=True))
-    share = max(0.0, (2.0 * wall - cpu) / cpu)
-    part.aim(f"{case}: serial share, from wall and CPU time", "at most", 0.05, share, unit="")
-    # The same as the thread sees it that does what is not shared out: no other program disturbs it, but it
-    # would be too high if that thread took part in the shared work.
-    main = min(two.main) / min(two.cpu)
-    part.figures.append(Figure(case, two.label, "CPU share of the main thread", "", main))
+    by_wall = max(0.0, (2.0 * wall - cpu) / cpu)
+    # The main thread does what is not shared out, and waits meanwhile. Other programs do not disturb this
+    # figure, but it would be too high if that thread took part in the shared work.
+    by_thread = min(two.main) / min(two.cpu)
+    for quantity, share in (("from wall and CPU time", by_wall), ("CPU of the main thread", by_thread)):
+        part.figures.append(Figure(case, two.label, f"serial share, {quantity}", "", share))
+    if min(one.wall) <= QUIET * min(one.cpu):
+        part.aim(f"{case}: serial share, from wall and CPU time", "at most", 0.05, by_wall, unit="")
+    else:
+        part.notes.append(
+            f"{case}: other programs were running; the serial share is that of the main thread."
+        )
+        part.aim(f"{case}: serial share, CPU of the main thread", "at most", 0.05, by_thread, unit="")
 
 
 def _write_walls(part: Part, case: str, entrants: list[Entrant]) -> None:
     part.figures.append(Figure(case, entrants[0].label, "wall time", "s", min(entrants[0].wall)))
     for each in entrants[1:]:
         ratio = min(entrants[0].wall) / min(each.wall)
-        part.figures.append(Figure(case, each.label, "wall time of one thread over this", "×", ratio))
+        part.figures.append(Figure(case, each.label, "wall time of one thread over this", "times", ratio))

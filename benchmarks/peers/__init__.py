@@ -26,7 +26,8 @@ and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``irelief
 work, on one thread, and returns the weights. What a user would prepare once is done before that call. A
 contender is set as its documentation advises; any choice left open is made in its favour.
 
-Optional: ``clock()``, CPU seconds where they are not those of the Python process, with ``IN_PROCESS = False``.
+Optional: ``clock()``, CPU seconds where they are not those of the Python process, with
+``MEMORY = False``, since the peak of the Python process then says nothing.
 
 To add one: write the file, name it in ``NAMES``, and its library in a requirements file.
 """

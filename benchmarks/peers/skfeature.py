@@ -1,7 +1,7 @@
 """skfeature-chappers, the maintained fork of scikit-feature: NumPy, https://github.com/jundongl/scikit-feature.
 
-It neither scales nor divides by the number of samples: it is given the scaled table, and its sums are divided.
-For more than two classes it divides by the prior where the formula multiplies; two are used here.
+It neither scales nor divides by the number of samples: it is given the scaled table, and its sums are
+divided. For more than two classes it divides by the prior where the formula multiplies; two are used here.
 """
 
 from collections.abc import Callable

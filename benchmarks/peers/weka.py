@@ -24,7 +24,7 @@ DTYPES = ("float64",)
 MOST_ELEMENTS = 4e9
 TOLERANCE = 1e-9
 DIFFERS = ""
-IN_PROCESS = False
+MEMORY = False
 
 _JAR = Path(os.environ.get("WEKA_JAR", "/usr/share/java/weka.jar"))
 _RUNNER = Path(__file__).with_name("WekaRelief.java")
@@ -52,7 +52,9 @@ def relieff(
         _write_arff(table, X, y)
         # The serial collector: everyone here has one thread.
         command = ["java", "-XX:+UseSerialGC", "-Xmx4g", "-cp", str(_JAR), str(_RUNNER)]
-        _java = subprocess.Popen([*command, str(table), str(n_neighbors)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        _java = subprocess.Popen(
+            [*command, str(table), str(n_neighbors)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         _ask("clock")
 
     def fit() -> NDArray[np.floating]:
