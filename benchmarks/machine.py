@@ -27,9 +27,9 @@ def environment() -> dict[str, Any]:
         "processor": _from_proc("/proc/cpuinfo", "model name") or platform.processor(),
         "llvm_cpu": get_host_cpu_name(),
         "cores": os.cpu_count(),
-        "memory": _from_proc("/proc/meminfo", "MemTotal"),
+        "memory": _memory(),
         "machine": platform.machine(),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "python": platform.python_version(),
         "commit": _commit(),
         **{name: version(name) for name in LIBRARIES},
@@ -48,6 +48,11 @@ def haswell_variables() -> dict[str, str]:
         raise LookupError("this machine has no AVX2")
     features = ",".join(("+" if on and name in haswell else "-") + name for name, on in sorted(host.items()))
     return {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": features}
+
+
+def _memory() -> str:
+    total = _from_proc("/proc/meminfo", "MemTotal").split()
+    return f"{int(total[0]) / 2**20:.0f} GiB" if total else ""
 
 
 def _from_proc(path: str, name: str) -> str:

@@ -98,11 +98,6 @@ class Arena:
             process.close()
         self._processes.clear()
 
-    def _dismiss(self, entrant: Entrant) -> None:
-        process = self._processes.pop(entrant.process_key, None)
-        if process is not None:
-            process.close()
-
     def admits(self, entrant: Entrant, shape: Shape) -> bool:
         """Whether a rival takes part at this size."""
         if entrant.peer not in peers.NAMES:
@@ -127,6 +122,7 @@ class Arena:
         ``reference`` is the place of the entrant with whose weights all others are compared, None: nobody's.
         ``memory``: whether the peak is of interest. Returns those who finished at least one round.
         """
+        print(f"  {case} ...", flush=True)
         running = [each for each in entrants if self.admits(each, shape) and self._begins(part, each, shape)]
         rounds = {id(each): self._rounds(each, most_rounds) for each in running}
         for turn in range(1, most_rounds):
@@ -135,9 +131,12 @@ class Arena:
                     self._round(each, memory=turn == 1)
         for each in running:
             _write(part, case, each, memory)
+            if each.out:
+                part.notes.append(f"{each.label}, {case}: {each.out} after {len(each.cpu)} rounds.")
         for process in self._processes.values():
-            process.ask({"do": "clear"}, seconds=60.0)
-        if reference is not None and entrants[reference] in running:
+            if process.alive:
+                process.ask({"do": "clear"}, seconds=60.0)
+        if reference is not None and entrants[reference].weights is not None:
             _compare(part, case, shape, running, entrants[reference])
         return running
 
@@ -157,6 +156,9 @@ class Arena:
         try:
             answer = self._process(entrant).ask(request, seconds=self.limit + 300.0)
             self.versions[module.NAME] = answer["version"]
+            remark = f"{entrant.label}: {answer.get('detail')}."
+            if "detail" in answer and remark not in part.notes:
+                part.notes.append(remark)
             self._round(entrant, memory=True)
             if entrant.compared and not entrant.out:
                 answer = self._process(entrant).ask({"do": "answer", "slot": entrant.slot}, seconds=60.0)
@@ -169,7 +171,6 @@ class Arena:
         except WorkerError as error:
             entrant.out = str(error)
         if entrant.out:
-            self._dismiss(entrant)
             part.notes.append(f"{entrant.label}, {shape.label}: {entrant.out}.")
             print(f"  {entrant.label}: {entrant.out}", flush=True)
         return not entrant.out
@@ -194,7 +195,7 @@ class Arena:
 
     def _process(self, entrant: Entrant) -> Process:
         key = entrant.process_key
-        if key not in self._processes:
+        if key not in self._processes or not self._processes[key].alive:
             venv = peers.load(entrant.peer).VENV
             self._processes[key] = Process(venv, entrant.environment, entrant.threads)
         return self._processes[key]

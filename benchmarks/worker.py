@@ -6,7 +6,7 @@ besides.
 ======== ========================================= ========================================================
 request  with                                      answer
 ======== ========================================= ========================================================
-prepare  slot, peer, method, settings, shape,      version
+prepare  slot, peer, method, settings, shape,      version; detail, if there is something to tell
          dtype, folder (null: make the table)
 round    slot, memory: whether to measure the peak cpu, wall, main (CPU of the main thread): seconds;
                                                    memory: MiB above what was held
@@ -78,7 +78,10 @@ class Worker:
         if key not in self.tables:
             self.tables[key] = data.make(wanted, dtype) if folder is None else _stored(Path(folder))
         self.slots[slot] = Slot(module, make_call(*self.tables[key], **settings))
-        return {"version": version}
+        answer = {"version": version}
+        if hasattr(module, "detail"):
+            answer["detail"] = module.detail(method, dtype, **settings)
+        return answer
 
     def round(self, slot: str, memory: bool) -> dict[str, Any]:
         """One fit."""

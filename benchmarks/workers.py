@@ -86,6 +86,11 @@ class Process:
             raise WorkerError(answer["error"])
         return answer
 
+    @property
+    def alive(self) -> bool:
+        """Whether it still takes requests."""
+        return self._child.poll() is None
+
     def close(self) -> None:
         """End the process."""
         self._child.kill()

@@ -27,7 +27,8 @@ work, on one thread, and returns the weights. What a user would prepare once is 
 contender is set as its documentation advises; any choice left open is made in its favour.
 
 Optional: ``clock()``, CPU seconds where they are not those of the Python process, with
-``MEMORY = False``, since the peak of the Python process then says nothing.
+``MEMORY = False``, since the peak of the Python process then says nothing;
+``detail(method, dtype, **settings)``, a remark for the tables.
 
 To add one: write the file, name it in ``NAMES``, and its library in a requirements file.
 """
