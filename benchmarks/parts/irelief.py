@@ -36,13 +36,15 @@ def _race(arena: Arena, part: Part, shape: Shape, numpy_steps: int) -> None:
     numpy = [
         Entrant(
             "numpy_irelief",
-            "irelief",
+            method,
             dtype,
             some_steps,
+            suffix=suffix,
             times=STEPS / numpy_steps,
             compared=not partly,
             note=ONE_STEP if partly else "",
         )
+        for method, suffix in (("irelief", ""), ("irelief_in_place", "in place"))
         for dtype in DTYPES
     ]
     limit = [Entrant("limit", "irelief", dtype, {"max_iter": STEPS}, compared=False) for dtype in DTYPES]
@@ -59,10 +61,18 @@ def _race_nca(arena: Arena, part: Part) -> None:
 
 def _hold_against_targets(part: Part) -> None:
     case = TALL.label
-    for dtype, wanted in zip(DTYPES, (100.0, 60.0), strict=True):
+    # The targets come from a NumPy version in float64, NumPy's own precision; the others are as plain to see.
+    for dtype, wanted, numpy in (
+        ("float32", 100.0, "NumPy per anchor float64"),
+        ("float32", 100.0, "NumPy per anchor float32"),
+        ("float32", 100.0, "NumPy per anchor in place float32"),
+        ("float64", 60.0, "NumPy per anchor float64"),
+        ("float64", 60.0, "NumPy per anchor in place float64"),
+    ):
+        name = f"I-RELIEF {dtype}, {case}: times as fast as {numpy}"
+        part.aim(name, "at least", wanted, part.ratio(case, numpy, f"highrelief stored {dtype}"))
+    for dtype in DTYPES:
         ours = f"highrelief stored {dtype}"
-        name = f"I-RELIEF {dtype}, {case}: times as fast as NumPy per anchor"
-        part.aim(name, "at least", wanted, part.ratio(case, f"NumPy per anchor {dtype}", ours))
         name = f"I-RELIEF {dtype}, {case}: time over that of the limit kernel's passes"
         part.aim(name, "at most", 1.0, part.ratio(case, ours, f"limit kernel {dtype}"))
         name = f"I-RELIEF {dtype}, {case}: time with recomputed over stored distances"

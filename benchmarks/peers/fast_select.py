@@ -15,7 +15,9 @@ INSTALL = "pip install --requirement benchmarks/requirements/bench.txt"
 VENV = None
 DTYPES = ("float32",)
 MOST_ELEMENTS = None
-TOLERANCE = 1e-4
+# Its distances are sums in float32: where two differ by less than they are off, the other one is taken, which
+# moves a weight by at most 1/(k n), 1e-3 for n = 100 and k = 10, where the largest weight is 0.05.
+TOLERANCE = 2e-2
 DIFFERS = ""
 
 
