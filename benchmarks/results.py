@@ -62,7 +62,7 @@ class Part:
 
     name: str
     title: str
-    #: The contender whose time is 1 in tables of ratios.
+    #: The contender whose time is 1 in a table of ratios; none: no such table.
     unit: str = ""
     date: str = ""
     minutes: float = 0.0

@@ -53,11 +53,9 @@ def part_tables(part: Part) -> Iterator[Table]:
         values = {(each.contender, each.case): each.value for each in figures}
         unit = figures[0].unit
         yield _matrix(f"{quantity}, {unit}".rstrip(", "), values)
-        compared = len({each.contender for each in figures}) > 1
-        if quantity == "CPU time" and compared:
-            ratios = _ratios(values, part.unit)
-            if ratios:
-                yield _matrix(f"{quantity}, times that of {part.unit}", ratios)
+        ratios = _ratios(values, part.unit)
+        if quantity == "CPU time" and ratios:
+            yield _matrix(f"{quantity}, times that of {part.unit}", ratios)
     if part.agreements:
         yield agreement_table(part)
 

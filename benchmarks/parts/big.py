@@ -14,7 +14,6 @@ SHAPE = Shape(2350, 230_000, "cheap")
 
 
 def run(arena: Arena, part: Part, quick: bool) -> None:
-    part.unit = "highrelief float32"
     shape = SHAPE._replace(n_features=10_000) if quick else SHAPE
     threads = min(2, os.cpu_count() or 1)
     if threads < 2:

@@ -32,7 +32,6 @@ SPARE = 200e6 / MIB
 
 
 def run(arena: Arena, part: Part, quick: bool) -> None:
-    part.unit = "highrelief float32"
     for name, method, shape, dtype, settings in CASES[:3] if quick else CASES:
         case = f"{name} {shape.label}"
         entrant = Entrant("highrelief", method, dtype, settings, compared=False)
