@@ -90,7 +90,7 @@ def _evaluate(part: Part, case: str, one: Entrant, two: Entrant, free: float) ->
         part.aim(f"{case}: serial share, from wall and CPU time", "at most", 0.05, by_wall, unit="")
     else:
         part.notes.append(
-            f"{case}: other programs were running (two independent threads got {free:.2f} cores), so that wall"
+            f"{case}: other programs were running (two independent threads got {free:.2f} cores): wall"
             " times say little; the serial share is that of the main thread."
         )
         part.aim(f"{case}: serial share, CPU of the main thread", "at most", 0.05, by_thread, unit="")
