@@ -191,7 +191,8 @@ class Arena:
     def _rounds(self, entrant: Entrant, most: int) -> int:
         once = max(entrant.wall[0] / entrant.times, 1e-6)
         # The first round of a compiled contender says little: one more, at least, unless that is long.
-        return 1 if once > LONG else int(np.clip(self.seconds / once, 3, most))
+        fewest = 2 if once > LONG / 5.0 else 3
+        return 1 if once > LONG else int(np.clip(self.seconds / once, fewest, most))
 
     def _process(self, entrant: Entrant) -> Process:
         key = entrant.process_key
