@@ -30,13 +30,15 @@ def run_parts(options: argparse.Namespace) -> int:
         chosen = QUICK_RIVALS
     path = options.json or (STORED if _complete(options) else ROOT / "benchmarks" / "partial.json")
     run = results.load(path) if options.keep and path.exists() else Run({})
+    before = run.environment.get("contenders", {})
     run.environment = environment()
     seconds = 0.5 if options.quick else options.seconds
     with Arena(seconds, options.limit, chosen) as arena:
         for name in options.parts:
-            run.parts[name] = _run_part(arena, name, options.quick)
+            part = run.parts[name] = _run_part(arena, name, options.quick)
+            part.commit, part.seconds = run.environment["commit"], seconds
             arena.dismiss()
-            run.environment |= {"contenders": arena.versions, "not installed": arena.missing}
+            run.environment |= {"contenders": before | arena.versions, "not installed": arena.missing}
             results.save(run, path)
     _conclude(run, path)
     agreements = (each for name in options.parts for each in run.parts[name].agreements)

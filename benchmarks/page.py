@@ -19,6 +19,10 @@ the caller's table. Machines differ, in vector width above all; so do runs, by 1
 machine.
 """
 
+_SEVERAL_RUNS = """**The parts below come from several runs**, of different sources or settings; each
+says which. Compare figures within a part only.
+"""
+
 
 def write_page(source: Path, page: Path) -> None:
     """Write the page, and the picture beside it where there is matplotlib."""
@@ -36,6 +40,8 @@ def write_page(source: Path, page: Path) -> None:
 def markdown(run: Run, source: str, picture: Path | None) -> str:
     """The text of the page."""
     blocks = [_INTRODUCTION.format(source=f"benchmarks/{source}")]
+    if len({(part.commit, part.seconds) for part in run.parts.values()}) > 1:
+        blocks.append(_SEVERAL_RUNS)
     targets = all_targets(run)
     if targets:
         missed = sum(not each.met for each in targets)
@@ -49,7 +55,9 @@ def markdown(run: Run, source: str, picture: Path | None) -> str:
 
 
 def _section(part: Part) -> str:
-    made = f"{part.date}, {part.minutes:.1f} minutes."
+    made = (
+        f"{part.date}, sources {part.commit}, {part.seconds:g} s per contender, {part.minutes:.1f} minutes."
+    )
     notes = "".join(f"- {note}\n" for note in part.notes)
     tables = "\n\n".join(table.markdown() for table in part_tables(part))
     return "\n".join(filter(None, [f"## {part.title}\n", made + "\n", notes, tables + "\n"]))

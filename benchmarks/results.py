@@ -66,6 +66,9 @@ class Part:
     unit: str = ""
     date: str = ""
     minutes: float = 0.0
+    #: State of the sources, and seconds per contender: parts of one file may come from several runs.
+    commit: str = ""
+    seconds: float = 0.0
     figures: list[Figure] = field(default_factory=list)
     agreements: list[Agreement] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)

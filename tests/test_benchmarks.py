@@ -38,7 +38,17 @@ def run():
     ]
     agreements = [Agreement("10 x 10", "theirs", "ours", 1.0, 1e-9, True)]
     part = Part(
-        "relieff", "A race", "ours", "2026-01-01", 0.5, figures, agreements, targets, ["They were tuned."]
+        "relieff",
+        "A race",
+        "ours",
+        "2026-01-01",
+        0.5,
+        "abc",
+        4.0,
+        figures,
+        agreements,
+        targets,
+        ["They were tuned."],
     )
     return Run({"processor": "abacus", "contenders": {"theirs": "1.0"}}, {"relieff": part})
 
@@ -190,6 +200,12 @@ def test_the_page_shows_wins_and_losses(run, tmp_path):
     assert "| theirs | 8.00 |" in text
     assert "They were tuned." in text
     assert "abacus" in text
+
+
+def test_the_page_says_where_parts_come_from_several_runs(run):
+    assert "several runs" not in page.markdown(run, "results.json", None)
+    run.parts["limit"] = Part("limit", "Later", commit="def", seconds=4.0)
+    assert "several runs" in page.markdown(run, "results.json", None)
 
 
 def test_the_command_line_runs_by_default():

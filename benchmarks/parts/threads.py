@@ -53,7 +53,7 @@ def cores_for_two() -> float:
     """CPU seconds that two threads without anything in common get per second of wall time, at best."""
 
     def work() -> None:
-        for _ in range(200):
+        for _ in range(400):
             hashlib.sha256(_BUFFER)  # releases the interpreter lock
 
     best = 0.0
