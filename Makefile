@@ -4,7 +4,7 @@ VENV := .venv
 OLDEST := .venv-oldest
 BENCH := .venv-bench
 
-.PHONY: demo test test-oldest test-long lint format bench clean
+.PHONY: demo test test-oldest test-long lint format bench bench-quick performance-page clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/python examples/demo.py
@@ -28,8 +28,17 @@ format: $(VENV)/.installed
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-bench: $(BENCH)/.installed
+# About 20 minutes. Weka is Debian's: apt-get install weka default-jdk-headless. Without it, and without g++,
+# the rest is measured.
+bench: $(BENCH)/.installed $(BENCH)-orange/.installed
 	$(BENCH)/bin/python -m benchmarks
+
+bench-quick: $(BENCH)/.installed
+	$(BENCH)/bin/python -m benchmarks --quick
+
+# docs/performance.md, from the figures that `make bench` stored.
+performance-page: $(BENCH)/.installed
+	$(BENCH)/bin/python -m benchmarks page
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -43,12 +52,18 @@ $(OLDEST)/.installed: pyproject.toml tests/oldest-requirements.txt
 		--requirement tests/oldest-requirements.txt --editable .
 	touch $@
 
-$(BENCH)/.installed: pyproject.toml benchmarks/requirements.txt
+$(BENCH)/.installed: pyproject.toml benchmarks/requirements/bench.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--requirement benchmarks/requirements.txt --editable .
+		--requirement benchmarks/requirements/bench.txt --editable .
+	touch $@
+
+# A rival whose versions clash with ours, in an environment of its own.
+$(BENCH)-%/.installed: benchmarks/requirements/%.txt
+	$(PYTHON) -m venv $(BENCH)-$*
+	$(BENCH)-$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(BENCH) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(OLDEST) $(BENCH) $(BENCH)-* benchmarks/.build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

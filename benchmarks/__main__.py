@@ -1,237 +1,138 @@
-"""ReliefF of this package and of its peers: the same answers, then interleaved timing. See README.md."""
+"""Run the benchmarks, compare two runs, or make the performance page. See README.md."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import subprocess
 import sys
 import time
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from importlib.metadata import version
-from typing import Any
+from datetime import UTC, datetime
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from . import parts, peers, results
+from .compare import SMALLEST, compare
+from .machine import environment
+from .page import write_page
+from .race import Arena
+from .results import Part, Run
+from .tables import all_targets, part_tables, target_table
+from .workers import ROOT
 
-from . import peers
-from .data import continuous_table
-
-N_NEIGHBORS = 10
-SIZES = ("500x1000", "1000x1000", "2000x1000", "100x10000")
-# A contender gets as many rounds as fit into this time, within the limits.
-SECONDS, FEWEST_ROUNDS = 20.0, 2
-# Below this correlation the answers are not the same, whatever their difference.
-CORRELATION = 0.9999
-
-Weigh = Callable[[], NDArray[np.floating]]
+STORED = ROOT / "benchmarks" / "results.json"
+PAGE = ROOT / "docs" / "performance.md"
+#: Rivals fast enough for a quick look.
+QUICK_RIVALS = {"fast_select", "sklearn_distances", "numpy_irelief"}
 
 
-@dataclass
-class Contender:
-    """Something to time: a call that returns weights, and how far they may be from the reference."""
-
-    name: str
-    weigh: Weigh
-    #: None: another method, whose weights are not compared.
-    tolerance: float | None
-    correlation: float = float("nan")
-    difference: float = float("nan")
-    rounds: int = 0
-    seconds: list[float] = field(default_factory=list)
-
-    @property
-    def best(self) -> float:
-        return min(self.seconds)
-
-
-def contenders(n_samples: int, n_features: int, chosen: list[str], by_name: bool) -> list[Contender]:
-    """Those that are measured on a table of this size; highrelief in float32 and in float64 come first."""
-    ours = peers.load("highrelief")
-    tables = {dtype: continuous_table(n_samples, n_features, dtype) for dtype in (np.float32, np.float64)}
-
-    def relieff(peer: Any, dtype: type) -> Weigh:
-        X, y = tables[dtype]
-        return lambda: peer.relieff(X, y, N_NEIGHBORS)
-
-    label = f"{ours.NAME} {ours.VERSION}"
-    found = [
-        Contender(f"{label} float32", relieff(ours, np.float32), ours.TOLERANCE),
-        Contender(f"{label} float64", relieff(ours, np.float64), 0.0),
-    ]
-    for name in chosen:
-        peer = peers.load(name)
-        if by_name or peer.MOST_SAMPLES is None or n_samples <= peer.MOST_SAMPLES:
-            weigh = relieff(peer, peer.DTYPE)
-            dtype = np.dtype(peer.DTYPE).name
-            found.append(Contender(f"{peer.NAME} {peer.VERSION} {dtype}", weigh, peer.TOLERANCE))
-    found.append(Contender("IRelief, 10 steps, float32", _irelief(*tables[np.float32]), None))
-    return found
+def run_parts(options: argparse.Namespace) -> int:
+    """Measure, print, store. 1 if a contender that should agree does not."""
+    chosen = None if options.peers is None else set(options.peers)
+    if chosen is None and options.quick:
+        chosen = QUICK_RIVALS
+    path = options.json or (STORED if _complete(options) else ROOT / "benchmarks" / "partial.json")
+    run = results.load(path) if options.keep and path.exists() else Run({})
+    before = run.environment.get("contenders", {})
+    run.environment = environment()
+    seconds = 0.5 if options.quick else options.seconds
+    with Arena(seconds, options.limit, chosen) as arena:
+        for name in options.parts:
+            part = run.parts[name] = _run_part(arena, name, options.quick)
+            part.commit, part.seconds = run.environment["commit"], seconds
+            arena.dismiss()
+            run.environment |= {"contenders": before | arena.versions, "not installed": arena.missing}
+            results.save(run, path)
+    _conclude(run, path)
+    agreements = (each for name in options.parts for each in run.parts[name].agreements)
+    return int(any(not each.same for each in agreements))
 
 
-def _irelief(X: NDArray[np.floating], y: NDArray[np.integer]) -> Weigh:
-    from highrelief import IRelief
-
-    return lambda: IRelief(sigma=0.5, max_iter=10, tol=0, n_jobs=1).fit(X, y).feature_weights_
+def _complete(options: argparse.Namespace) -> bool:
+    return set(options.parts) == set(parts.NAMES) and not options.quick and options.peers is None
 
 
-def check_answers(entrants: list[Contender], most_rounds: int) -> None:
-    """Compare all weights with highrelief's in float64; stop if someone computes something else."""
-    reference = np.asarray(entrants[1].weigh(), dtype=np.float64)
-    for each in entrants:
-        start = time.process_time()
-        weights = np.asarray(each.weigh(), dtype=np.float64)
-        seconds = time.process_time() - start
-        each.rounds = int(np.clip(SECONDS / seconds, FEWEST_ROUNDS, most_rounds))
-        if each.tolerance is None:
-            continue
-        each.correlation = float(np.corrcoef(weights, reference)[0, 1])
-        each.difference = float(np.max(np.abs(weights - reference)))
-        if not (each.difference <= each.tolerance and each.correlation >= CORRELATION):
-            raise SystemExit(
-                f"{each.name} gives other weights than highrelief in float64: they differ by up to"
-                f" {each.difference:.2g} (at most {each.tolerance:g} expected), correlation"
-                f" {each.correlation:.6f}. Times of different things are not compared."
-            )
+def _run_part(arena: Arena, name: str, quick: bool) -> Part:
+    module = parts.load(name)
+    part = Part(name, module.TITLE, date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
+    print(f"\n## {name}: {module.TITLE}", flush=True)
+    start = time.monotonic()
+    module.run(arena, part, quick)
+    part.minutes = (time.monotonic() - start) / 60.0
+    for table in part_tables(part):
+        print("\n" + table.text())
+    for note in part.notes:
+        print(f"* {note}")
+    if part.targets:
+        print("\n" + target_table(part.targets).text())
+    print(f"({part.minutes:.1f} minutes)", flush=True)
+    return part
 
 
-def measure(entrants: list[Contender], most_rounds: int) -> None:
-    """Time everyone in turn, round by round; slow ones drop out early."""
-    for turn in range(most_rounds):
-        for each in entrants:
-            if turn < each.rounds:
-                start = time.process_time()
-                each.weigh()
-                each.seconds.append(time.process_time() - start)
-
-
-def table(entrants: list[Contender]) -> str:
-    unit = entrants[0].best
-    lines = [f"{'':34s}{'CPU s':>9s}{'rounds':>8s}{'ratio':>9s}{'correlation':>13s}{'difference':>12s}"]
-    for each in entrants:
-        line = f"{each.name:34s}{each.best:9.4f}{each.rounds:8d}{each.best / unit:9.2f}"
-        if each.tolerance is not None:
-            line += f"{each.correlation:13.7f}{each.difference:12.1e}"
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def environment() -> dict[str, Any]:
-    from llvmlite.binding import get_host_cpu_name
-    from threadpoolctl import threadpool_info
-
-    threads = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
-    if any(n > 1 for n in threads.values()):
-        raise SystemExit(f"More than one thread in use: {threads}.")
-    libraries = ("numpy", "scipy", "scikit-learn", "numba")
-    return {
-        "cpu": get_host_cpu_name(),
-        "machine": platform.machine(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "threads": threads,
-        **{name: version(name) for name in libraries},
-    }
-
-
-def peak_memory() -> dict[str, float]:
-    """What the memory benchmark reports, from a process that holds nothing else."""
-    command = [sys.executable, "-m", f"{__package__}.memory"]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(answer.stdout)
-
-
-def parse_size(text: str) -> tuple[int, int]:
+def _conclude(run: Run, path: Path) -> None:
+    targets = all_targets(run)
+    missed = [each for each in targets if not each.met]
+    print(f"\n{len(targets) - len(missed)} of {len(targets)} targets reached.")
+    if missed:
+        print(target_table(missed)._replace(title="Missed:").text())
+    for name, reason in run.environment.get("not installed", {}).items():
+        print(f"{name} was not measured: {reason}")
+    wrong = [(e.contender, e.case) for part in run.parts.values() for e in part.agreements if not e.same]
+    for contender, case in wrong:
+        print(f"{contender} DISAGREES with highrelief on {case}: its times are those of something else.")
+    print(f"Stored in {path}.")
     try:
-        n_samples, n_features = map(int, text.lower().split("x"))
-    except ValueError:
-        message = f"a size is samples x features, as 1000x1000, not {text!r}"
-        raise argparse.ArgumentTypeError(message) from None
-    if n_samples < 40 or n_features < 20:
-        raise argparse.ArgumentTypeError(f"{text} is too small: 40 samples and 20 features at least")
-    return n_samples, n_features
+        from .picture import draw
+
+        draw(run, path.with_suffix(".svg"))
+        print(f"Picture: {path.with_suffix('.svg')}.")
+    except ImportError:
+        print("No matplotlib, no picture.")
 
 
-def arguments() -> argparse.Namespace:
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "--sizes",
-        nargs="+",
-        type=parse_size,
-        default=[parse_size(size) for size in SIZES],
-        metavar="SIZE",
-        help=f"samples x features (default: {' '.join(SIZES)})",
-    )
-    parser.add_argument(
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="measure (the default command)")
+    run.add_argument("--parts", nargs="+", choices=parts.NAMES, default=list(parts.NAMES), metavar="PART")
+    run.add_argument(
         "--peers",
         nargs="*",
         choices=peers.NAMES,
         default=None,
-        help="whom to compare with (default: all, the slow ones on small tables only; a peer that is"
-        " named here takes part at every size)",
+        metavar="PEER",
+        help=f"rivals, of {', '.join(peers.NAMES)} (default: all, the slow ones on small tables only;"
+        " one that is named here takes part at every size)",
     )
-    parser.add_argument("--rounds", type=int, default=15, help="most rounds (default: %(default)s)")
-    parser.add_argument("--json", metavar="FILE", help="write the figures to this file")
-    return parser.parse_args()
+    run.add_argument("--quick", action="store_true", help="a look in about a minute, on small tables")
+    run.add_argument(
+        "--seconds", type=float, default=4.0, help="per contender and case (default: %(default)s)"
+    )
+    run.add_argument("--limit", type=float, default=300.0, help="seconds after which a fit is given up")
+    run.add_argument(
+        "--json", type=Path, metavar="FILE", help="where to store (default: results.json of a whole run)"
+    )
+    run.add_argument("--keep", action="store_true", help="keep the other parts that FILE already has")
+    run.set_defaults(do=run_parts)
+
+    two = commands.add_parser("compare", help="compare two stored runs")
+    two.add_argument("old", type=Path)
+    two.add_argument("new", type=Path)
+    two.add_argument("--smallest", type=float, default=SMALLEST, help="smallest change that counts")
+    two.set_defaults(do=lambda options: print(compare(options.old, options.new, options.smallest)))
+
+    page = commands.add_parser("page", help="make docs/performance.md from a stored run")
+    page.add_argument("stored", type=Path, nargs="?", default=STORED)
+    page.add_argument("--page", type=Path, default=PAGE)
+    page.set_defaults(do=lambda options: write_page(options.stored, options.page))
+
+    given = sys.argv[1:] if given is None else given
+    if not given or given[0].startswith("--"):
+        given = ["run", *given] if given[:1] != ["--help"] else given
+    return parser.parse_args(given)
 
 
-def main() -> None:
+def main() -> int:
     options = arguments()
-    by_name = options.peers is not None
-    chosen = list(options.peers if by_name else peers.NAMES)
-    most_rounds = max(options.rounds, FEWEST_ROUNDS)
-    # IRelief is told to stop after 10 steps, converged or not.
-    warnings.filterwarnings("ignore", message="IRelief did not converge")
-
-    # First, while this process is small: a child inherits the peak of its parent.
-    memory = peak_memory()
-    print("Peak memory of ReliefF, {n_samples} x {n_features}, float32:".format(**memory))
-    print(
-        "  arrays {arrays_peak_mib:.0f} MiB (the table itself: {table_mib:.1f} MiB; an n x n matrix would"
-        " take {n_by_n_float32_mib:.0f} MiB)\n"
-        "  whole process {process_peak_after_mib:.0f} MiB, {process_peak_before_mib:.0f} MiB before the"
-        " fit".format(**memory)
-    )
-
-    for each in contenders(60, 30, chosen, by_name=True):
-        each.weigh()  # compiles
-    figures: dict[str, Any] = {"environment": environment(), "memory": memory, "relieff": []}
-    for n_samples, n_features in options.sizes:
-        print(f"\nReliefF, k = {N_NEIGHBORS}, {n_samples} x {n_features}, 2 classes, one thread, warm")
-        entrants = contenders(n_samples, n_features, chosen, by_name)
-        check_answers(entrants, most_rounds)
-        measure(entrants, most_rounds)
-        print(table(entrants), flush=True)
-        for each in entrants:
-            figures["relieff"].append(
-                {
-                    "n_samples": n_samples,
-                    "n_features": n_features,
-                    "n_neighbors": N_NEIGHBORS,
-                    "contender": each.name,
-                    "seconds": each.best,
-                    "ratio": each.best / entrants[0].best,
-                    "correlation": _or_none(each.correlation),
-                    "difference": _or_none(each.difference),
-                    "all_seconds": each.seconds,
-                }
-            )
-    print(
-        "\nCPU s: least CPU time of the rounds. ratio: how many times as long as highrelief in float32.\n"
-        "correlation, difference: with the weights of highrelief in float64; the largest difference."
-    )
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(figures, file, indent=1)
-            file.write("\n")
-
-
-def _or_none(number: float) -> float | None:
-    return None if np.isnan(number) else number
+    return options.do(options) or 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

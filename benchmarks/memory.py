@@ -1,50 +1,51 @@
-"""Peak memory of a ReliefF fit on many samples, in a process of its own; prints one line of JSON."""
+"""How much memory this process holds, and held at most."""
 
-import json
+from __future__ import annotations
+
+import ctypes
+import gc
 import sys
-import tracemalloc
+from contextlib import suppress
+from pathlib import Path
 
-import numpy as np
-
-from highrelief import ReliefF
-
-from .data import continuous_table
-
-N_SAMPLES, N_FEATURES, N_NEIGHBORS = 20_000, 20, 10
 MIB = 2.0**20
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-def process_peak() -> float:
-    """Most memory that this process ever held, in MiB; NaN where the system does not tell."""
+def held() -> float:
+    """MiB held now; where the system does not tell, the most that was ever held."""
+    return _from_status("VmRSS")
+
+
+def peak() -> float:
+    """Most MiB held since :func:`settle`, or ever where the system cannot forget."""
+    return _from_status("VmHWM")
+
+
+def settle() -> float:
+    """Give back what is free, forget the peak, and tell what is held: a fit is measured above it."""
+    gc.collect()
+    with suppress(AttributeError, OSError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)
+    # Where it fails the peak stays; a worker that loads its table without a second copy had no higher one.
+    with suppress(OSError):
+        _CLEAR.write_text("5")
+    return held()
+
+
+def _from_status(name: str) -> float:
+    # Not `ru_maxrss`, which a child inherits from its parent.
+    try:
+        lines = _STATUS.read_text().splitlines()
+    except OSError:
+        return _from_resource()
+    return next(float(line.split()[1]) for line in lines if line.startswith(name + ":")) / 1024.0
+
+
+def _from_resource() -> float:
     try:
         import resource
     except ImportError:
         return float("nan")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / MIB if sys.platform == "darwin" else peak / 1024.0
-
-
-def measure() -> dict[str, float]:
-    X, y = continuous_table(N_SAMPLES, N_FEATURES, np.float32)
-    ReliefF(n_neighbors=N_NEIGHBORS, n_jobs=1).fit(X[:100], y[:100])
-    before = process_peak()
-    ReliefF(n_neighbors=N_NEIGHBORS, n_jobs=1).fit(X, y)
-    after = process_peak()
-    # Once more, counting: NumPy reports its arrays to tracemalloc. What a kernel allocates inside itself
-    # shows in the peak of the process only.
-    tracemalloc.start()
-    ReliefF(n_neighbors=N_NEIGHBORS, n_jobs=1).fit(X, y)
-    arrays = tracemalloc.get_traced_memory()[1]
-    return {
-        "n_samples": N_SAMPLES,
-        "n_features": N_FEATURES,
-        "table_mib": X.nbytes / MIB,
-        "arrays_peak_mib": arrays / MIB,
-        "process_peak_before_mib": before,
-        "process_peak_after_mib": after,
-        "n_by_n_float32_mib": 4.0 * N_SAMPLES**2 / MIB,
-    }
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure()))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / MIB if sys.platform == "darwin" else most / 1024.0

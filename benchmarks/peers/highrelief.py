@@ -1,19 +1,91 @@
-"""highrelief: this package."""
+"""This package. Every method on ``n_jobs`` threads, otherwise as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 
-import highrelief
+Call = Callable[[], NDArray[Any]]
 
 NAME = "highrelief"
-VERSION = highrelief.__version__
-# It works in the precision of the data: float32 here, float64 is measured next to it.
-DTYPE = np.float32
+INSTALL = "pip install --editable ."
+VENV = None
+DTYPES = ("float32", "float64")
+MOST_ELEMENTS = None
 # In float32, distances that differ by less than a millionth count as ties and share their weight. Each
-# such pair at the k-th place moves a weight by at most 1/(2 k n): 1e-3 for n = 100, 1e-4 for n = 1,000.
-TOLERANCE = 1e-3
-MOST_SAMPLES = None
+# such pair at the k-th place moves a weight by at most 1/(2 k n), 1e-3 for n = 100 and k = 10, where the
+# largest weight is 0.05.
+TOLERANCE = 2e-2
+DIFFERS = ""
 
 
-def relieff(X: NDArray[np.floating], y: NDArray[np.integer], n_neighbors: int) -> NDArray[np.floating]:
-    return highrelief.ReliefF(n_neighbors=n_neighbors, n_jobs=1).fit(X, y).feature_weights_
+def version() -> str:
+    import highrelief
+
+    return highrelief.__version__
+
+
+def relief(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import Relief
+
+    return lambda: Relief(n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def relieff(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: int = 1) -> Call:
+    from highrelief import ReliefF
+
+    return lambda: ReliefF(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1) -> Call:
+    return _irelief(X, y, sigma, max_iter, n_jobs, distances="stored")
+
+
+def irelief_recomputed(
+    X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1
+) -> Call:
+    return _irelief(X, y, sigma, max_iter, n_jobs, distances="recomputed")
+
+
+def _irelief(
+    X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int, distances: str
+) -> Call:
+    from highrelief import IRelief
+
+    memory = 0 if distances == "recomputed" else 2048
+    # tol=0: all steps are made, converged or not.
+    settings = {"sigma": sigma, "max_iter": max_iter, "tol": 0, "n_jobs": n_jobs}
+    own_budget = "memory_budget" in IRelief().get_params()
+    if own_budget:
+        settings["memory_budget"] = memory * 2**20
+
+    def fit() -> NDArray[np.floating]:
+        with sklearn.config_context(working_memory=memory):
+            fitted = IRelief(**settings).fit(X, y)
+        if fitted.execution_["distances"] != distances:
+            raise RuntimeError(f"asked for {distances} distances, got {fitted.execution_['distances']}")
+        return fitted.feature_weights_
+
+    return fit
+
+
+def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs: int = 1) -> Call:
+    from highrelief import OnlineIRelief
+
+    return lambda: OnlineIRelief(sigma=sigma, random_state=0, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
+    from highrelief import FisherScore
+
+    return lambda: FisherScore().fit(X, y).feature_weights_
+
+
+def distances(X: NDArray[np.floating], y: NDArray[np.integer]) -> Call:
+    from ..passes import distance_pass
+
+    return distance_pass(X)

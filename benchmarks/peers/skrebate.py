@@ -1,22 +1,34 @@
 """scikit-rebate: NumPy and SciPy, float64, https://github.com/EpistasisLab/scikit-rebate.
 
-``categorical_features=[]`` spares it the search for discrete columns, which there are none of here.
+``categorical_features=[]`` spares it the search for discrete columns; numbers are what everyone is given.
 """
 
-from importlib.metadata import version
+from collections.abc import Callable
+from importlib.metadata import version as installed
 
 import numpy as np
 from numpy.typing import NDArray
-from skrebate import ReliefF
 
 NAME = "skrebate"
-VERSION = version("skrebate")
-DTYPE = np.float64
+INSTALL = "pip install --requirement benchmarks/requirements/bench.txt"
+VENV = None
+DTYPES = ("float64",)
+# 40 s for 2,000 × 1,000, minutes beyond.
+MOST_ELEMENTS = 4e9
 TOLERANCE = 1e-9
-# Twenty seconds per fit at 1,000 × 1,000.
-MOST_SAMPLES = 1000
+DIFFERS = ""
 
 
-def relieff(X: NDArray[np.floating], y: NDArray[np.integer], n_neighbors: int) -> NDArray[np.floating]:
-    selector = ReliefF(n_neighbors=n_neighbors, categorical_features=[], n_jobs=1)
-    return selector.fit(X, y).feature_importances_
+def version() -> str:
+    import skrebate  # noqa: F401
+
+    return installed("skrebate")
+
+
+def relieff(
+    X: NDArray[np.floating], y: NDArray[np.integer], n_neighbors: int
+) -> Callable[[], NDArray[np.floating]]:
+    from skrebate import ReliefF
+
+    settings = {"n_neighbors": n_neighbors, "categorical_features": [], "n_jobs": 1}
+    return lambda: ReliefF(**settings).fit(X, y).feature_importances_

@@ -1,0 +1,27 @@
+"""One part of the benchmarks, one file: each has a ``TITLE`` and ``run(arena, part, quick)``.
+
+``run`` lets contenders race and holds what came out against the targets. ``quick`` is for a look, not for
+figures.
+"""
+
+from importlib import import_module
+from types import ModuleType
+
+#: In the order in which they run. Memory first: before the machine's memory has been in other hands.
+NAMES = (
+    "memory",
+    "startup",
+    "relieff",
+    "irelief",
+    "limit",
+    "avx2",
+    "threads",
+    "scaling",
+    "algorithms",
+    "big",
+)
+
+
+def load(name: str) -> ModuleType:
+    """The module of a part."""
+    return import_module(f"{__name__}.{name}")
