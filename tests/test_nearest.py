@@ -222,7 +222,7 @@ class TestWholeNumbers:
             piece = numbers.piece(part, n_parts)
             numbers.add_tiles(piece, (0, n + 2), (0, n + 2), D, D, add=part > 0)
         scaled = X.astype(np.float64) / scaling.divisor
-        exact = np.abs(scaled[:, None] - scaled[None]).sum(axis=2) / numbers._step
+        exact = np.abs(scaled[:, None] - scaled[None]).sum(axis=2) / numbers.step
         error = np.abs(D[:n, :n] - exact)
         assert np.all(error <= numbers.off[:n, None] + numbers.relative * exact + 1e-6 * exact)
         np.testing.assert_array_equal(D[:n, :n], D[:n, :n].T)
@@ -295,7 +295,7 @@ class TestWholeNumbers:
         D = np.zeros((8, 64), np.uint32)
         piece = numbers.piece(0, 1)
         numbers.add_tiles(piece, (0, 8), (0, 8), D, D)
-        exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers._step
+        exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers.step
         assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + 1e-6 * exact)
 
 

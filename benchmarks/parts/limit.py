@@ -22,6 +22,7 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
             for peer in CONTENDERS
             for dtype in reversed(DTYPES)
         ]
+        entrants += [Entrant("highrelief", "grid_distances", d, suffix="ReliefF's pass") for d in DTYPES]
         case = f"distances {shape.label}"
         arena.race(part, case, shape, entrants, reference=0, most_rounds=25, memory=False)
         _aim_at_passes(part, case)

@@ -89,3 +89,9 @@ def distances(X: NDArray[np.floating], y: NDArray[np.integer]) -> Call:
     from ..passes import distance_pass
 
     return distance_pass(X)
+
+
+def grid_distances(X: NDArray[np.floating], y: NDArray[np.integer]) -> Call:
+    from ..passes import grid_pass
+
+    return grid_pass(X)

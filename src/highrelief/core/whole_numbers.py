@@ -78,7 +78,8 @@ class WholeNumbers:
         self._position = position
         self._n_threads = n_threads
         self._single, self._double, self._grid, unit = self._levels(tolerance)
-        self._step, self._unit = self._choose_step(unit)
+        #: What one step is in scaled units.
+        self.step, self._unit = self._choose_step(unit)
         self._moved = np.zeros(position.size)
 
     @property
@@ -275,7 +276,7 @@ class WholeNumbers:
         """Round columns to the grid; returns the sums of the rows, remembers how far values were moved."""
         columns, position = self._columns, self._position
         low = columns.low[which]
-        per_step = (columns.factors[which] / self._step).astype(columns.dtype)
+        per_step = (columns.factors[which] / self.step).astype(columns.dtype)
         # Where columns have to be copied first, a chunk of them is not cut further.
         n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
         rows = even_ranges(position.size, n_cuts, multiple=4)
