@@ -81,7 +81,7 @@ class Columns:
 
     @cached_property
     def far_out(self) -> bool:
-        """Whether nearly all values use only a small part of the ranges: in float32, few digits are left of it."""
+        """Whether nearly all values use a small part of the ranges, of which float32 leaves few digits."""
         if self.X.dtype != np.float32:
             return False
         low, high, mean = self._ranges.low, self._ranges.high, self._ranges.mean
@@ -110,15 +110,24 @@ class Columns:
             array, first = self.block(start, end)
             yield array, first, slice(start, end)
 
-    def precise_blocks(self) -> Iterator[tuple[NDArray[np.floating], int, slice]]:
-        """All columns, in float64 where float32 would leave too few digits of sums."""
+    @property
+    def as_it_is(self) -> bool:
+        """Whether sums are made from the table itself, without a copy of blocks of it."""
+        return self.in_place and not self.far_out
+
+    def cuts(self) -> list[tuple[int, int]]:
+        """Cut the columns into blocks that are small enough to be copied where that is necessary."""
+        n_blocks = self.n_blocks
+        if self.far_out:
+            n_blocks = max(n_blocks, -(-self.X.size * 8 // BLOCK_BYTES))
+        return even_ranges(self.n_features, n_blocks, multiple=16)
+
+    def precise_block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
+        """A block in float64 where float32 would leave too few digits of sums."""
+        array, first = self.block(start, end)
         if not self.far_out:
-            yield from self.blocks()
-            return
-        n_parts = -(-self.X.size * 8 // BLOCK_BYTES)
-        for start, end in even_ranges(self.n_features, max(self.n_blocks, n_parts)):
-            array, first = self.block(start, end)
-            yield array[:, first : first + end - start].astype(np.float64), 0, slice(start, end)
+            return array, first
+        return array[:, first : first + end - start].astype(np.float64), 0
 
     def block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
         """A C-ordered array that holds these columns, and where they begin in it."""

@@ -168,9 +168,19 @@ class NearestPass:
         """Sums over the anchors, by copies, of E|x − miss| − E|x − hit| and, if wanted, of its square."""
         table = self._table
         total = np.zeros((2 if with_squares else 1, table.n_features))
+        columns = self._columns
         for neighbors in self._neighbors(report):
-            for array, first, which in self._columns.precise_blocks():
-                total[:, which] += self._block_moments(neighbors, array, first, which, with_squares)
+
+            def of_columns(a: int, b: int, n_threads: int = 1, neighbors: _Neighbors = neighbors) -> None:
+                array, first = columns.precise_block(a, b)
+                total[:, a:b] += self._block_moments(neighbors, array, first, b - a, with_squares, n_threads)
+
+            if columns.as_it_is:
+                for a, b in columns.cuts():
+                    of_columns(a, b, table.n_threads)
+            else:
+                # Each thread copies, and works on, columns of its own.
+                run_all(of_columns, columns.cuts(), table.n_threads)
         factors = self._margin_factors()
         total[0] *= factors
         if with_squares:
@@ -182,10 +192,11 @@ class NearestPass:
         table = self._table
         out = np.zeros((table.n_samples, table.n_features))
         for neighbors in self._neighbors(_nothing):
-            for array, first, which in self._columns.precise_blocks():
-                margins = np.zeros((neighbors.anchors.size, which.stop - which.start))
+            for a, b in self._columns.cuts():
+                array, first = self._columns.precise_block(a, b)
+                margins = np.zeros((neighbors.anchors.size, b - a))
                 self._add_margins(neighbors, array, first, 0, neighbors.anchors.size, True, margins)
-                out[table.position[neighbors.anchors], which] = margins
+                out[table.position[neighbors.anchors], a:b] = margins
         return out * self._margin_factors()
 
     def _margin_factors(self) -> NDArray[np.float64]:
@@ -197,24 +208,25 @@ class NearestPass:
         neighbors: _Neighbors,
         array: NDArray[np.floating],
         first: int,
-        which: slice,
+        width: int,
         with_squares: bool,
+        n_threads: int,
     ) -> NDArray[np.float64]:
         table = self._table
-        shape = (2 if with_squares else 1, which.stop - which.start)
+        shape = (2 if with_squares else 1, width)
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(shape)
             self._add_margins(neighbors, array, first, a, b, False, out)
             return out
 
-        # Cut by the shape of the data alone, so that the order of the sums is the same for any number of
-        # threads.
-        work = neighbors.anchors.size * shape[1] * self._rank_weights.size * self._n_slots
-        n_parts = min(table.n_parts(math.prod(shape)), 1 + int(work / _WORK_PER_PART))
+        # Cut by the shape of the table alone, so that the order of the sums is the same for any number of
+        # threads, and for any order and type of the table.
+        work = neighbors.anchors.size * table.n_features * self._rank_weights.size * self._n_slots
+        n_parts = min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART))
         parts = even_ranges(neighbors.anchors.size, n_parts, multiple=16)
         total = np.zeros(shape)
-        for each in run_all(part, parts, table.n_threads):
+        for each in run_all(part, parts, n_threads):
             total += each
         return total
 

@@ -24,7 +24,7 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """Smallest and largest values of the columns, their means (roughly), and whether all values are finite."""
+    """Smallest and largest values of the columns, rough means, and whether all values are finite."""
 
     low: NDArray[np.floating]
     high: NDArray[np.floating]
@@ -41,27 +41,17 @@ class ColumnRanges:
         high = np.full(n_features, -np.inf, dtype)
         total = np.zeros(n_features, dtype)
 
-        def of_columns(array: NDArray[Any], shift: int, a: int, b: int) -> bool:
+        def of_columns(a: int, b: int) -> bool:
+            array, first = one_block(X, a, b, dtype)
+            of = slice(a, b)
             return bool(
                 kernels.column_ranges(
-                    array,
-                    0,
-                    n_samples,
-                    shift + a,
-                    shift + b,
-                    largest,
-                    low[a:b],
-                    high[a:b],
-                    total[a:b],
+                    array, 0, n_samples, first, first + b - a, largest, low[of], high[of], total[of]
                 )
             )
 
-        finite = True
-        for start, end in even_ranges(n_features, n_blocks(X)):
-            array, first = one_block(X, start, end, dtype)
-            parts = even_ranges(end - start, n_threads, multiple=16)
-            work = [(array, first - start, start + a, start + b) for a, b in parts]
-            finite &= all(run_all(of_columns, work, n_threads))
+        parts = even_ranges(n_features, max(n_blocks(X), n_threads), multiple=16)
+        finite = all(run_all(of_columns, parts, n_threads))
         return cls(low, high, total / dtype.type(n_samples), finite)
 
 
