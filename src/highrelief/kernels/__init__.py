@@ -1,15 +1,20 @@
 """Compiled loops: arrays in, arrays out.
 
-Nothing here validates, raises, allocates beyond a tile's scratch space or draws random numbers. Every
-kernel releases the interpreter lock and works on the layout of :mod:`.packing`: rows sorted by class,
-each class padded to whole blocks of rows, features padded to whole vectors, all values ≥ 0.
+Nothing here validates, raises, allocates beyond scratch space or draws random numbers. Every kernel releases the
+interpreter lock. Most work on a layout of rows that are sorted by class, each class padded to whole blocks of
+rows, features padded to whole vectors.
 
-==================  =====================================================================
-:mod:`.vectors`     the innermost loops, in the vector instructions of the machine
-:mod:`.packing`     the layout, made once per fit
-:mod:`.distances`   tiles of pairwise distances; exact distances of single pairs
-:mod:`.nearest`     k nearest per class with shared ties, and the margins they give
-:mod:`.soft`        softmax neighbourhoods, and the margins they give
-:mod:`.online`      one sample after another
-==================  =====================================================================
+=======================  ================================================================
+:mod:`.packing`          the layout
+:mod:`.columns`          ranges, levels, and how values become whole numbers
+:mod:`.integer_tiles`    tiles of distances between rows of whole numbers
+:mod:`.distances`        tiles of distances between rows of floats
+:mod:`.nearest`          k nearest per class with shared ties, and the margins they give
+:mod:`.differences`      sums of differences between a row and others
+:mod:`.soft`             softmax neighbourhoods, and the margins they give
+:mod:`.online`           one sample after another
+:mod:`.simd`             what innermost loops are written in: vectors of the machine
+:mod:`.vectors`          the innermost loops over floats
+:mod:`.jit`              how all this is compiled; kept by :mod:`.cache`
+=======================  ================================================================
 """
