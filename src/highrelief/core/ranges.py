@@ -24,7 +24,7 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """Smallest and largest values of the columns, their means (roughly), and whether all values are finite."""
+    """Smallest and largest values of the columns, rough means, and whether all values are finite."""
 
     low: NDArray[np.floating]
     high: NDArray[np.floating]
