@@ -1,28 +1,23 @@
 """Nearest neighbours: every way to find them, against the oracles."""
 
 import math
-import os
-import subprocess
-import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import oracles
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_kernels import draw_table, local_rows, tables
+from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
-from highrelief.core import nearest_rows, ranges, whole_numbers
+from highrelief.core import float_distances, nearest_rows, ranges, whole_numbers
 from highrelief.core.columns import Columns
 from highrelief.core.nearest_rows import Neighborhood
 from highrelief.core.scaling import Scaling, feature_scaling
 from highrelief.kernels import columns as column_kernels
 from highrelief.kernels import integer_tiles, nearest, packing
 
-ROOT = Path(__file__).resolve().parent.parent
 WAYS = ("all", "rows", "bands")
 few_checks = [HealthCheck.function_scoped_fixture]
 
@@ -130,6 +125,23 @@ class TestNearestMargins:
         ours = local_rows(X * magnitude**2, y).nearest(Neighborhood(5)).mean() / magnitude**2
         np.testing.assert_allclose(ours, oracles.relieff(X, y, 5), rtol=1e-9)
 
+    @pytest.mark.parametrize("magnitude", [1e-22, 1e20, 1e37])
+    def test_squares_beyond_float32(self, way, magnitude):
+        X, y = draw_table(5, 70, 5, 2)
+        X = (X * magnitude).astype(np.float32)
+        ours = local_rows(X, y).nearest(Neighborhood(5, "euclidean")).mean() / magnitude
+        expected = oracles.relieff(X / magnitude, y, 5, "euclidean", tol=1e-6)
+        np.testing.assert_allclose(ours, expected, atol=1e-6)
+
+    def test_squares_of_very_different_ranges(self, way):
+        """Where one feature decides, and among those whom it leaves equal the others."""
+        X, y = draw_table(5, 70, 5, 2, dtype=np.float32)
+        X[:, 0] = np.where(X[:, 0] > 0.5, 1e25, 0.0)
+        ours = local_rows(X, y).nearest(Neighborhood(5, "euclidean")).mean()
+        expected = oracles.relieff(X, y, 5, "euclidean", tol=1e-6)
+        np.testing.assert_allclose(ours[1:], expected[1:], atol=1e-6)
+        np.testing.assert_allclose(ours[0], expected[0], rtol=1e-6)
+
     def test_no_matrix_of_all_pairs(self):
         X, y = draw_table(6, 9000, 4, 2, dtype=np.float32)
         rows = local_rows(X, y)
@@ -141,7 +153,7 @@ class TestNearestMargins:
         assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
 
 
-def test_lists_of_many_classes_stay_small():
+def test_lists_of_many_classes_stay_small(monkeypatch):
     X, _ = draw_table(16, 2000, 3, 2)
     y = np.arange(2000) % 200
     rows = local_rows(X, y)
@@ -151,7 +163,28 @@ def test_lists_of_many_classes_stay_small():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 70 * 2**20
-    np.testing.assert_allclose(ours, oracles.relieff(X, y, 10), atol=1e-12)
+    # The oracle would take minutes; every way is held against it above.
+    monkeypatch.setattr(nearest_rows, "_way", lambda *_: "all")
+    np.testing.assert_allclose(ours, rows.nearest(Neighborhood(10)).mean(), atol=1e-12)
+
+
+def test_pooled_misses_need_no_table_of_all_classes():
+    X, _ = draw_table(18, 2000, 2, 2)
+    table = packed_table(X, np.arange(2000) % 500)
+    tracemalloc.start()
+    available = nearest_rows._available(table, True)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(available[table.real], np.tile([3, 1996], (2000, 1)))
+    assert peak < 2**20
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 40, 160, 161, 162, 1000])
+def test_few_and_many_keys_are_sorted(n):
+    keys = np.random.default_rng(n).integers(0, 50 + n // 2, n + 3).astype(np.uint64)
+    expected = np.concatenate([np.sort(keys[:n]), keys[n:]])
+    nearest._sort(keys, n)
+    np.testing.assert_array_equal(keys, expected)
 
 
 def test_the_number_of_threads_does_not_choose_the_way():
@@ -298,6 +331,22 @@ class TestWholeNumbers:
         exact = np.abs(X[:, None].astype(int) - X[None]).sum(axis=2) / numbers.step
         assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + 1e-6 * exact)
 
+    def test_bits_that_count_too_much_stay_below_two_to_the_32(self):
+        """Two units that are one millionth more than the columns' ranges, where every step counts."""
+        n_double = 70_353
+        X = np.zeros((8, n_double + 2), np.float32)
+        X[1::2] = 2.0 * (1.0 - 0.9e-6)
+        X[1::2, 0] = 1.0
+        X[:, -1] = np.linspace(0.0, 1.0, 8)
+        numbers = whole_numbers.WholeNumbers(
+            Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1
+        )
+        assert numbers.describe()["n_bit_plane_features"] == n_double + 1
+        D = np.zeros((8, 64), np.uint32)
+        numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)
+        exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers._step
+        assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + numbers.relative * exact)
+
 
 class TestProducts:
     """Squared Euclidean distances by matrix products."""
@@ -317,6 +366,15 @@ class TestProducts:
         exact = np.square(rows[:, None] - rows[None]).sum(axis=2)
         error = np.abs(D.view(np.float32)[:, :n][real][:, real] - exact)
         assert np.all(error <= search._distances.off[real][:, None] + search._distances.relative * exact)
+
+    def test_a_long_product_is_a_sum_of_short_ones(self, monkeypatch):
+        """The bound on its error counts on it, also where all columns are one piece."""
+        A, B = np.random.default_rng(0).normal(size=(2, 8, 1000)).astype(np.float32)
+        monkeypatch.setattr(float_distances, "_COLUMNS_PER_PRODUCT", 300)
+        expected = A[:, :300] @ B[:, :300].T
+        for start in (300, 600, 900):
+            expected += A[:, start : start + 300] @ B[:, start : start + 300].T
+        np.testing.assert_array_equal(float_distances._product(A, B), expected)
 
     def test_doubts_are_settled_exactly(self):
         """Neighbours that differ by less than a matrix product can tell."""
@@ -357,6 +415,13 @@ class TestColumns:
         np.testing.assert_array_equal(found.high, X.max(axis=0))
         np.testing.assert_allclose(found.mean, X.mean(axis=0), rtol=1e-4, atol=1e-4)
 
+    def test_subnormal_ranges(self):
+        X, y = draw_table(5, 70, 5, 2)
+        X *= 1e-310
+        expected = oracles.relieff(oracles.scale_range(X), y, 5)
+        ours = ReliefF(n_neighbors=5).fit(X, y).feature_weights_
+        np.testing.assert_allclose(ours, expected, atol=1e-11)
+
     @pytest.mark.parametrize("magnitude", [1e-40, 1e-30, 1e30, 3e38])
     def test_odd_magnitudes(self, magnitude):
         X, y = draw_table(5, 70, 5, 2)
@@ -388,32 +453,3 @@ class TestTiles:
         n_tiles = (D.shape[1] // 64) ** 2
         integer_tiles.fill_tiles(G, sums, P, 8 * n_single, 3, 0, 0, n, n, 0, n_tiles, False, D, D)
         np.testing.assert_array_equal(D[:, :n], exact)
-
-
-def test_vectors_of_any_width_give_the_same_bits(tmp_path):
-    """512, 256 and 128 bit, and loops that are left to the compiler."""
-    script = """
-import hashlib, numpy as np
-from highrelief import ReliefF
-digest = hashlib.sha256()
-rng = np.random.default_rng(0)
-y = rng.integers(0, 3, 150)
-for dtype in (np.float32, np.float64):
-    for X in (rng.normal(size=(150, 333)), rng.integers(0, 3, (150, 333))):
-        for metric in ("manhattan", "sqeuclidean"):
-            digest.update(ReliefF(metric=metric).fit(X.astype(dtype), y).feature_weights_.tobytes())
-print(digest.hexdigest())
-"""
-    digests = set()
-    for bits in ("512", "256", "128", "off"):
-        environment = os.environ | {
-            "HIGHRELIEF_VECTORS": bits,
-            "NUMBA_CACHE_DIR": str(tmp_path / bits),
-            "HIGHRELIEF_CACHE_DIR": str(tmp_path / bits),
-            "PYTHONPATH": str(ROOT / "src"),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
-        )
-        digests.add(done.stdout)
-    assert len(digests) == 1

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numba import njit
 
-from highrelief.kernels import distances, packing, simd, vectors
+from highrelief.kernels import differences, distances, integer_tiles, packing, simd, vectors
 from highrelief.kernels.jit import wide_vectors
 
 PRECISIONS = (np.float32, np.float64)
 AVX2 = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,+fma,+f16c,+lzcnt,+movbe"
 SSE2 = "+sse,+sse2"
 
-# What the kernels make of random numbers, as one number for each precision.
+# What the kernels make of random numbers: one number for each precision, and one for whole numbers.
 CHECKSUMS = """
 import test_vectors
 print(*test_vectors.checksums())
@@ -57,8 +57,24 @@ def checksums():
             sums_of(A, B, np.ones(1, dtype), square, T[int(square)])
         out = np.zeros(80, dtype)
         products_of(B, draw(8, 12, dtype, 2), out)
-        found.append(zlib.crc32(T.tobytes() + out.tobytes()))
-    return found
+        margins = np.zeros((2, 75))
+        for square in (False, True):
+            others, unit = np.arange(1, 12), np.ones(1, dtype)
+            differences.add_group(B, 0, 33, 75, others, others.size, 0.3, square, unit, margins[int(square)])
+        found.append(zlib.crc32(T.tobytes() + out.tobytes() + margins.tobytes()))
+    return [*found, checksum_of_whole_numbers()]
+
+
+def checksum_of_whole_numbers():
+    rng = np.random.default_rng(0)
+    G = packing.aligned_zeros((68, 96), np.int16)
+    G[:] = rng.integers(-(2**15), 2**15, G.shape)
+    P = packing.aligned_zeros((68, 24), np.uint64)
+    P[:] = rng.integers(0, 2**63, P.shape, dtype=np.uint64)
+    sums = G.sum(axis=1, dtype=np.int64).astype(np.uint32)
+    D = np.zeros((68, 128), np.uint32)
+    integer_tiles.fill_tiles(G, sums, P, 8, 3, 0, 0, 68, 68, 0, 4, False, D, D)
+    return zlib.crc32(D.tobytes())
 
 
 def checksums_under(tmp_path, **variables):
@@ -74,6 +90,13 @@ def checksums_under(tmp_path, **variables):
 @pytest.mark.parametrize("setting", ["512", "256", "128", "off"])
 def test_every_width_gives_the_same_bits(tmp_path, setting):
     assert checksums_under(tmp_path, HIGHRELIEF_VECTORS=setting) == checksums()
+
+
+def test_what_numba_may_not_use_is_not_used(tmp_path):
+    """An instruction that LLVM was told not to make ends the process."""
+    found = checksums_under(tmp_path, NUMBA_ENABLE_AVX="0")
+    # Products need multiply-add for the same bits.
+    assert found[-1] == checksum_of_whole_numbers()
 
 
 @pytest.mark.skipif(not os.uname().machine.startswith("x86"), reason="the names of x86's features")

@@ -69,10 +69,18 @@ class Columns:
     def factors(self) -> NDArray[np.float64]:
         """What makes a difference of values in a block one of scaled values."""
         scaling = self._scaling
-        factors = 1.0 / scaling.divisor.astype(np.float64)
-        if scaling.unit is not None:
-            factors *= scaling.unit
-        return factors if self._unit is None else factors / self._unit
+        divisor = scaling.divisor.astype(np.float64)
+        # First the unit: the inverse of a subnormal range would overflow.
+        factors = 1.0 / (divisor if self._unit is None else divisor * self._unit)
+        return factors if scaling.unit is None else factors * scaling.unit
+
+    @cached_property
+    def distance_factors(self) -> NDArray[np.float64]:
+        """The same, times a power of 2 that brings the largest scaled range near 1.
+
+        Who is nearer stays the same, and squares of differences neither overflow nor vanish.
+        """
+        return np.ldexp(self.factors, -int(np.frexp(self.spans.max())[1]))
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:

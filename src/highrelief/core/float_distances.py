@@ -13,6 +13,8 @@ from .threads import even_ranges, one_blas_thread, run_all
 
 #: Columns of a matrix product; bounds the error of its sums.
 _COLUMNS_PER_PRODUCT = 2048
+#: Columns of a piece, unless there are fewer.
+_FEWEST_COLUMNS = 64
 #: Rows of a matrix product.
 _ROWS_PER_PRODUCT = 512
 
@@ -53,6 +55,11 @@ class _FloatDistances:
         """What distances may be off by, relatively: each piece is added to a float32."""
         return 2.0**-23 * max(1, self._n_pieces)
 
+    @property
+    def _vanished(self) -> float:
+        """What may be lost where single terms are too small for a float32; the largest are near 1."""
+        return 2.0**-120 * self._columns.n_features
+
     def _scaled(self, a: int, b: int, width: int) -> NDArray[np.floating]:
         """Columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
         columns, position = self._columns, self._position
@@ -61,7 +68,7 @@ class _FloatDistances:
         array, first = columns.block(a, b)
         source = array[:, first : first + b - a]
         origin = source.mean(axis=0, dtype=np.float64) if self._center else columns.low[a:b]
-        factors = columns.factors[a:b]
+        factors = columns.distance_factors[a:b]
         for start, end in even_ranges(real.size, -(-real.size // 256)):
             rows = source[position[real[start:end]]] - origin
             values[real[start:end], : b - a] = rows * factors
@@ -81,16 +88,19 @@ class ProductDistances(_FloatDistances):
         """By how much the distances of each row may be off, once all columns have been seen."""
         eps = float(np.finfo(self._columns.dtype).eps) / 2.0
         # 2·Σ|a·b| ≤ |a|² + |b|²; each of the sums has at most so many additions.
-        relative = (min(_COLUMNS_PER_PRODUCT, self._columns.n_features) + self._n_pieces + 16.0) * eps
-        return relative * 2.0 * (self._of_rows + self._of_rows.max())
+        n = self._columns.n_features
+        n_additions = min(_COLUMNS_PER_PRODUCT, n) + n // _COLUMNS_PER_PRODUCT + self._n_pieces
+        return (n_additions + 16.0) * eps * 2.0 * (self._of_rows + self._of_rows.max()) + self._vanished
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
         return {"distances": "matrix products"}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Cut the columns: products of many columns at once would be less exact."""
-        n = max(1, -(-self._columns.n_features // _COLUMNS_PER_PRODUCT))
+        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+        columns = self._columns
+        n = int(np.ceil(self._position.size * columns.n_features * columns.dtype.itemsize / most_bytes))
+        n = max(1, min(n, -(-columns.n_features // _FEWEST_COLUMNS)))
         return [(i, n) for i in range(n)]
 
     def piece(self, part: int, n_parts: int) -> ScaledRows:
@@ -124,7 +134,7 @@ class ProductDistances(_FloatDistances):
         def work(a: int, b: int, c: int, d: int) -> None:
             i, j = slice(rows[0] + a, rows[0] + b), slice(others[0] + c, others[0] + d)
             with one_blas_thread():
-                product = X[i] @ X[j].T
+                product = _product(X[i], X[j])
             product *= -2.0
             product += sums[i, np.newaxis].astype(X.dtype)
             product += sums[j].astype(X.dtype)
@@ -149,7 +159,7 @@ class ProductDistances(_FloatDistances):
 
         def work(a: int, b: int) -> None:
             with one_blas_thread():
-                product = own @ X[a:b].T
+                product = _product(own, X[a:b])
             product *= -2.0
             product += own_sums
             product += sums[a:b].astype(X.dtype)
@@ -160,8 +170,14 @@ class ProductDistances(_FloatDistances):
         run_all(work, even_ranges(X.shape[0], 4 * self._n_threads), self._n_threads)
 
 
-def _product_ranges(n: int) -> list[tuple[int, int]]:
-    return even_ranges(n, -(-n // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
+def _product(A: NDArray[np.floating], B: NDArray[np.floating]) -> NDArray[np.floating]:
+    """A·Bᵀ as a sum of products of few columns."""
+    width = A.shape[1]
+    total = A[:, :_COLUMNS_PER_PRODUCT] @ B[:, :_COLUMNS_PER_PRODUCT].T
+    for start in range(_COLUMNS_PER_PRODUCT, width, _COLUMNS_PER_PRODUCT):
+        which = slice(start, start + _COLUMNS_PER_PRODUCT)
+        total += A[:, which] @ B[:, which].T
+    return total
 
 
 class TileDistances(_FloatDistances):
@@ -174,7 +190,7 @@ class TileDistances(_FloatDistances):
         """By how much the distances of each row may be off, once all columns have been seen."""
         # Of a + b − 2·min(a, b) every sum has its error.
         relative = 4.0 * distances.relative_error(self._columns.dtype)
-        return relative * (self._of_rows + self._of_rows.max())
+        return relative * (self._of_rows + self._of_rows.max()) + self._vanished
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""

@@ -494,7 +494,7 @@ class NearestPass:
         ranges = self._shares_of_work(found.anchors.size)
         if not self._distances.exact or not self._uniform:
             for array, first, which in self._columns.blocks():
-                factors = self._columns.factors[which]
+                factors = self._columns.distance_factors[which]
 
                 def measure(
                     a: int,
@@ -571,14 +571,13 @@ def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.u
 
 def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
     """Number of rows that could be neighbours, by row and slot."""
-    rows = np.arange(table.n_rows)
-    by_class = np.tile(table.class_sizes, (table.n_rows, 1))
     # A row that stands for several copies of a sample is a neighbour of itself.
-    by_class[rows, table.codes] -= table.copies <= 1.0
-    if not pooled:
-        return by_class
-    hits = by_class[rows, table.codes]
-    return np.stack([hits, by_class.sum(axis=1) - hits], axis=1)
+    hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
+    if pooled:
+        return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
+    by_class = np.tile(table.class_sizes, (table.n_rows, 1))
+    by_class[np.arange(table.n_rows), table.codes] = hits
+    return by_class
 
 
 def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:

@@ -26,6 +26,8 @@ from .simd import at_most_bits, count_bits, lowest_bit
 SPARE_KEYS = 16
 #: Most rows that are looked at one by one when the nearest are looked for.
 _FEW = 40
+#: Keys that take longer to sort by insertion than by a heap.
+_MANY = 160
 _FEATURES_AT_ONCE = 1024
 #: An empty place in a list: out of reach, no row.
 EMPTY_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -132,8 +134,30 @@ def _key_that_holds(D, row, a0, b0, a1, b1, least, most, guess):
 
 
 @kernel
+def _sift_keys(keys, root, end):
+    """Let the key at ``root`` of a heap sink to its place among the first ``end``."""
+    key = keys[root]
+    while 2 * root + 1 < end:
+        child = 2 * root + 1
+        if child + 1 < end and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[root] = keys[child]
+        root = child
+    keys[root] = key
+
+
+@kernel
 def _sort(keys, n):
-    """Sort the first n keys in place; they are few."""
+    """Sort the first n keys in place: few by insertion, many by a heap."""
+    if n > _MANY:
+        for root in range(n // 2 - 1, -1, -1):
+            _sift_keys(keys, root, n)
+        for end in range(n - 1, 0, -1):
+            keys[0], keys[end] = keys[end], keys[0]
+            _sift_keys(keys, 0, end)
+        return
     for t in range(1, n):
         key = keys[t]
         u = t
@@ -224,7 +248,7 @@ def find_candidates(
     """
     n_rows = codes.shape[0]
     n_slots = start.shape[1]
-    rows = np.empty(2 * n_rows + (r1 - r0) * n_slots * (k + 8), np.int64)
+    rows = np.empty(2 * n_rows + (r1 - r0) * min(n_slots * (k + 8), n_rows), np.int64)
     free = 0
     keys = np.empty(k + _FEW + 1, np.uint64)
     guess = np.zeros(n_slots, np.int64)

@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -40,7 +41,8 @@ def target_features():
     """Features of the processor that code is made for, as LLVM names them."""
     if config.CPU_FEATURES is not None:
         return config.CPU_FEATURES.split(",")
-    return llvm.get_host_cpu_features().flatten().split(",")
+    # Numba's, which leaves out what the user has switched off (NUMBA_ENABLE_AVX).
+    return get_host_cpu_features().split(",")
 
 
 def target_vector_bytes():
