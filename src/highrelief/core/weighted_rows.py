@@ -16,8 +16,10 @@ from .packed import Packed, sum_in_order
 from .ranges import BLOCK_BYTES
 from .threads import even_ranges, run_all
 
-#: A table with so many times more columns than rows is not copied.
+#: A table with so many times more columns than rows is not copied,
 WIDE = 10
+#: unless the copy has no more bytes than this: it is faster, and smaller than what else is needed.
+SMALL = 2**24
 
 
 class Coefficients(NamedTuple):
@@ -231,7 +233,7 @@ def weighted_rows(table: Packed, memory: float) -> WeightedRows | WeightedBlocks
     The shape and the user decide, never the threads.
     """
     accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
-    wide = table.n_features >= WIDE * table.n_samples
+    wide = table.n_features >= WIDE * table.n_samples and table.raw.nbytes > SMALL
     return WeightedBlocks(table) if wide and accumulators <= memory else WeightedRows(table)
 
 
