@@ -20,6 +20,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
 
+from .core.packed import Packed
+from .core.scaling import Scaling
+from .core.soft_neighborhoods import SoftNeighborhoods
+from .core.soft_rows import SoftPasses
+from .core.weighted_rows import WeightedBlocks
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 
@@ -122,6 +127,8 @@ def _run(step: Step) -> None:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, X, y)
+        if step.estimator == "IRelief" and X.dtype.kind == "f":
+            _use_blocks(X, y)
 
 
 def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
@@ -133,6 +140,16 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
         estimator.margins(X, y)
     if hasattr(estimator, "partial_fit"):
         estimator.partial_fit(X, y)
+
+
+def _use_blocks(X: NDArray[np.floating], y: NDArray[np.int64]) -> None:
+    """Call what only larger wide tables lead to."""
+    table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
+    passes = SoftPasses(table, memory=2.0**30)
+    passes.rows = WeightedBlocks(table)
+    near = SoftNeighborhoods(passes, np.ones(X.shape[1]), sigma=1.0)
+    near.mean_margin(pooled=True, outliers=True)
+    passes.rows.content()
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:

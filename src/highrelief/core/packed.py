@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing
 from .ranges import ColumnRanges
+from .scaled_columns import ScaledColumns
 from .scaling import Scaling
 from .threads import even_ranges, n_pieces
 
@@ -17,8 +18,6 @@ from .threads import even_ranges, n_pieces
 #: result, is the same for any number of threads.
 _MOST_PARTS = 64
 _PARTIAL_SUMS_BYTES = 2**26
-#: Rows copied at a time: the copy stays in the cache, and needs no second table in memory.
-_ROWS_AT_ONCE = 256
 
 
 class Packed:
@@ -71,7 +70,19 @@ class Packed:
     @cached_property
     def X(self) -> NDArray[np.floating]:  # noqa: N802
         """A copy of the rows, scaled, in the layout."""
-        return _pack_rows(self.raw, self.position, self.scaling, self._given_copies)
+        return self.scaled.whole()
+
+    @cached_property
+    def scaled(self) -> ScaledColumns:
+        """The columns, scaled and laid out when they are asked for."""
+        return ScaledColumns(
+            self.raw,
+            self.position,
+            self.scaling,
+            copies=self._given_copies,
+            ranges=self.ranges,
+            n_threads=self.n_threads,
+        )
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -102,11 +113,6 @@ class Packed:
     def row_sums(self) -> NDArray[np.float64]:
         """Sum of every row, as the distance tiles need it."""
         return row_sums(self.X)
-
-    @cached_property
-    def column_ranges(self) -> NDArray[np.float64]:
-        """Largest value of every column; the smallest is 0."""
-        return self.X[:, : self.n_features].max(axis=0).astype(np.float64)
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -144,39 +150,6 @@ class Packed:
     def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
         """Parts of the rows to work on, each with a partial sum of ``width`` numbers."""
         return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
-
-
-def _pack_rows(
-    X: NDArray[np.floating],
-    position: NDArray[np.int64],
-    scaling: Scaling,
-    copies: NDArray[np.float64] | None,
-) -> NDArray[np.floating]:
-    """Copy the rows, scaled, into the layout, as distances from one end of each column; padding is 0.
-
-    Differences do not care from which end they are measured. The end nearer to most of the values keeps
-    more of their digits, and makes the sums of a + b − 2·min(a, b) small, where a few values lie far out.
-    """
-    n_features = X.shape[1]
-    low, high = X.min(axis=0), X.max(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = np.average(X, axis=0, weights=copies)
-        # Not by a rounding error: where both are as near, copies of rows must not change the choice.
-        end = np.where(mean - low <= (high - mean) * (1.0 + 1e-6), low, high)
-    if scaling.unit is not None:
-        end = end * scaling.unit
-    packed = packing.aligned_zeros((position.size, packing.padded_width(n_features, X.itemsize)), X.dtype)
-    real = position != packing.PADDING
-    for start in range(0, position.size, _ROWS_AT_ONCE):
-        places = start + np.flatnonzero(real[start : start + _ROWS_AT_ONCE])
-        rows = X[position[places]]
-        if scaling.unit is not None:
-            rows *= scaling.unit
-        rows -= end
-        np.abs(rows, out=rows)
-        rows /= scaling.divisor
-        packed[places, :n_features] = rows
-    return packed
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:

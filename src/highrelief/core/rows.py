@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from .nearest_rows import NearestPass, Neighborhood
 from .packed import Packed
-from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftNeighborhoods, SoftPasses
+from .soft_neighborhoods import SoftNeighborhoods
+from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftPasses
 
 __all__ = ["LocalRows", "Neighborhood"]
 

@@ -1,18 +1,20 @@
-"""Margins under soft neighbourhoods."""
+"""Passes over all pairs of rows, and the kernel width that they lead to."""
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, soft
-from .packed import Packed, row_sums, sum_in_order
+from .packed import Packed
 from .perplexity import width_for_entropy
 from .scaling import Scaling
 from .threads import even_ranges, run_all
+from .weighted_rows import Coefficients, WeightedBlocks, WeightedRows, weighted_rows
 
 #: Most anchors whose neighbourhoods are measured when a kernel width is looked for.
 WIDTH_ANCHORS = 1024
@@ -25,14 +27,6 @@ class MarginRows(NamedTuple):
     margins: NDArray[np.float64]
     #: γ_n = 1 − probability of being an outlier (eq. 10), (n_samples,).
     inlier: NDArray[np.float64]
-
-
-class _Weighted(NamedTuple):
-    """Rows under weights w: the columns of positive weight times their weights, and their sums."""
-
-    w: NDArray[np.float64]
-    X: NDArray[np.floating]
-    sums: NDArray[np.float64]
 
 
 class SoftPasses:
@@ -53,24 +47,33 @@ class SoftPasses:
         self.copies = table.copies.astype(table.dtype)
         size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
         self.stored = size <= memory
-        self._left = memory - size if self.stored else memory
+        self._memory = memory
+        self.left = memory - size if self.stored else memory
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
-        self._last: _Weighted | None = None
+        self._w: NDArray[np.float64] | None = None
         self._known = False
+
+    @cached_property
+    def rows(self) -> WeightedRows | WeightedBlocks:
+        """The rows under the last weights."""
+        return weighted_rows(self.table, self._memory)
 
     def margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> MarginRows:
         """Margins of the single samples, without γ, and γ apart. ``pooled``: eq. (21), else eq. (20)."""
         table = self.table
-        under = self.under(w)
-        rows = np.zeros((table.n_rows, table.n_features))
+        # Margins of single samples are as large as a copy of the rows.
+        rows = self.rows if isinstance(self.rows, WeightedRows) else WeightedRows(table)
+        rows.put_under(w)
+        self._w = None
+        margins = np.zeros((table.n_rows, table.n_features))
         inlier = np.zeros(table.n_rows)
         per_sigma = float(self.per_sigma(sigma))
 
         def work(a: int, b: int) -> None:
             soft.margin_rows(
-                table.X,
-                under.X,
-                under.sums,
+                rows.X,
+                rows.w,
+                rows.sums,
                 table.codes,
                 table.copies,
                 per_sigma,
@@ -79,12 +82,12 @@ class SoftPasses:
                 table.miss_factors,
                 a,
                 b,
-                rows,
+                margins,
                 inlier,
             )
 
         run_all(work, table.row_ranges(), table.n_threads)
-        return MarginRows(table.unpacked(rows), table.unpacked(inlier))
+        return MarginRows(table.unpacked(rows.in_order_of_features(margins)), table.unpacked(inlier))
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float, n_anchors: int) -> float:
         """Kernel width at which the neighbourhoods have a wanted size.
@@ -94,11 +97,11 @@ class SoftPasses:
         ``n_anchors``, otherwise over that many of them.
         """
         table = self.table
-        under = self.under(w)
-        columns = AnchorColumns(self, under, *self._anchors(n_anchors), memory=self._left)
+        self.put_under(w)
+        columns = AnchorColumns(self, *self._anchors(n_anchors))
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
-        widest = 1e3 * float(under.sums[table.real].mean())
+        widest = 1e3 * float(self.rows.sums[table.real].mean())
         if not widest > 0.0:
             return 1.0
         spread = widest * math.sqrt(max(0.0, columns.entropy(self.per_sigma(widest))[1]))
@@ -119,48 +122,38 @@ class SoftPasses:
         largest = 1e30 if self.table.dtype == np.float32 else 1e290
         return self.table.dtype.type(1.0 / min(max(sigma, 1.0 / largest), largest))
 
-    def under(self, w: NDArray[np.float64]) -> _Weighted:
-        """Columns of positive weight times their weights, and the sums of their rows.
+    def put_under(self, w: NDArray[np.float64]) -> None:
+        """Weigh distances by w from now on.
 
-        A column of weight 0 adds nothing to any distance and stays out. Padding is out of reach. What was
-        made for the same weights before is still there: a width is looked for before it is used.
+        What was made for the same weights before is still there: a width is looked for before it is used.
         """
-        if self._last is not None and np.array_equal(self._last.w, w):
-            return self._last
-        table = self.table
-        self._last = None  # or its copy of the columns would live beside the next
-        columns = np.flatnonzero(w)
-        width = packing.padded_width(columns.size, table.dtype.itemsize)
-        X = packing.aligned_zeros((table.n_rows, width), table.dtype)
-        packing.weigh_columns(table.X, columns, w[columns].astype(table.dtype), X)
-        sums = row_sums(X)
-        sums[~table.real] = self.far
-        self._last, self._known = _Weighted(w.copy(), X, sums), False
-        return self._last
+        if self._w is None or not np.array_equal(self._w, w):
+            self._w, self._known = w.copy(), False
+            self.rows.put_under(w)
 
-    def tiles(self, under: _Weighted, *, filled: bool = False) -> tuple[NDArray[np.floating], bool]:
+    def tiles(self, *, filled: bool = True) -> tuple[NDArray[np.floating], bool]:
         """Where distances are kept, an array without entries if they are not; and whether they are there.
 
-        They are there on return if they are wanted ``filled`` and are kept at all. Those under earlier
-        weights are not kept.
+        They are there on return if they are wanted ``filled`` and are kept at all.
         """
-        if under is not self._last:
-            return self._tiles[:0], False
         if self.stored and self._tiles.size == 0:
             shape = (self.table.n_tiles, distances.TILE, distances.TILE)
             self._tiles = packing.aligned_zeros(shape, self.table.dtype)
-
-        def work(a: int, b: int) -> None:
-            soft.fill_distances(under.X, under.sums, self.far, a, b, self._tiles)
-
-        if filled and self.stored and not self._known:
-            run_all(work, even_ranges(self.table.n_tiles, self.table.n_parts(1)), self.table.n_threads)
+        if (filled or self.rows.by_blocks) and self.stored and not self._known:
+            self.rows.fill(self._tiles)
             self._known = True
         return self._tiles, self._known
 
-    def note_filled(self, under: _Weighted) -> None:
-        """All tiles have been filled by a pass under these weights."""
-        self._known = self.stored and under is self._last
+    def note_filled(self) -> None:
+        """All tiles have been filled by a pass."""
+        self._known = self.stored
+
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature."""
+        sums = self.rows.sum_differences(self.tiles()[0], by)
+        if self.rows.by_blocks:
+            self._known = False
+        return sums
 
     def _anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """All rows, or so many spread evenly over their copies in an order that depends on content alone.
@@ -172,11 +165,7 @@ class SoftPasses:
         if max(table.n_samples, table.n_copies) <= n_anchors:
             return np.arange(table.n_rows), table.copies
         rows = np.flatnonzero(table.real)
-        values = table.X[rows]
-        squares = np.einsum("ij,ij->i", values, values, dtype=np.float64)
-        # Tells apart rows that have the same sum and squares, unless they are equal.
-        signature = values @ np.cos(np.arange(values.shape[1])).astype(table.dtype)
-        by_content = rows[np.lexsort((signature, squares, table.row_sums[rows]))]
+        by_content = rows[np.lexsort(self._content[rows].T[::-1])]
         ends = np.cumsum(table.copies[by_content])
         positions = (np.arange(n_anchors) + 0.5) / n_anchors * ends[-1]
         drawn = by_content[np.searchsorted(ends, positions)]
@@ -187,29 +176,25 @@ class SoftPasses:
             np.concatenate([weights, np.zeros(missing)]),
         )
 
+    @cached_property
+    def _content(self) -> NDArray[np.float64]:
+        return self.rows.content()
+
 
 class AnchorColumns:
     """Distances of all rows to some of them, the anchors, in chunks of columns.
 
-    Kept if they fit into ``memory``, otherwise found again whenever they are needed.
+    Kept if they fit into what is left of the memory, otherwise found again whenever they are needed.
     """
 
-    def __init__(
-        self,
-        passes: SoftPasses,
-        under: _Weighted,
-        anchors: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        *,
-        memory: float,
-    ) -> None:
-        self._passes, self._under = passes, under
+    def __init__(self, passes: SoftPasses, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        self._passes = passes
         self._anchors, self._weights = anchors, weights
-        self._tiles, self._known = passes.tiles(under, filled=True)
+        self._tiles, self._known = passes.tiles()
         size = float(passes.table.n_rows) * anchors.size * passes.table.dtype.itemsize
         self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
         self._kept: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
-            {} if size <= memory else None
+            {} if size <= passes.left else None
         )
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
@@ -236,176 +221,14 @@ class AnchorColumns:
         if self._known:
             soft.stored_columns(self._tiles, anchors, D)
         else:
-            X, sums = self._under.X, self._under.sums
-            soft.computed_columns(X, sums, X[anchors], sums[anchors], D)
+            rows = passes.rows
+            soft.computed_columns(rows.X, rows.w, rows.sums, rows.X[anchors], rows.sums[anchors], D)
             D[anchors, np.arange(b - a)] = passes.far
         low = D.min(axis=0)
         low[table.copies[anchors] > 1.0] = 0.0
         if self._kept is not None:
             self._kept[a] = D, low
         return D, low
-
-
-class SoftNeighborhoods:
-    """Who is near whom under weights w: P_m, P_h and P_o of Sun 2007, eqs. (8) to (10).
-
-    For every row n and class c, the smallest distance ``low`` to a row i of c, and the mass
-    Σ_i f(d_ni − low) with f(d) = exp(−d/σ). All probabilities follow from the two.
-
-    Parameters
-    ----------
-    passes : SoftPasses
-        The rows, and what is known of their distances.
-    w : (n_features,)
-        Weights.
-    sigma : float
-        Kernel width.
-    """
-
-    def __init__(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> None:
-        self._passes = passes
-        self._table = passes.table
-        self._under = passes.under(w)
-        self._per_sigma = passes.per_sigma(sigma)
-        self._low, self._mass = self._statistics()
-
-    @property
-    def inlier(self) -> NDArray[np.float64]:
-        """γ_n = 1 − P_o (eq. 10), (n_samples,); 0 for a sample without a hit."""
-        return self._table.unpacked(self._factors(pooled=True, outliers=True)[1])
-
-    def mean_margin(self, *, pooled: bool, outliers: bool) -> NDArray[np.float64]:
-        """ν = (1/N) Σ_n γ_n (Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i|) (eq. 11), (n_features,).
-
-        ``pooled``: the misses of all classes are one set (eq. 21), otherwise each class counts by itself,
-        times P(c)/(1 − P(y)) (eq. 20). Without ``outliers`` γ is 1.
-        """
-        table = self._table
-        factors, inlier = self._factors(pooled, outliers)
-        scales = factors.astype(table.dtype)
-        width = table.X.shape[1]
-        tiles, _ = self._passes.tiles(self._under)
-
-        def part(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(width + table.n_rows)
-            soft.accumulate_margin(
-                table.X,
-                self._under.X,
-                self._under.sums,
-                tiles,
-                table.codes,
-                self._passes.copies,
-                self._per_sigma,
-                self._passes.far,
-                self._low,
-                scales,
-                a,
-                b,
-                out[:width],
-                out[width:],
-            )
-            return out
-
-        n_parts = table.n_parts(width + table.n_rows)
-        total = sum_in_order(run_all(part, even_ranges(table.n_tiles, n_parts), table.n_threads))
-        nu = -2.0 * total[: table.n_features]
-        packing.mix_rows(total[width:], table.X, nu)
-        counted = table.copies @ (inlier if outliers else inlier > 0.0)
-        nu[np.abs(nu) <= self._rounding() * counted * table.column_ranges] = 0.0
-        return nu / table.n_copies
-
-    def _rounding(self) -> float:
-        """What rounding can make of a margin that is 0, relative to the sum of its terms.
-
-        It must not become a weight: where hits and misses balance, ν is 0 and not 1e-17.
-        """
-        return float(8.0 * np.finfo(self._table.dtype).eps + self._table.n_rows * 2.0**-54)
-
-    def _statistics(self) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-        """Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each."""
-        table, passes = self._table, self._passes
-        shape = (table.n_classes, table.n_rows)
-
-        tiles, known = passes.tiles(self._under)
-
-        def part(a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-            found = np.full(shape, passes.far, table.dtype), np.zeros(shape)
-            soft.tile_statistics(
-                self._under.X,
-                self._under.sums,
-                tiles,
-                known,
-                table.codes,
-                passes.copies,
-                self._per_sigma,
-                passes.far,
-                a,
-                b,
-                *found,
-            )
-            return found
-
-        cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
-        (low, mass), *others = run_all(part, cut, table.n_threads)
-        passes.note_filled(self._under)
-        for more in others:
-            self._merge(low, mass, *more)
-        # A sample's own further copies are hits at distance 0.
-        rows = np.flatnonzero(table.copies > 1.0)
-        at = table.codes[rows], rows
-        own_low, own_mass = low[at], mass[at]
-        self._merge(own_low, own_mass, np.zeros(rows.size, table.dtype), table.copies[rows] - 1.0)
-        low[at], mass[at] = own_low, own_mass
-        return low, mass
-
-    def _merge(
-        self,
-        low: NDArray[np.floating],
-        mass: NDArray[np.float64],
-        other_low: NDArray[np.floating],
-        other_mass: NDArray[np.float64],
-    ) -> None:
-        """Merge the statistics over other rows into ``low`` and ``mass``."""
-        soft.merge_statistics(
-            low.reshape(-1),
-            mass.reshape(-1),
-            other_low.reshape(-1),
-            other_mass.reshape(-1),
-            float(self._per_sigma),
-        )
-
-    def _factors(self, pooled: bool, outliers: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Factors of f(d − low) in ν, (n_classes, n_rows), and γ, (n_rows,).
-
-        Hits weigh −γ/Σf; misses +γ/Σf over all of them, or over each class times P(c)/(1 − P(y)). A row
-        without a hit or without a miss gets zeros.
-        """
-        table, low, mass = self._table, self._low, self._mass
-        per_sigma = float(self._per_sigma)
-        rows = np.arange(table.n_rows)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-            hit_low = low[table.codes, rows].astype(np.float64)
-            hit_mass = mass[table.codes, rows]
-            of_misses = mass.copy()
-            of_misses[table.codes, rows] = 0.0
-            reach = np.where(of_misses > 0.0, low, np.inf)
-            miss_low = reach.min(axis=0)
-            relative = np.exp((miss_low - reach) * per_sigma)
-            miss_mass = (of_misses * relative).sum(axis=0)
-            valid = table.real & (hit_mass > 0.0) & (miss_mass > 0.0)
-            closest = np.minimum(hit_low, miss_low)
-            hits = hit_mass * np.exp((closest - hit_low) * per_sigma)
-            misses = miss_mass * np.exp((closest - miss_low) * per_sigma)
-            inlier = np.where(valid, hits / (hits + misses), 0.0)
-            weight = table.copies * (inlier if outliers else 1.0)
-            if pooled:
-                factors = weight * relative / miss_mass
-            else:
-                factors = weight * table.miss_factors[table.codes].T / of_misses
-            factors[of_misses <= 0.0] = 0.0
-            factors[table.codes, rows] = -weight / hit_mass
-        factors[:, ~valid] = 0.0
-        return factors, inlier
 
 
 def width_among(

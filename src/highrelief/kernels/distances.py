@@ -90,7 +90,8 @@ def row_sums(X, out):
 
 
 @kernel
-def _minima_to_distances(row, own_sum, sums):
+def minima_to_distances(row, own_sum, sums):
+    """Turn Σ min(a, b), for one a and many b, into Σ |a − b|."""
     wide_vectors()
     for q in range(sums.shape[0]):
         # Rounding can leave −ε for rows that are nearly equal.
@@ -114,7 +115,7 @@ def distance_block(A, a_sums, i0, i1, B, b_sums, j0, j1, metric, upper_only, T):
         _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, metric, upper_only, T)
     if metric == MANHATTAN:
         for p in range(i1 - i0):
-            _minima_to_distances(T[p, : j1 - j0], a_sums[i0 + p], b_sums[j0:j1])
+            minima_to_distances(T[p, : j1 - j0], a_sums[i0 + p], b_sums[j0:j1])
 
 
 @kernel

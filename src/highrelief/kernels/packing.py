@@ -7,7 +7,7 @@ change, and the identity |a − b| = a + b − 2·min(a, b) loses as few digits 
 
 import numpy as np
 
-from .jit import kernel
+from .jit import kernel, wide_vectors
 
 #: Rows of a register block: the distance kernels work on 4 × 4 pairs at a time.
 ROW_BLOCK = 4
@@ -54,13 +54,46 @@ def class_layout(codes, n_classes):
 
 
 @kernel
-def weigh_columns(packed, columns, weights, weighted):
-    """Write the chosen columns times their weights; the columns beyond stay as they are (0)."""
-    for p in range(packed.shape[0]):
-        row = packed[p]
-        out = weighted[p]
-        for j in range(columns.shape[0]):
-            out[j] = row[columns[j]] * weights[j]
+def _gather(row, columns, out):
+    for c in range(columns.shape[0]):
+        out[c] = row[columns[c]]
+
+
+@kernel
+def _scale(row, unit, end, divisor, out):
+    wide_vectors()
+    for c in range(end.shape[0]):
+        out[c] = abs(row[c] * unit[c] - end[c]) / divisor[c]
+
+
+@kernel
+def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
+    """Write the chosen columns of X, scaled, into rows p0 … p1 of the layout, from column ``at`` on.
+
+    As |x·unit − end|/divisor, each given for the chosen columns. Padding rows stay as they are.
+    """
+    n = columns.shape[0]
+    side_by_side = n > 0 and columns[n - 1] - columns[0] == n - 1
+    chosen = np.empty(n, packed.dtype)
+    for p in range(p0, p1):
+        if position[p] < 0:
+            continue
+        row, out = X[position[p]], packed[p, at : at + n]
+        if side_by_side:
+            _scale(row[columns[0] : columns[0] + n], unit, end, divisor, out)
+        else:
+            _gather(row, columns, chosen)
+            _scale(chosen, unit, end, divisor, out)
+
+
+@kernel
+def reorder_columns(packed, places, p0, p1):
+    """Bring the columns at ``places`` to the front, in this order, in rows p0 … p1."""
+    n = places.shape[0]
+    row = np.empty(n, packed.dtype)
+    for p in range(p0, p1):
+        _gather(packed[p], places, row)
+        packed[p, :n] = row
 
 
 @kernel
@@ -73,3 +106,17 @@ def mix_rows(coefficients, packed, mixture):
         row = packed[p]
         for j in range(mixture.shape[0]):
             mixture[j] += c * row[j]
+
+
+@kernel
+def add_content(packed, places, frequencies, content):
+    """Add Σ x, Σ x² and Σ x·frequency of every row, over the columns at ``places``, in this order."""
+    for p in range(packed.shape[0]):
+        row = packed[p]
+        first, second, third = content[p, 0], content[p, 1], content[p, 2]
+        for c in range(places.shape[0]):
+            x = np.float64(row[places[c]])
+            first += x
+            second += x * x
+            third += x * frequencies[c]
+        content[p, 0], content[p, 1], content[p, 2] = first, second, third

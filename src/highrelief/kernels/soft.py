@@ -9,7 +9,8 @@ occurs twice. Its two coefficients are added first, and |x − x'| = x + x' − 
 and one multiply-add per pair and feature.
 
 Distances are kept from one pass to the next as tiles of the upper triangle, ``D[t]``, or computed in each
-pass, where D is empty. What is made of them is the same, bit for bit.
+pass, where D is empty, from the first len(w) columns of X under the weights w. What is made of them is the
+same, bit for bit.
 """
 
 import math
@@ -17,11 +18,12 @@ import math
 import numpy as np
 
 from .differences import add_margin
-from .distances import MANHATTAN, TILE, distance_block, distance_tile, tile_corner
+from .distances import TILE, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .vectors import add_minimum_products, fetch_rows
+from .weighted import finish_tile, weighted_block, weighted_tile
 
 #: Rows of coefficients × differences added in the precision of the data before they go to float64.
 ROWS_PER_SUM = 16
@@ -42,9 +44,8 @@ def _copy_row(row, out):
 
 
 @kernel
-def _compute_tile(X, sums, far, i0, i1, j0, j1, T, F):
-    """Fill F with distances in the precision of the data; the diagonal is ``far``."""
-    distance_tile(X, sums, i0, i1, j0, j1, MANHATTAN, T)
+def _keep_tile(T, far, i0, i1, j0, j1, F):
+    """Bring distances into F, in the precision of the data; the diagonal is ``far``."""
     for p in range(i1 - i0):
         _copy_row(T[p], F[p, : j1 - j0])
     if i0 == j0:
@@ -53,13 +54,30 @@ def _compute_tile(X, sums, far, i0, i1, j0, j1, T, F):
 
 
 @kernel
-def fill_distances(X, sums, far, t0, t1, D):
+def _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+    weighted_tile(X, w, sums, i0, i1, j0, j1, T)
+    _keep_tile(T, far, i0, i1, j0, j1, F)
+
+
+@kernel
+def fill_distances(X, w, sums, far, t0, t1, D):
     """Store tiles t0 … t1."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        _compute_tile(X, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
+        _compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
+
+
+@kernel
+def distances_from_minima(M, sums, far, t0, t1, D):
+    """Store tiles t0 … t1, whose sums of minima are in M; M is not the same afterwards."""
+    n = sums.shape[0]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        finish_tile(sums, i0, i1, j0, j1, M[t])
+        _keep_tile(M[t], far, i0, i1, j0, j1, D[t])
 
 
 @kernel
@@ -76,12 +94,12 @@ def stored_columns(D, anchors, out):
 
 
 @kernel
-def computed_columns(X, sums, A, anchor_sums, out):
+def computed_columns(X, w, sums, A, anchor_sums, out):
     """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64."""
     T = np.empty((TILE, TILE))
     for i0 in range(0, X.shape[0], TILE):
         i1 = min(i0 + TILE, X.shape[0])
-        distance_block(X, sums, i0, i1, A, anchor_sums, 0, A.shape[0], MANHATTAN, False, T)
+        weighted_block(X, sums, i0, i1, A, anchor_sums, w, T)
         for p in range(i1 - i0):
             _copy_row(T[p], out[i0 + p])
 
@@ -133,12 +151,12 @@ def _merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, sc
 
 
 @kernel
-def tile_statistics(X, sums, D, known, codes, weights, per_sigma, far, t0, t1, nearest, mass):
+def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1, nearest, mass):
     """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1.
 
     Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
     """
-    n = X.shape[0]
+    n = codes.shape[0]
     T = np.empty((TILE, TILE))
     own = np.empty((1, TILE, TILE), X.dtype)
     G = np.empty((TILE, TILE), X.dtype)
@@ -148,7 +166,7 @@ def tile_statistics(X, sums, D, known, codes, weights, per_sigma, far, t0, t1, n
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            _compute_tile(X, sums, far, i0, i1, j0, j1, T, F)
+            _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
         _merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):
@@ -251,12 +269,12 @@ def _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima):
 
 @kernel
 def accumulate_margin(
-    X, Xw, sums, D, codes, weights, per_sigma, far, nearest, scales, t0, t1, minima, row_totals
+    X, w, sums, D, codes, weights, per_sigma, far, nearest, scales, t0, t1, minima, row_totals
 ):
     """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
 
     The coefficient of row i for anchor n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
-    Distances come from D, or from the weighted columns ``Xw`` again. ``minima`` is as long as a row of X.
+    Distances come from D, or from X again. ``minima`` is as long as a row of X.
     """
     n = X.shape[0]
     T = np.empty((TILE, TILE))
@@ -270,17 +288,45 @@ def accumulate_margin(
             for p in range(i1 - i0):
                 _copy_row(D[t, p], F[p])
         else:
-            _compute_tile(Xw, sums, far, i0, i1, j0, j1, T, F)
+            _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
-        for k0 in range(0, minima.shape[0], _FEATURES_PER_BLOCK):
-            k1 = min(k0 + _FEATURES_PER_BLOCK, minima.shape[0])
-            _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima)
+        _add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
 
 
 @kernel
-def margin_rows(X, Xw, sums, codes, weights, per_sigma, far, pooled, factors, n0, n1, out, inlier):
+def _add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
+    for k0 in range(0, minima.shape[0], _FEATURES_PER_BLOCK):
+        k1 = min(k0 + _FEATURES_PER_BLOCK, minima.shape[0])
+        _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima)
+
+
+@kernel
+def coefficients_from_distances(D, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals):
+    """First half of :func:`accumulate_margin`: turn the tiles t0 … t1 of D into coefficients."""
+    n = codes.shape[0]
+    totals = np.empty(TILE, D.dtype)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
+        _tile_coefficients(
+            D[t], i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
+        )
+
+
+@kernel
+def add_products(X, S, t0, t1, minima):
+    """Second half of :func:`accumulate_margin`, with the coefficients S, for any columns X."""
+    n = X.shape[0]
+    partial = np.empty(_FEATURES_PER_BLOCK, X.dtype)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        _add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t], partial, minima)
+
+
+@kernel
+def margin_rows(X, w, sums, codes, weights, per_sigma, far, pooled, factors, n0, n1, out, inlier):
     """Margin vectors of rows n0 … n1, one by one, and γ of eq. (10); both are 0 for padding.
 
     ``factors[class of the anchor, class]`` weighs the classes of the misses; with ``pooled`` misses of
@@ -297,7 +343,7 @@ def margin_rows(X, Xw, sums, codes, weights, per_sigma, far, pooled, factors, n0
         i1 = min(i0 + TILE, n1)
         for j0 in range(0, n_rows, TILE):
             j1 = min(j0 + TILE, n_rows)
-            distance_tile(Xw, sums, i0, i1, j0, j1, MANHATTAN, T)
+            weighted_tile(X, w, sums, i0, i1, j0, j1, T)
             for p in range(i1 - i0):
                 _copy_row(T[p], distances[p, j0:j1])
         for n in range(i0, i1):

@@ -140,14 +140,14 @@ class _Rows:
 def _emit_pair_sums(context, builder, signature, arguments, term):
     """Add Σ_k term(a_ik, b_jk), k0 ≤ k < k1, for 4 × 4 pairs of rows to T[p:p+4, q:q+4]."""
     A, B, T = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 2, 7))
-    i, j, k0, k1, one, p, q = (arguments[n] for n in (1, 3, 4, 5, 6, 8, 9))
+    i, j, k0, k1, p, q = (arguments[n] for n in (1, 3, 4, 5, 8, 9))
     target = _Target(context, builder, signature.args[0].dtype)
-    one = target.everywhere(one)
+    weights = _weights_from(context, target, signature.args[6], arguments[6], k0)
     steps = builder.sdiv(builder.sub(k1, k0), _INT64(target.lanes))
     for top in range(0, ROW_BLOCK, target.rows):
         a = [A.at(i, k0, below=top + row) for row in range(target.rows)]
         b = [B.at(j, k0, below=row) for row in range(ROW_BLOCK)]
-        parts = [_lane_sums(target, a, b, steps, part, one, term) for part in range(target.parts)]
+        parts = [_lane_sums(target, a, b, steps, part, weights, term) for part in range(target.parts)]
         while len(parts) > 1:
             half = len(parts) // 2
             parts = [
@@ -169,7 +169,17 @@ def _emit_pair_sums(context, builder, signature, arguments, term):
     return context.get_dummy_value()
 
 
-def _lane_sums(target, a, b, steps, part, one, term):
+def _weights_from(context, target, kind, value, k0):
+    """Weights of the features at an offset from k0: those of an array, or one number for all."""
+    if not isinstance(kind, types.Array):
+        same = target.everywhere(value)
+        return lambda offset: same
+    data = context.make_array(kind)(context, target.builder, value).data
+    first = target.builder.gep(data, [k0])
+    return lambda offset: target.load(target.builder.gep(first, [offset]))
+
+
+def _lane_sums(target, a, b, steps, part, weights, term):
     """Sum a part of the lanes over the steps; one vector for each pair of rows."""
     builder = target.builder
     totals = [cgutils.alloca_once(builder, target.vector) for _ in range(len(a) * len(b))]
@@ -178,28 +188,31 @@ def _lane_sums(target, a, b, steps, part, one, term):
     with cgutils.for_range(builder, steps) as loop:
         offset = builder.add(builder.mul(loop.index, _INT64(target.lanes)), _INT64(part * target.size))
         rows = [target.load(builder.gep(row, [offset])) for row in a]
+        weight = weights(offset)
         for column, pointer in enumerate(b):
             other = target.load(builder.gep(pointer, [offset]))
             for row, value in enumerate(rows):
                 total = totals[row * len(b) + column]
-                builder.store(term(target, value, other, one, builder.load(total)), total)
+                builder.store(term(target, value, other, weight, builder.load(total)), total)
     return [builder.load(total) for total in totals]
 
 
-def _add_minimum(target, a, b, one, total):
-    # Times one: on AMD's Zen 4, minima and additions wait for the same units and multiply-adds do not, which
-    # is worth a factor of 1.6. Elsewhere it costs nothing, and the sum is the same.
-    return target.multiply_add(target.minimum(a, b), one, total)
+def _add_minimum(target, a, b, weight, total):
+    # Times one, where there are no weights: on AMD's Zen 4, minima and additions wait for the same units and
+    # multiply-adds do not, which is worth a factor of 1.6. Elsewhere it costs nothing, and the sum is the
+    # same.
+    return target.multiply_add(target.minimum(a, b), weight, total)
 
 
-def _add_square(target, a, b, one, total):
+def _add_square(target, a, b, weight, total):
     difference = target.builder.fsub(a, b)
     return target.multiply_add(difference, difference, total)
 
 
-def _pair_sums_signature(A, B, T):
+def _pair_sums_signature(A, B, weight, T):
     place = types.intp
-    return types.void(A, place, B, place, place, place, A.dtype, T, place, place)
+    weight = weight if isinstance(weight, types.Array) else A.dtype
+    return types.void(A, place, B, place, place, place, weight, T, place, place)
 
 
 @intrinsic
@@ -207,7 +220,15 @@ def _minimum_sums(typing_context, A, i, B, j, k0, k1, one, T, p, q):
     def emit(context, builder, signature, arguments):
         return _emit_pair_sums(context, builder, signature, arguments, _add_minimum)
 
-    return _pair_sums_signature(A, B, T), emit
+    return _pair_sums_signature(A, B, one, T), emit
+
+
+@intrinsic
+def _weighted_minimum_sums(typing_context, A, i, B, j, k0, k1, weights, T, p, q):
+    def emit(context, builder, signature, arguments):
+        return _emit_pair_sums(context, builder, signature, arguments, _add_minimum)
+
+    return _pair_sums_signature(A, B, weights, T), emit
 
 
 @intrinsic
@@ -215,7 +236,7 @@ def _square_sums(typing_context, A, i, B, j, k0, k1, one, T, p, q):
     def emit(context, builder, signature, arguments):
         return _emit_pair_sums(context, builder, signature, arguments, _add_square)
 
-    return _pair_sums_signature(A, B, T), emit
+    return _pair_sums_signature(A, B, one, T), emit
 
 
 # Sums over pairs of rows, for features
@@ -363,6 +384,29 @@ def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
 
 
 @kernel
+def _plain_weighted_minimum_sums(A, i, B, j, k0, k1, weights, T, p, q):
+    wide_vectors()
+    lanes = np.uint64(lanes_of(A))
+    sums = np.empty(lanes, A.dtype)
+    w = weights[k0:k1]
+    for r in range(ROW_BLOCK):
+        a = A[i + r, k0:k1]
+        for c in range(ROW_BLOCK):
+            b = B[j + c, k0:k1]
+            sums[:] = 0
+            for step in range(np.uint64(k1 - k0) // lanes):
+                for lane in range(lanes):
+                    k = step * lanes + lane
+                    sums[lane] = _multiply_add(a[k] if a[k] < b[k] else b[k], w[k], sums[lane])
+            half = lanes // np.uint64(2)
+            while half > 0:
+                for lane in range(half):
+                    sums[lane] += sums[half + lane]
+                half //= np.uint64(2)
+            T[p + r, q + c] += sums[0]
+
+
+@kernel
 def _plain_square_sums(A, i, B, j, k0, k1, one, T, p, q):
     _plain_pair_sums(A, i, B, j, k0, k1, True, T, p, q)
 
@@ -396,6 +440,8 @@ _plain = SETTING == "off"
 #: add_minimum_sums(A, i, B, j, k0, k1, one, T, p, q) adds Σ_k min(a_ik, b_jk), k0 ≤ k < k1, for 4 × 4 pairs
 #: of rows to T[p:p+4, q:q+4]; k1 − k0 is a multiple of the lanes.
 add_minimum_sums = _plain_minimum_sums if _plain else _minimum_sums
+#: The same for Σ_k w_k·min(a_ik, b_jk), with an array of weights in place of ``one``.
+add_weighted_minimum_sums = _plain_weighted_minimum_sums if _plain else _weighted_minimum_sums
 #: The same for Σ_k (a_ik − b_jk)².
 add_square_sums = _plain_square_sums if _plain else _square_sums
 #: add_minimum_products(X, i, j, k0, k1, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over 4 × 4

@@ -1,0 +1,255 @@
+"""Rows under weights that change: one scaled copy of them, or none.
+
+Both classes offer the same. What they make has the same bits: sums over features are cut at the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import distances, packing, soft, weighted
+from .packed import Packed, sum_in_order
+from .ranges import BLOCK_BYTES
+from .threads import even_ranges, run_all
+
+#: A table with so many times more columns than rows is not copied,
+WIDE = 10
+#: unless the copy has no more bytes than this: it is faster, and smaller than what else is needed.
+SMALL = 2**24
+
+
+class Coefficients(NamedTuple):
+    """What makes of distances the coefficients of the pairs; see :func:`.kernels.soft.accumulate_margin`."""
+
+    per_sigma: np.floating
+    low: NDArray[np.floating]
+    scales: NDArray[np.floating]
+
+
+class WeightedRows:
+    """Rows in one scaled copy, whose columns of positive weight stand first.
+
+    A column of weight 0 adds nothing to any distance. Padding rows are out of reach.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    """
+
+    #: Whether distances must be stored before anything is made of them.
+    by_blocks = False
+
+    def __init__(self, table: Packed) -> None:
+        self._table = table
+        self._copies = table.copies.astype(table.dtype)
+        self._far = soft.out_of_reach(table.dtype)
+        self._order = np.arange(table.n_features)
+        self.X = table.scaled.whole()
+        self.w = np.empty(0, table.dtype)
+        self.sums = np.zeros(table.n_rows)
+
+    def put_under(self, w: NDArray[np.float64]) -> None:
+        """Bring the columns into the order of these weights, and sum the rows."""
+        active = np.flatnonzero(w)
+        self._reorder(np.concatenate([active, np.flatnonzero(w == 0.0)]))
+        self.w = _whole_vectors(w[active], self._table.dtype)
+        self.sums = np.zeros(self._table.n_rows)
+
+        def of_rows(a: int, b: int) -> None:
+            weighted.add_row_sums(self.X, self.w, a, b, self.sums)
+
+        run_all(of_rows, self._table.row_ranges(), self._table.n_threads)
+        self.sums[~self._table.real] = self._far
+
+    def fill(self, tiles: NDArray[np.floating]) -> None:
+        """Store the distances of all pairs."""
+
+        def of_tiles(a: int, b: int) -> None:
+            soft.fill_distances(self.X, self.w, self.sums, self._far, a, b, tiles)
+
+        run_all(of_tiles, even_ranges(self._table.n_tiles, self._table.n_parts(1)), self._table.n_threads)
+
+    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances are not changed."""
+        table = self._table
+        width = self.X.shape[1]
+
+        def part(a: int, b: int) -> NDArray[np.float64]:
+            out = np.zeros(width + table.n_rows)
+            soft.accumulate_margin(
+                self.X,
+                self.w,
+                self.sums,
+                tiles,
+                table.codes,
+                self._copies,
+                by.per_sigma,
+                self._far,
+                by.low,
+                by.scales,
+                a,
+                b,
+                out[:width],
+                out[width:],
+            )
+            return out
+
+        total = sum_in_order(run_all(part, _parts_of_tiles(table), table.n_threads))
+        reordered = -2.0 * total[: table.n_features]
+        packing.mix_rows(total[width:], self.X, reordered)
+        sums = np.empty_like(reordered)
+        sums[self._order] = reordered
+        return sums
+
+    def in_order_of_features(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bring values by row and column of X, in place, into the order of the features."""
+        packing.reorder_columns(rows, np.argsort(self._order), 0, rows.shape[0])
+        return rows
+
+    def content(self) -> NDArray[np.float64]:
+        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
+        content = np.zeros((self._table.n_rows, 3))
+        packing.add_content(self.X, np.argsort(self._order), _frequencies(0, self._order.size), content)
+        return content
+
+    def _reorder(self, order: NDArray[np.int64]) -> None:
+        if np.array_equal(order, self._order):
+            return
+        places = np.argsort(self._order)[order]
+
+        def of_rows(a: int, b: int) -> None:
+            packing.reorder_columns(self.X, places, a, b)
+
+        run_all(of_rows, self._table.row_ranges(), self._table.n_threads)
+        self._order = order
+
+
+class WeightedBlocks:
+    """Rows of a wide table by blocks of columns, each scaled when it is needed.
+
+    Distances are added up block by block; they must be stored.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    """
+
+    by_blocks = True
+
+    def __init__(self, table: Packed) -> None:
+        self._table = table
+        self._copies = table.copies.astype(table.dtype)
+        self._far = soft.out_of_reach(table.dtype)
+        #: No row, for kernels that find all distances stored.
+        self.X = np.empty((0, 0), table.dtype)
+        self.w = np.empty(0, table.dtype)
+        self.sums = np.zeros(table.n_rows)
+        self._given = np.empty(0)
+        at_once = weighted.columns_per_sum(table.dtype.itemsize)
+        self._n_columns = at_once * max(1, BLOCK_BYTES // (table.n_rows * at_once * table.dtype.itemsize))
+        width = packing.padded_width(min(self._n_columns, table.n_features), table.dtype.itemsize)
+        self._block = packing.aligned_zeros((table.n_rows, width), table.dtype)
+
+    def put_under(self, w: NDArray[np.float64]) -> None:
+        """Take these weights from now on."""
+        self._given = w
+
+    def fill(self, tiles: NDArray[np.floating]) -> None:
+        """Store the distances of all pairs, and sum the rows."""
+        table = self._table
+        minima = packing.aligned_zeros(tiles.shape, np.float64)
+        self.sums = np.zeros(table.n_rows)
+        for which in self._blocks(np.flatnonzero(self._given)):
+            w = _whole_vectors(self._given[which], table.dtype)
+            self._add_block(w, minima)
+        self.sums[~table.real] = self._far
+
+        def finish(a: int, b: int) -> None:
+            soft.distances_from_minima(minima, self.sums, self._far, a, b, tiles)
+
+        run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
+
+    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
+        table = self._table
+        parts = _parts_of_tiles(table)
+
+        def coefficients(a: int, b: int) -> NDArray[np.float64]:
+            totals = np.zeros(table.n_rows)
+            soft.coefficients_from_distances(
+                tiles, table.codes, self._copies, by.per_sigma, by.low, by.scales, a, b, totals
+            )
+            return totals
+
+        def products(a: int, b: int) -> NDArray[np.float64]:
+            out = np.zeros(self._block.shape[1])
+            soft.add_products(self._block, tiles, a, b, out)
+            return out
+
+        row_totals = sum_in_order(run_all(coefficients, parts, table.n_threads))
+        sums = np.empty(table.n_features)
+        for which in self._blocks(np.arange(table.n_features)):
+            minima = sum_in_order(run_all(products, parts, table.n_threads))
+            of_block = -2.0 * minima[: which.size]
+            packing.mix_rows(row_totals, self._block, of_block)
+            sums[which] = of_block
+        return sums
+
+    def content(self) -> NDArray[np.float64]:
+        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
+        content = np.zeros((self._table.n_rows, 3))
+        for which in self._blocks(np.arange(self._table.n_features)):
+            frequencies = _frequencies(which[0], which[-1] + 1)
+            packing.add_content(self._block, np.arange(which.size), frequencies, content)
+        return content
+
+    def _blocks(self, columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Which columns stand in the block, each time that others do."""
+        for start in range(0, columns.size, self._n_columns):
+            which = columns[start : start + self._n_columns]
+            self._table.scaled.write(which, self._block)
+            yield which
+
+    def _add_block(self, w: NDArray[np.floating], minima: NDArray[np.float64]) -> None:
+        """Add the columns in the block, under weights w, to the sums of minima and of rows."""
+        table = self._table
+
+        def of_tiles(a: int, b: int) -> None:
+            weighted.add_tile_minima(self._block, w, a, b, minima)
+
+        weighted.add_row_sums(self._block, w, 0, table.n_rows, self.sums)
+        run_all(of_tiles, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
+
+
+def weighted_rows(table: Packed, memory: float) -> WeightedRows | WeightedBlocks:
+    """Rows of a table, in no copy where it is wide and its distances fit into the memory.
+
+    The shape and the user decide, never the threads.
+    """
+    accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
+    wide = table.n_features >= WIDE * table.n_samples and table.raw.nbytes > SMALL
+    return WeightedBlocks(table) if wide and accumulators <= memory else WeightedRows(table)
+
+
+def _parts_of_tiles(table: Packed) -> list[tuple[int, int]]:
+    """Into which partial sums over pairs a margin is cut."""
+    width = packing.padded_width(table.n_features, table.dtype.itemsize)
+    return even_ranges(table.n_tiles, table.n_parts(width + table.n_rows))
+
+
+def _whole_vectors(w: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
+    """Weights, and zeros for what is left of the last vector."""
+    padded = np.zeros(-(-w.size // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK, dtype)
+    padded[: w.size] = w
+    return padded
+
+
+def _frequencies(start: int, end: int) -> NDArray[np.float64]:
+    """Factors of the features in the third sum of the content."""
+    return np.cos(np.arange(start, end))
