@@ -57,7 +57,7 @@ def install(folder: Path) -> Path:
     kernels.mkdir(parents=True)
     source = ROOT / "src" / "highrelief"
     shutil.copyfile(source / "__init__.py", folder / "highrelief" / "__init__.py")
-    for name in ("__init__", "jit", "cache", "fingerprint"):
+    for name in ("__init__", "jit", "cache", "fingerprint", "simd"):
         shutil.copyfile(source / "kernels" / f"{name}.py", kernels / f"{name}.py")
     (kernels / "inner.py").write_text(INNER)
     (kernels / "outer.py").write_text(OUTER)
@@ -281,10 +281,10 @@ def test_a_fingerprint_is_the_same_in_every_process():
     code = """
 import json
 from highrelief.kernels.fingerprint import fingerprint
-from highrelief.kernels.nearest import nearest_keys
-print(json.dumps(fingerprint(nearest_keys)))
+from highrelief.kernels.candidates import find_candidates
+print(json.dumps(fingerprint(find_candidates)))
 """
-    from highrelief.kernels.nearest import nearest_keys
+    from highrelief.kernels.candidates import find_candidates
 
     prints = {run(code, PYTHONHASHSEED=seed) for seed in (1, 2)}
-    assert prints == {fingerprint(nearest_keys)}
+    assert prints == {fingerprint(find_candidates)}

@@ -12,7 +12,7 @@ from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IRelief, ReliefF
-from highrelief.core.nearest_rows import Neighborhood
+from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
 from highrelief.core.scaling import Scaling, feature_scaling
@@ -122,21 +122,18 @@ class TestLayout:
 
 class TestDistances:
     @pytest.mark.parametrize("dtype", PRECISIONS)
-    @pytest.mark.parametrize("metric", ["manhattan", "sqeuclidean"])
     @pytest.mark.parametrize("d", [1, 30, 700, 3000])
-    def test_tiles_are_within_the_stated_error(self, dtype, metric, d):
+    def test_tiles_are_within_the_stated_error(self, dtype, d):
         X, y = draw_table(d, 130, d, 2, dtype=dtype)
         table = packed_table(X, y)
-        kind = {"manhattan": distances.MANHATTAN, "sqeuclidean": distances.SQUARED_EUCLIDEAN}[metric]
         T = np.empty((distances.TILE, distances.TILE))
         bound = distances.relative_error(dtype)
         for i0, j0 in map(distances.tile_corner, range(table.n_tiles)):
             i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)
-            distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, kind, T)
+            distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, T)
             a, b = table.X[i0:i1].astype(float), table.X[j0:j1].astype(float)
-            difference = np.abs(a[:, None] - b[None])
-            exact = (difference if metric == "manhattan" else difference**2).sum(axis=2)
-            allowed = bound * (4.0 * table.row_sums.max() if metric == "manhattan" else exact)
+            exact = np.abs(a[:, None] - b[None]).sum(axis=2)
+            allowed = bound * 4.0 * table.row_sums.max()
             assert np.all(np.abs(T[: i1 - i0, : j1 - j0] - exact) <= allowed + 1e-300)
 
     @pytest.mark.parametrize("dtype", PRECISIONS)
@@ -150,22 +147,13 @@ class TestDistances:
         checked = 0
         for i0, j0 in map(distances.tile_corner, range(table.n_tiles)):
             i1, j1 = min(i0 + 64, table.n_rows), min(j0 + 64, table.n_rows)
-            distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, 0, T)
+            distances.distance_tile(table.X, table.row_sums, i0, i1, j0, j1, T)
             for n in range(50):
                 p, q = sorted((place[n], place[n + 50]))
                 if i0 <= p < i1 and j0 <= q < j1:
                     assert T[p - i0, q - j0] == 0.0
                     checked += 1
         assert checked >= 50
-
-    @pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
-    def test_exact_distance(self, metric):
-        from highrelief.core.nearest_rows import METRICS
-
-        rng = np.random.default_rng(0)
-        a, b = rng.random((2, 501))
-        ours = distances.exact_distance(a, b, METRICS[metric])
-        assert math.isclose(ours, oracles.distance(a, b, metric=metric), rel_tol=1e-14)
 
     def test_a_common_offset_costs_no_digits(self):
         X, y = draw_table(5, 60, 8, 2)

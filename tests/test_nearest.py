@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
-from highrelief.core import float_distances, nearest_rows, ranges, whole_numbers
+from highrelief.core import float_distances, neighbor_search, ranges, whole_numbers
 from highrelief.core.columns import Columns
-from highrelief.core.nearest_rows import Neighborhood
+from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.scaling import Scaling, feature_scaling
+from highrelief.kernels import candidates, integer_tiles, packing
 from highrelief.kernels import columns as column_kernels
-from highrelief.kernels import integer_tiles, nearest, packing
+from highrelief.kernels.shares import share_among
 
 WAYS = ("all", "rows", "bands")
 few_checks = [HealthCheck.function_scoped_fixture]
@@ -25,12 +26,12 @@ few_checks = [HealthCheck.function_scoped_fixture]
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Take one way whatever the shape, in small steps."""
-    monkeypatch.setattr(nearest_rows, "_way", lambda *_: request.param)
-    monkeypatch.setattr(nearest_rows, "BAND", 64)
-    monkeypatch.setattr(nearest_rows, "_ANCHORS_AT_ONCE", 12)
-    monkeypatch.setattr(nearest_rows, "_SETTLED_AT_ONCE", 20)
+    monkeypatch.setattr(neighbor_search, "_way", lambda *_: request.param)
+    monkeypatch.setattr(neighbor_search, "BAND", 64)
+    monkeypatch.setattr(neighbor_search, "_ANCHORS_AT_ONCE", 12)
+    monkeypatch.setattr(neighbor_search, "_SETTLED_AT_ONCE", 20)
     # A piece holds 64 columns at least.
-    monkeypatch.setattr(nearest_rows, "_PIECE_BYTES", 1.0)
+    monkeypatch.setattr(neighbor_search, "_PIECE_BYTES", 1.0)
     return request.param
 
 
@@ -53,7 +54,7 @@ class TestShares:
         }[kind]
         shares = np.empty(d.size)
         among = Neighborhood(k, rank_decay=rank_decay)
-        nearest.share_among(d, weights, among.rank_weights(k), 1e-12, shares)
+        share_among(d, weights, among.rank_weights(k), 1e-12, shares)
         expected = oracles.neighbor_shares(d, weights, k, rank_decay=rank_decay)
         np.testing.assert_allclose(shares, expected, atol=1e-12)
         assert math.isclose(shares.sum(), 1.0, rel_tol=1e-9)
@@ -164,7 +165,7 @@ def test_lists_of_many_classes_stay_small(monkeypatch):
     tracemalloc.stop()
     assert peak < 70 * 2**20
     # The oracle would take minutes; every way is held against it above.
-    monkeypatch.setattr(nearest_rows, "_way", lambda *_: "all")
+    monkeypatch.setattr(neighbor_search, "_way", lambda *_: "all")
     np.testing.assert_allclose(ours, rows.nearest(Neighborhood(10)).mean(), atol=1e-12)
 
 
@@ -172,7 +173,7 @@ def test_pooled_misses_need_no_table_of_all_classes():
     X, _ = draw_table(18, 2000, 2, 2)
     table = packed_table(X, np.arange(2000) % 500)
     tracemalloc.start()
-    available = nearest_rows._available(table, True)
+    available = neighbor_search._available(table, True)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     np.testing.assert_array_equal(available[table.real], np.tile([3, 1996], (2000, 1)))
@@ -183,7 +184,7 @@ def test_pooled_misses_need_no_table_of_all_classes():
 def test_few_and_many_keys_are_sorted(n):
     keys = np.random.default_rng(n).integers(0, 50 + n // 2, n + 3).astype(np.uint64)
     expected = np.concatenate([np.sort(keys[:n]), keys[n:]])
-    nearest._sort(keys, n)
+    candidates._sort(keys, n)
     np.testing.assert_array_equal(keys, expected)
 
 
@@ -356,16 +357,18 @@ class TestProducts:
     def test_distances_are_off_by_no_more_than_stated(self, dtype, d):
         X, y = draw_table(3, 66, d, 2, dtype=dtype)
         search = local_rows(X, y).nearest(Neighborhood(3, "sqeuclidean"))
-        n = search._table.n_rows
+        n = search._search._table.n_rows
         D = np.zeros((n, 128), np.uint32)
-        for part, n_parts in search._distances.pieces(1.0):
-            piece = search._distances.piece(part, n_parts)
-            search._distances.add_tiles(piece, (0, n), (0, n), D, D, add=part > 0)
-        real = search._table.real
-        rows = X[search._table.position[real]].astype(np.float64)
+        for part, n_parts in search._search._distances.pieces(1.0):
+            piece = search._search._distances.piece(part, n_parts)
+            search._search._distances.add_tiles(piece, (0, n), (0, n), D, D, add=part > 0)
+        real = search._search._table.real
+        rows = X[search._search._table.position[real]].astype(np.float64)
         exact = np.square(rows[:, None] - rows[None]).sum(axis=2)
         error = np.abs(D.view(np.float32)[:, :n][real][:, real] - exact)
-        assert np.all(error <= search._distances.off[real][:, None] + search._distances.relative * exact)
+        assert np.all(
+            error <= search._search._distances.off[real][:, None] + search._search._distances.relative * exact
+        )
 
     def test_a_long_product_is_a_sum_of_short_ones(self, monkeypatch):
         """The bound on its error counts on it, also where all columns are one piece."""

@@ -24,14 +24,11 @@ print(*test_vectors.checksums())
 
 
 @njit
-def sums_of(A, B, unit, square, T):
+def sums_of(A, B, unit, T):
     wide_vectors()
     for i in range(0, A.shape[0], 4):
         for j in range(0, B.shape[0], 4):
-            if square:
-                vectors.add_square_sums(A, i, B, j, 0, A.shape[1], unit[0], T, i, j)
-            else:
-                vectors.add_minimum_sums(A, i, B, j, 0, A.shape[1], unit[0], T, i, j)
+            vectors.add_minimum_sums(A, i, B, j, 0, A.shape[1], unit[0], T, i, j)
 
 
 @njit
@@ -53,8 +50,7 @@ def checksums():
     for dtype in PRECISIONS:
         A, B = draw(8, 112, dtype), draw(12, 112, dtype, 1)
         T = np.zeros((3, 8, 12))
-        for square in (False, True):
-            sums_of(A, B, np.ones(1, dtype), square, T[int(square)])
+        sums_of(A, B, np.ones(1, dtype), T[0])
         out = np.zeros(80, dtype)
         products_of(B, draw(8, 12, dtype, 2), out)
         margins = np.zeros((2, 75))
@@ -118,23 +114,18 @@ def test_sums_run_by_lanes(dtype, d):
     """The order that the docstring states, written out."""
     A, B = draw(4, d, dtype), draw(8, d, dtype, 1)
     lanes = vectors.LANE_BYTES // A.itemsize
-    for square in (False, True):
-        T = np.full((4, 8), 0.5)
-        sums_of(A, B, np.ones(1, dtype), square, T)
-        assert T.dtype == np.float64
-        if square:
-            exact = ((A[:, None].astype(float) - B[None]) ** 2).sum(axis=2)
-            np.testing.assert_allclose(T, 0.5 + exact, rtol=distances.relative_error(dtype))
-            continue
-        by_lane = np.minimum(A[:, None], B[None]).reshape(4, 8, -1, lanes)
-        sums = by_lane[:, :, 0]
-        for step in range(1, by_lane.shape[2]):
-            sums = sums + by_lane[:, :, step]
-        while sums.shape[2] > 1:
-            half = sums.shape[2] // 2
-            sums = sums[:, :, :half] + sums[:, :, half:]
-        assert sums.dtype == dtype
-        np.testing.assert_array_equal(T, 0.5 + sums[:, :, 0].astype(float))
+    T = np.full((4, 8), 0.5)
+    sums_of(A, B, np.ones(1, dtype), T)
+    assert T.dtype == np.float64
+    by_lane = np.minimum(A[:, None], B[None]).reshape(4, 8, -1, lanes)
+    sums = by_lane[:, :, 0]
+    for step in range(1, by_lane.shape[2]):
+        sums = sums + by_lane[:, :, step]
+    while sums.shape[2] > 1:
+        half = sums.shape[2] // 2
+        sums = sums[:, :, :half] + sums[:, :, half:]
+    assert sums.dtype == dtype
+    np.testing.assert_array_equal(T, 0.5 + sums[:, :, 0].astype(float))
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)

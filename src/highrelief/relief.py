@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import PRECISIONS, FeatureWeighter, n_features_kept
-from .core.nearest_rows import METRICS
+from .core.neighborhood import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.rows import LocalRows, Neighborhood
 from .core.sampling import AnchorSample, is_settled, looks

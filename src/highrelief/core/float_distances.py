@@ -226,7 +226,7 @@ class TileDistances(_FloatDistances):
         def work(i: int, j: int) -> None:
             T = np.empty((tile, tile))
             i1, j1 = min(i + tile, rows[1]), min(j + tile, others[1])
-            distances.distance_tile(piece.values, piece.sums, i, i1, j, j1, distances.MANHATTAN, T)
+            distances.distance_tile(piece.values, piece.sums, i, i1, j, j1, T)
             a, c = i - rows[0], j - others[0]
             out[a : a + i1 - i, c : c + j1 - j] = T[: i1 - i, : j1 - j]
             mirror[c : c + j1 - j, a : a + i1 - i] = T[: i1 - i, : j1 - j].T
@@ -252,9 +252,7 @@ class TileDistances(_FloatDistances):
             chosen = rows[start : start + tile]
             own, own_sums = piece.values[chosen], piece.sums[chosen]
             j1 = min(j + tile, n_rows)
-            distances.distance_block(
-                own, own_sums, 0, chosen.size, piece.values, piece.sums, j, j1, distances.MANHATTAN, False, T
-            )
+            distances.distance_block(own, own_sums, 0, chosen.size, piece.values, piece.sums, j, j1, False, T)
             out[start : start + chosen.size, j:j1] = T[: chosen.size, : j1 - j]
 
         tasks = [(start, j) for start in range(0, rows.size, tile) for j in range(0, n_rows, tile)]

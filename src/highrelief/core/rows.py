@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .nearest_rows import NearestPass, Neighborhood
+from .nearest_rows import NearestPass
+from .neighborhood import Neighborhood
 from .packed import Packed
 from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftPasses

@@ -1,15 +1,17 @@
 """Compiled loops: arrays in, arrays out.
 
-Nothing here validates, raises, allocates beyond scratch space or draws random numbers. Every kernel releases the
-interpreter lock. Most work on a layout of rows that are sorted by class, each class padded to whole blocks of
-rows, features padded to whole vectors.
+Nothing here validates, raises, allocates beyond scratch space or draws random numbers. Every kernel releases
+the interpreter lock. Most work on a layout of rows that are sorted by class, each class padded to whole
+blocks of rows, features padded to whole vectors.
 
 =======================  ================================================================
 :mod:`.packing`          the layout
 :mod:`.columns`          ranges, levels, and how values become whole numbers
 :mod:`.integer_tiles`    tiles of distances between rows of whole numbers
 :mod:`.distances`        tiles of distances between rows of floats
-:mod:`.nearest`          k nearest per class with shared ties, and the margins they give
+:mod:`.candidates`       who may be among the k nearest of each class
+:mod:`.shares`           how the k nearest share a weight of 1, ties included
+:mod:`.nearest`          exact distances of candidates, and the margins that neighbours give
 :mod:`.differences`      sums of differences between a row and others
 :mod:`.soft`             softmax neighbourhoods, and the margins they give
 :mod:`.online`           one sample after another

@@ -13,23 +13,20 @@ import math
 
 import numpy as np
 
-from .jit import kernel, summing_kernel, wide_vectors
+from .jit import kernel, wide_vectors
 from .packing import ROW_BLOCK
-from .vectors import LANE_BYTES, add_minimum_sums, add_square_sums, fetch_rows, lanes_of
+from .vectors import LANE_BYTES, add_minimum_sums, fetch_rows, lanes_of
 
 #: Rows of a tile.
 TILE = 64
 #: Features that a lane adds up in the precision of the data before the sum goes to float64.
 ADDITIONS_PER_LANE = 64
 
-#: Metrics, as the kernels know them.
-MANHATTAN, SQUARED_EUCLIDEAN, EUCLIDEAN = 0, 1, 2
-
 
 def relative_error(dtype):
     """Bound the error of a block's sum, relative to the sum: roundings on the way of a term × unit roundoff.
 
-    A term is added in its lane, then the lanes are added by halves; a square is of a rounded difference.
+    A term is added in its lane, then the lanes are added by halves.
     """
     dtype = np.dtype(dtype)
     halvings = math.log2(LANE_BYTES // dtype.itemsize)
@@ -55,8 +52,8 @@ def tile_corner(t):
 
 
 @kernel
-def _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, metric, upper_only, T):
-    """Add Σ_k min(a_ik, b_jk), or Σ_k (a_ik − b_jk)², k0 ≤ k < k1, to T[i − i0, j − j0].
+def _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, upper_only, T):
+    """Add Σ_k min(a_ik, b_jk), k0 ≤ k < k1, to T[i − i0, j − j0].
 
     ``unit`` holds a 1 that the compiler cannot see; see :mod:`.vectors`.
     """
@@ -64,14 +61,10 @@ def _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, metric, upper_only, T):
     one = unit[0]
     for i in range(i0, i1, ROW_BLOCK):
         start = j0 + (i - i0) if upper_only else j0
-        if metric == MANHATTAN:
-            for j in range(start, j1, ROW_BLOCK):
-                if i + 2 * ROW_BLOCK <= A.shape[0]:
-                    fetch_rows(A, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
-                add_minimum_sums(A, i, B, j, k0, k1, one, T, i - i0, j - j0)
-        else:
-            for j in range(start, j1, ROW_BLOCK):
-                add_square_sums(A, i, B, j, k0, k1, one, T, i - i0, j - j0)
+        for j in range(start, j1, ROW_BLOCK):
+            if i + 2 * ROW_BLOCK <= A.shape[0]:
+                fetch_rows(A, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
+            add_minimum_sums(A, i, B, j, k0, k1, one, T, i - i0, j - j0)
 
 
 @kernel
@@ -84,7 +77,7 @@ def row_sums(X, out):
         T[:] = 0.0
         for k0 in range(0, X.shape[1], features):
             k1 = min(k0 + features, X.shape[1])
-            _add_sums(X, i, i + ROW_BLOCK, X, i, i + ROW_BLOCK, k0, k1, unit, MANHATTAN, False, T)
+            _add_sums(X, i, i + ROW_BLOCK, X, i, i + ROW_BLOCK, k0, k1, unit, False, T)
         for r in range(ROW_BLOCK):
             out[i + r] = T[r, r]
 
@@ -100,11 +93,10 @@ def minima_to_distances(row, own_sum, sums):
 
 
 @kernel
-def distance_block(A, a_sums, i0, i1, B, b_sums, j0, j1, metric, upper_only, T):
+def distance_block(A, a_sums, i0, i1, B, b_sums, j0, j1, upper_only, T):
     """Fill T[:i1−i0, :j1−j0] with the distances of rows i0 … i1 of A to rows j0 … j1 of B.
 
-    Whole blocks of rows. Squared Euclidean distances stand for both Euclidean metrics. ``upper_only`` leaves
-    out the blocks below the diagonal of a square tile.
+    Whole blocks of rows. ``upper_only`` leaves out the blocks below the diagonal of a square tile.
     """
     unit = np.ones(1, A.dtype)
     features = ADDITIONS_PER_LANE * lanes_of(A)
@@ -112,45 +104,16 @@ def distance_block(A, a_sums, i0, i1, B, b_sums, j0, j1, metric, upper_only, T):
         T[p, : j1 - j0] = 0.0
     for k0 in range(0, A.shape[1], features):
         k1 = min(k0 + features, A.shape[1])
-        _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, metric, upper_only, T)
-    if metric == MANHATTAN:
-        for p in range(i1 - i0):
-            minima_to_distances(T[p, : j1 - j0], a_sums[i0 + p], b_sums[j0:j1])
+        _add_sums(A, i0, i1, B, j0, j1, k0, k1, unit, upper_only, T)
+    for p in range(i1 - i0):
+        minima_to_distances(T[p, : j1 - j0], a_sums[i0 + p], b_sums[j0:j1])
 
 
 @kernel
-def distance_tile(X, sums, i0, i1, j0, j1, metric, T):
+def distance_tile(X, sums, i0, i1, j0, j1, T):
     """Fill T with the distances of rows i0 … i1 to rows j0 … j1; a tile on the diagonal is mirrored."""
-    distance_block(X, sums, i0, i1, X, sums, j0, j1, metric, i0 == j0, T)
+    distance_block(X, sums, i0, i1, X, sums, j0, j1, i0 == j0, T)
     if i0 == j0:
         for p in range(i1 - i0):
             for q in range(p):
                 T[p, q] = T[q, p]
-
-
-@summing_kernel
-def _manhattan(a, b):
-    wide_vectors()
-    total = 0.0
-    for k in range(a.shape[0]):
-        total += abs(np.float64(a[k]) - np.float64(b[k]))
-    return total
-
-
-@summing_kernel
-def _squared_euclidean(a, b):
-    wide_vectors()
-    total = 0.0
-    for k in range(a.shape[0]):
-        t = np.float64(a[k]) - np.float64(b[k])
-        total += t * t
-    return total
-
-
-@kernel
-def exact_distance(a, b, metric):
-    """Distance of two rows by the definition, difference by difference, in float64."""
-    if metric == MANHATTAN:
-        return _manhattan(a, b)
-    d = _squared_euclidean(a, b)
-    return d if metric == SQUARED_EUCLIDEAN else np.sqrt(d)

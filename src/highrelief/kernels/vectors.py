@@ -204,11 +204,6 @@ def _add_minimum(target, a, b, weight, total):
     return target.multiply_add(target.minimum(a, b), weight, total)
 
 
-def _add_square(target, a, b, weight, total):
-    difference = target.builder.fsub(a, b)
-    return target.multiply_add(difference, difference, total)
-
-
 def _pair_sums_signature(A, B, weight, T):
     place = types.intp
     weight = weight if isinstance(weight, types.Array) else A.dtype
@@ -229,14 +224,6 @@ def _weighted_minimum_sums(typing_context, A, i, B, j, k0, k1, weights, T, p, q)
         return _emit_pair_sums(context, builder, signature, arguments, _add_minimum)
 
     return _pair_sums_signature(A, B, weights, T), emit
-
-
-@intrinsic
-def _square_sums(typing_context, A, i, B, j, k0, k1, one, T, p, q):
-    def emit(context, builder, signature, arguments):
-        return _emit_pair_sums(context, builder, signature, arguments, _add_square)
-
-    return _pair_sums_signature(A, B, one, T), emit
 
 
 # Sums over pairs of rows, for features
@@ -343,7 +330,7 @@ def _multiply_add(typing_context, a, b, c):
 
 
 @kernel
-def _plain_pair_sums(A, i, B, j, k0, k1, square, T, p, q):
+def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
     wide_vectors()
     # Unsigned: a signed index would be checked for counting from the end, and not vectorise.
     lanes = np.uint64(lanes_of(A))
@@ -357,10 +344,10 @@ def _plain_pair_sums(A, i, B, j, k0, k1, square, T, p, q):
             for lane in range(lanes):
                 k = step * lanes + lane
                 v = b[k]
-                s0[lane] = _add_term(a0[k], v, square, s0[lane])
-                s1[lane] = _add_term(a1[k], v, square, s1[lane])
-                s2[lane] = _add_term(a2[k], v, square, s2[lane])
-                s3[lane] = _add_term(a3[k], v, square, s3[lane])
+                s0[lane] += a0[k] if a0[k] < v else v
+                s1[lane] += a1[k] if a1[k] < v else v
+                s2[lane] += a2[k] if a2[k] < v else v
+                s3[lane] += a3[k] if a3[k] < v else v
         half = lanes // np.uint64(2)
         while half > 0:
             for r in range(ROW_BLOCK):
@@ -369,18 +356,6 @@ def _plain_pair_sums(A, i, B, j, k0, k1, square, T, p, q):
             half //= np.uint64(2)
         for r in range(ROW_BLOCK):
             T[p + r, q + c] += sums[r, 0]
-
-
-@kernel
-def _add_term(u, v, square, total):
-    if square:
-        return _multiply_add(u - v, u - v, total)
-    return total + (u if u < v else v)
-
-
-@kernel
-def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
-    _plain_pair_sums(A, i, B, j, k0, k1, False, T, p, q)
 
 
 @kernel
@@ -404,11 +379,6 @@ def _plain_weighted_minimum_sums(A, i, B, j, k0, k1, weights, T, p, q):
                     sums[lane] += sums[half + lane]
                 half //= np.uint64(2)
             T[p + r, q + c] += sums[0]
-
-
-@kernel
-def _plain_square_sums(A, i, B, j, k0, k1, one, T, p, q):
-    _plain_pair_sums(A, i, B, j, k0, k1, True, T, p, q)
 
 
 @kernel
@@ -442,8 +412,6 @@ _plain = SETTING == "off"
 add_minimum_sums = _plain_minimum_sums if _plain else _minimum_sums
 #: The same for Σ_k w_k·min(a_ik, b_jk), with an array of weights in place of ``one``.
 add_weighted_minimum_sums = _plain_weighted_minimum_sums if _plain else _weighted_minimum_sums
-#: The same for Σ_k (a_ik − b_jk)².
-add_square_sums = _plain_square_sums if _plain else _square_sums
 #: add_minimum_products(X, i, j, k0, k1, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over 4 × 4
 #: pairs of rows to ``out``, feature by feature.
 add_minimum_products = _plain_minimum_products if _plain else _minimum_products

@@ -1,0 +1,58 @@
+"""Which neighbours count, and who they turned out to be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import nearest
+
+METRICS = {
+    "manhattan": nearest.MANHATTAN,
+    "euclidean": nearest.EUCLIDEAN,
+    "sqeuclidean": nearest.SQUARED_EUCLIDEAN,
+}
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """Which neighbours count, and how much.
+
+    ``pooled``: the misses of all classes are one set; otherwise k come from each class, weighted by
+    P(c)/(1 − P(y)). ``rank_decay``: a neighbour weighs exp(−(rank/rank_decay)²); None: all the same.
+    """
+
+    n_neighbors: int
+    metric: str = "manhattan"
+    pooled: bool = False
+    rank_decay: float | None = None
+
+    def rank_weights(self, n_copies: float) -> NDArray[np.float64]:
+        """Weights of the ranks 1 … k, as far as there are samples."""
+        ranks = np.arange(1.0, min(self.n_neighbors, math.ceil(n_copies)) + 1.0)
+        if self.rank_decay is None:
+            return np.ones(ranks.size)
+        # Relative to the first rank: the same shares, and no 0/0 for a short decay.
+        return np.exp((1.0 - ranks**2) / self.rank_decay**2)
+
+
+@dataclass
+class Neighbors:
+    """Neighbours of some anchors, by slot, in flat arrays; see :mod:`..kernels.nearest`."""
+
+    anchors: NDArray[np.int64]
+    start: NDArray[np.int64]
+    count: NDArray[np.int64]
+    sure: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    shares: NDArray[np.float64]
+
+    @classmethod
+    def room(cls, anchors: NDArray[np.int64], n_slots: int, n_places: int) -> Neighbors:
+        """Places for this many neighbours."""
+        shape = (anchors.size, n_slots)
+        start, count, sure = (np.zeros(shape, np.int64) for _ in range(3))
+        return cls(anchors, start, count, sure, np.empty(n_places, np.int64), np.zeros(n_places))
