@@ -34,6 +34,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     table = Packed(X, one_class, 1, scaling=Scaling.none(n_features, X.dtype))
     # A column is laid out from whichever end is nearer to its values; the distances are the same.
     values, sums, far = table.X, table.row_sums, soft.out_of_reach(X.dtype)
+    weights = np.ones(values.shape[1], X.dtype)
     tile = distances.TILE
     tiles = packing.aligned_zeros((table.n_tiles, tile, tile), X.dtype)
 
@@ -47,7 +48,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
         return D[:n_samples, :n_samples]
 
     def run() -> Matrix:
-        soft.fill_distances(values, sums, far, 0, table.n_tiles, tiles)
+        soft.fill_distances(values, weights, sums, far, 0, table.n_tiles, tiles)
         return Matrix(lay_out)
 
     return run

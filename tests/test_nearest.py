@@ -273,6 +273,17 @@ class TestWholeNumbers:
         names = {400: "bit planes", 267: "grid and bit planes", 0: "grid"}
         assert told["distances"] == names[on_planes]
 
+    @pytest.mark.parametrize("high", [0.3, 0.4, 7.7, np.nextafter(0.1, 1.0)])
+    @pytest.mark.parametrize("way", WAYS, indirect=True)
+    def test_any_two_levels_are_bits(self, high, way):
+        """Also where half of them is no number exactly between."""
+        rng = np.random.default_rng(0)
+        X, y = np.where(rng.random((90, 70)) < 0.5, 0.1, high), rng.integers(0, 2, 90)
+        ours = ReliefF().fit(X, y)
+        # Two neighbouring numbers have nothing between them: one of them is taken for the middle.
+        assert ours.execution_["n_bit_plane_features"] == (70 if high > 0.2 else 0)
+        np.testing.assert_allclose(ours.feature_weights_, oracles.relieff(X > 0.1, y, 10), atol=1e-12)
+
     @pytest.mark.parametrize("kind", ["two", "three", "two and three"])
     @pytest.mark.parametrize("among", [Neighborhood(10), Neighborhood(3, rank_decay=2.0)])
     def test_bit_planes_give_the_same_bits_as_the_general_path(self, kind, among, monkeypatch):

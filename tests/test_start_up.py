@@ -91,6 +91,7 @@ print(json.dumps({**report(), "steps": steps, "said": str(result), "n_compiled":
 # Every variant in the registry, and the ways in which a table may lie in memory.
 FITS = """
 import json, warnings
+import highrelief
 import numpy as np
 from registry import ENTRIES, continuous_table, discrete_table
 from sklearn import config_context
@@ -109,6 +110,13 @@ rng = np.random.default_rng(0)
 tables.append((rng.normal(size=(12, 300)), np.arange(12) % 2))
 tables.append((rng.integers(0, 3, size=(12, 300)).astype(float), np.arange(12) % 2))
 layouts = [np.ascontiguousarray, np.asfortranarray, frozen, lambda X: np.repeat(X, 2, axis=0)[::2]]
+tall = rng.normal(size=(2200, 3)), np.arange(2200) % 2  # more than one band of rows
+for dtype in (np.float32, np.float64):
+    for metric in ("manhattan", "euclidean"):
+        highrelief.ReliefF(metric=metric, n_jobs=2).fit(tall[0].astype(dtype), tall[1])
+    # Ranges that leave distances to floats.
+    X, y = tables[-2]
+    highrelief.ReliefF(scale=None).fit((X * 10.0 ** (9 * (np.arange(300) == 0))).astype(dtype), y)
 for entry in ENTRIES:
     more = {"max_iter": 2} if entry.family.iterative else {}
     for X, y in tables:

@@ -20,11 +20,15 @@ from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
 
+<<<<<<< HEAD
 from .core.packed import Packed
 from .core.scaling import Scaling
 from .core.soft_neighborhoods import SoftNeighborhoods
 from .core.soft_rows import SoftPasses
 from .core.weighted_rows import WeightedBlocks
+=======
+from .core.nearest_rows import BAND
+>>>>>>> review
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 
@@ -153,9 +157,12 @@ def _use_blocks(X: NDArray[np.floating], y: NDArray[np.int64]) -> None:
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-    """Continuous, discrete and mixed tables: tall enough to be cut for two threads, and wide."""
+    """Continuous, discrete and mixed tables, tall enough to be cut for threads or into bands, and wide."""
     random = np.random.default_rng(0)
-    for n_samples, n_features in ((150, 6), (12, 200)):
+    shapes = [(150, 6), (12, 200)]
+    if dtype == "int8":  # lists of neighbours hold no values: any type will do
+        shapes.append((BAND + 4, 2))
+    for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3
         genotypes = random.integers(0, 3, size=(n_samples, n_features))
         yield genotypes.astype(dtype), y

@@ -167,7 +167,9 @@ class ProductDistances(_FloatDistances):
                 product += out[: rows.size, a:b]
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
-        run_all(work, even_ranges(X.shape[0], 4 * self._n_threads), self._n_threads)
+        # Cut by the shape alone: the rounding of a product may depend on its size.
+        parts = even_ranges(X.shape[0], -(-X.shape[0] // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
+        run_all(work, parts, self._n_threads)
 
 
 def _product(A: NDArray[np.floating], B: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -153,6 +153,328 @@ class NearestPass:
             out,
         )
 
+<<<<<<< HEAD
+=======
+    # Who the neighbours are
+
+    def _neighbors(self, report: Report) -> Iterator[_Neighbors]:
+        """Neighbours of all anchors that have a hit, some anchors at a time."""
+        anchors = np.flatnonzero(self._chosen)
+        if self._way == "all":
+            yield from self._from_all_distances(anchors, report)
+        elif self._way == "bands":
+            yield from self._from_lists(anchors, report)
+        else:
+            yield from self._from_rows(anchors, report)
+
+    def _from_all_distances(self, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
+        table, distances = self._table, self._distances
+        D = _distance_array(table.n_rows, table.n_rows)
+        everything = (0, table.n_rows)
+        for part, n_parts in self._pieces:
+            piece = distances.piece(part, n_parts)
+            distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
+            report()
+        self._keep_out_of_reach(D, everything, everything)
+        # Rows of D in the order of the anchors, unless they are all of them.
+        for start, end in self._batches(anchors):
+            chosen = anchors[start:end]
+            whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
+            rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
+            yield self._candidates(rows, chosen)
+
+    def _batches(self, anchors: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Cut anchors so that the neighbours of a batch, were they all rows, fit into little memory."""
+        most = max(64, int(_BATCH_BYTES / (24.0 * self._table.n_rows)))
+        return even_ranges(anchors.size, -(-anchors.size // most))
+
+    def _from_rows(
+        self, anchors: NDArray[np.int64], report: Report, whole: Any = None
+    ) -> Iterator[_Neighbors]:
+        """Neighbours from the distances of some anchors at a time to all rows.
+
+        ``whole``: all columns in one piece, if they are there already.
+        """
+        table, distances = self._table, self._distances
+        pieces = [(0, 1)] if whole is not None else self._pieces
+        # Where there are several pieces, each is made once.
+        at_once = _ANCHORS_AT_ONCE if len(pieces) == 1 else anchors.size
+        if len(pieces) == 1 and whole is None:
+            whole = distances.piece(0, 1)
+        for start in range(0, anchors.size, at_once):
+            chosen = anchors[start : start + at_once]
+            missing = -chosen.size % packing.ROW_BLOCK
+            rows = np.concatenate([chosen, np.repeat(chosen[-1:], missing)])
+            D = _distance_array(rows.size, _padded_columns(table.n_rows))
+            for part, n_parts in pieces:
+                piece = distances.piece(part, n_parts) if whole is None else whole
+                distances.fill_rows(piece, rows, D, add=part > 0)
+                del piece
+            nearest.keep_out_of_reach(D, chosen, 0, table.n_rows, table.padding, table.copies)
+            yield self._candidates(D, chosen)
+            report()
+
+    @property
+    def _pieces(self) -> list[tuple[int, int]]:
+        """Parts of the columns that are worked on at a time: all, unless there are many more than rows."""
+        table = self._table
+        wide = table.n_features >= WIDE * table.n_samples
+        return self._distances.pieces(_PIECE_BYTES if wide or table.n_rows <= BAND else np.inf)
+
+    @property
+    def _bands(self) -> list[tuple[int, int]]:
+        n_rows = self._table.n_rows
+        return even_ranges(n_rows, -(-n_rows // BAND), multiple=integer_tiles.TILE)
+
+    def _from_lists(self, anchors: NDArray[np.int64], report: Report) -> Iterator[_Neighbors]:
+        table, distances = self._table, self._distances
+        capacity = self._capacity
+        lists = np.full((table.n_rows, self._n_slots, capacity), nearest.EMPTY_KEY)
+        filled = np.zeros((table.n_rows, self._n_slots), np.int64)
+        piece = distances.piece(0, 1)
+        bands = self._bands
+        widest = max(b - a for a, b in bands)
+        D, E = _distance_array(widest, widest), _distance_array(widest, widest)
+        for i, rows in enumerate(bands):
+            for others in bands[i:]:
+                mirror = D if rows == others else E
+                distances.add_tiles(piece, rows, others, D, mirror)
+                self._offer(D, rows, others, lists, filled)
+                if rows != others:
+                    self._offer(mirror, others, rows, lists, filled)
+                report()
+        del D, E
+        available = _available(table, self._pooled)
+        # Candidates take three times the room of the lists that they come from.
+        at_once = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self._n_slots * capacity))))
+        for start in range(0, anchors.size, at_once):
+            found, short = self._settle(anchors[start : start + at_once], lists, filled, available)
+            yield found
+            if short.size:
+                yield from self._from_rows(short, _nothing, piece)
+
+    def _offer(
+        self,
+        D: NDArray[np.uint32],
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        lists: NDArray[np.uint64],
+        filled: NDArray[np.int64],
+    ) -> None:
+        table = self._table
+        self._keep_out_of_reach(D, rows, others)
+
+        def work(a: int, b: int) -> None:
+            nearest.offer(
+                D,
+                rows[0],
+                a,
+                b,
+                others[0],
+                others[1] - others[0],
+                self._chosen,
+                table.codes,
+                table.class_starts,
+                self._pooled,
+                self._capacity,
+                lists,
+                filled,
+            )
+
+        run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
+
+    def _keep_out_of_reach(
+        self, D: NDArray[np.uint32], rows: tuple[int, int], others: tuple[int, int]
+    ) -> None:
+        table = self._table
+        anchors = np.arange(*rows)
+        nearest.keep_out_of_reach(D, anchors, others[0], others[1] - others[0], table.padding, table.copies)
+
+    @property
+    def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
+        """What distances may be off by, in their units and relatively, and which of them count as equal."""
+        distances = self._distances
+        if distances.exact:
+            return distances.off, 0.0, 0.0
+        # Squares differ, relatively, by twice as much as what they are squares of.
+        twice = 2.0 if self._metric == nearest.EUCLIDEAN else 1.0
+        return distances.off, distances.relative, twice * self._tolerance
+
+    def _candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> _Neighbors:
+        table = self._table
+        found = _Neighbors.room(anchors, self._n_slots, 0)
+        doubt = self._doubt
+
+        def work(a: int, b: int) -> NDArray[np.int64]:
+            return nearest.find_candidates(
+                D,
+                a,
+                b,
+                anchors,
+                table.codes,
+                table.class_starts,
+                table.copies,
+                table.counted,
+                self._pooled,
+                self._rank_weights.size,
+                self._uniform,
+                self._distances.as_float,
+                *doubt,
+                found.start,
+                found.count,
+                found.sure,
+            )
+
+        ranges = self._shares_of_work(anchors.size)
+        parts = run_all(work, ranges, table.n_threads)
+        free = 0
+        for (a, b), part in zip(ranges, parts, strict=True):
+            found.start[a:b] += free
+            free += part.size
+        found.rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        found.shares = np.zeros(free)
+        self._share(found)
+        return found
+
+    def _settle(
+        self,
+        anchors: NDArray[np.int64],
+        lists: NDArray[np.uint64],
+        filled: NDArray[np.int64],
+        available: NDArray[np.int64],
+    ) -> tuple[_Neighbors, NDArray[np.int64]]:
+        """Neighbours of the anchors whose lists say enough, and the other anchors."""
+        table = self._table
+        found = _Neighbors.room(anchors, self._n_slots, anchors.size * self._n_slots * self._capacity)
+        short = np.zeros(anchors.size, dtype=bool)
+        doubt = self._doubt
+
+        def work(a: int, b: int) -> None:
+            nearest.settle_lists(
+                lists,
+                filled,
+                available,
+                a,
+                b,
+                anchors,
+                table.copies,
+                table.counted,
+                self._rank_weights.size,
+                self._uniform,
+                self._distances.as_float,
+                *doubt,
+                found.start,
+                found.count,
+                found.sure,
+                found.rows,
+                short,
+            )
+
+        run_all(work, self._shares_of_work(anchors.size), table.n_threads)
+        # What was found for the others is not used.
+        found.count[short] = 0
+        found.sure[short] = 0
+        self._share(found)
+        return found, anchors[short]
+
+    def _shares_of_work(self, n: int) -> list[tuple[int, int]]:
+        """Cut work whose parts do not depend on each other, for the threads there are."""
+        n_threads = self._table.n_threads
+        return even_ranges(n, 4 * n_threads if n_threads > 1 else 1)
+
+    def _share(self, found: _Neighbors) -> None:
+        """Divide the weight of each slot among its candidates, by their exact distances where it matters."""
+        table = self._table
+        exact = np.zeros(found.rows.size)
+        ranges = self._shares_of_work(found.anchors.size)
+        if not self._distances.exact or not self._uniform:
+            for array, first, which in self._columns.blocks():
+                factors = self._columns.distance_factors[which]
+
+                def measure(
+                    a: int,
+                    b: int,
+                    array: NDArray[np.floating] = array,
+                    first: int = first,
+                    factors: NDArray[np.float64] = factors,
+                ) -> None:
+                    nearest.add_exact(
+                        array,
+                        first,
+                        factors,
+                        self._metric,
+                        table.position,
+                        found.anchors,
+                        a,
+                        b,
+                        found.start,
+                        found.count,
+                        found.sure,
+                        found.rows,
+                        exact,
+                    )
+
+                run_all(measure, ranges, table.n_threads)
+
+        def divide(a: int, b: int) -> None:
+            nearest.share(
+                a,
+                b,
+                found.anchors,
+                table.copies,
+                self._rank_weights,
+                self._uniform,
+                self._distances.exact,
+                self._metric == nearest.EUCLIDEAN,
+                self._tolerance,
+                found.start,
+                found.count,
+                found.sure,
+                found.rows,
+                exact,
+                found.shares,
+            )
+
+        run_all(divide, ranges, table.n_threads)
+
+
+def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
+    """How neighbours are looked for, by the shape of the data alone."""
+    if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
+        return "rows"
+    if table.n_features >= WIDE * table.n_samples or table.n_rows <= BAND:
+        return "all"
+    lists = 8.0 * table.n_rows * n_slots * capacity
+    return "rows" if lists > LISTS_BYTES else "bands"
+
+
+def _padded_columns(n: int) -> int:
+    return -(-n // 64) * 64
+
+
+def _distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
+    """Room for distances; the kernels look at 64 columns at a time, and beyond the last."""
+    width = _padded_columns(n_columns)
+    return np.empty(n_rows * width + 64, np.uint32)[: n_rows * width].reshape(n_rows, width)
+
+
+def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+    copy = _distance_array(rows.size, D.shape[1])
+    np.take(D, rows, axis=0, out=copy)
+    return copy
+
+
+def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
+    """Number of rows that could be neighbours, by row and slot."""
+    # A row that stands for several copies of a sample is a neighbour of itself.
+    hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
+    if pooled:
+        return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
+    by_class = np.tile(table.class_sizes, (table.n_rows, 1))
+    by_class[np.arange(table.n_rows), table.codes] = hits
+    return by_class
+
+>>>>>>> review
 
 def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
     """Sign and weight of hits and misses, by class of the anchor and slot."""

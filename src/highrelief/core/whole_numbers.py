@@ -213,7 +213,7 @@ class WholeNumbers:
         middle = low * half + high * half
         spans = columns.spans
         varies = spans > 0.0
-        is_other = ~varies | (middle - low != high - middle)
+        is_other = ~varies
         is_middle = np.zeros(columns.n_features, dtype=bool)
         first_rows = min(_FIRST_ROWS, columns.n_samples)
 
@@ -226,7 +226,8 @@ class WholeNumbers:
                 kernels.mark_levels(array, first_rows, columns.n_samples, first, *seen)
 
         run_all(mark, self._chunks(columns.n_features), self._n_threads)
-        has_levels = ~is_other
+        # Two levels are always equally spaced, three need a true middle.
+        has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
         if not has_levels.any():
             return Planes(), Planes(), np.flatnonzero(varies), 0.0
         units = np.where(is_middle, 0.5, 1.0) * spans
