@@ -35,14 +35,6 @@ def sums_of(A, B, unit, square, T):
 
 
 @njit
-def weighted_sums_of(A, B, w, T):
-    wide_vectors()
-    for i in range(0, A.shape[0], 4):
-        for j in range(0, B.shape[0], 4):
-            vectors.add_weighted_minimum_sums(A, i, B, j, 16, A.shape[1], w, T, i, j)
-
-
-@njit
 def products_of(X, S, out):
     wide_vectors()
     for i in range(0, S.shape[0], 4):
@@ -63,7 +55,6 @@ def checksums():
         T = np.zeros((3, 8, 12))
         for square in (False, True):
             sums_of(A, B, np.ones(1, dtype), square, T[int(square)])
-        weighted_sums_of(A, B, draw(1, 112, dtype, 3)[0], T[2])
         out = np.zeros(80, dtype)
         products_of(B, draw(8, 12, dtype, 2), out)
         found.append(zlib.crc32(T.tobytes() + out.tobytes()))
@@ -93,25 +84,9 @@ def test_a_target_with_half_the_registers_gives_the_same_bits(tmp_path):
 
 @pytest.mark.skipif(not os.uname().machine.startswith("x86"), reason="the names of x86's features")
 def test_a_target_without_multiply_add(tmp_path):
-    """Sums of minima are the same there; products, also with weights, are rounded twice."""
+    """Sums of minima are the same there; products are rounded twice."""
     plain = checksums_under(tmp_path / "off", NUMBA_CPU_NAME="generic", HIGHRELIEF_VECTORS="off")
     assert checksums_under(tmp_path / "auto", NUMBA_CPU_NAME="generic") == plain
-
-
-@pytest.mark.parametrize("dtype", PRECISIONS)
-def test_weights_stand_beside_their_columns(dtype):
-    A, B, w = draw(8, 112, dtype), draw(12, 112, dtype, 1), draw(1, 112, dtype, 3)[0]
-    T = np.zeros((8, 12))
-    weighted_sums_of(A, B, w, T)
-    minima = np.minimum(A[:, None, 16:], B[None, :, 16:]).astype(float)
-    np.testing.assert_allclose(T, minima @ w[16:].astype(float), rtol=distances.relative_error(dtype))
-    T[:] = 0.0
-    weighted_sums_of(A, A, w, T[:, :8])
-    own = T.diagonal().copy()
-    A[4:] = A[:4]  # equal rows have the sum of each of them
-    T[:] = 0.0
-    weighted_sums_of(A, A, w, T[:, :8])
-    np.testing.assert_array_equal(T[np.arange(4), np.arange(4, 8)], own[:4])
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
