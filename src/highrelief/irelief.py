@@ -70,6 +70,8 @@ class IRelief(SoftWeighter):
     memory_budget : float or None, default=None
         Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
         are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+        Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
+        samples and the distances are kept, a block of its columns.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
