@@ -20,15 +20,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
 
-<<<<<<< HEAD
+from .core.neighbor_search import BAND
 from .core.packed import Packed
 from .core.scaling import Scaling
 from .core.soft_neighborhoods import SoftNeighborhoods
 from .core.soft_rows import SoftPasses
 from .core.weighted_rows import WeightedBlocks
-=======
-from .core.nearest_rows import BAND
->>>>>>> review
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 

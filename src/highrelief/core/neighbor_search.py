@@ -194,8 +194,10 @@ class NeighborSearch:
                 report()
         del D, E
         available = _available(table, self._pooled)
-        for start in range(0, anchors.size, _SETTLED_AT_ONCE):
-            found, short = self._settle(anchors[start : start + _SETTLED_AT_ONCE], lists, filled, available)
+        # Candidates take three times the room of the lists that they come from.
+        at_once = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self._n_slots * capacity))))
+        for start in range(0, anchors.size, at_once):
+            found, short = self._settle(anchors[start : start + at_once], lists, filled, available)
             yield found
             if short.size:
                 yield from self._from_rows(short, nothing, piece)
