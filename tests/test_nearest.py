@@ -356,7 +356,7 @@ class TestWholeNumbers:
         assert numbers.describe()["n_bit_plane_features"] == n_double + 1
         D = np.zeros((8, 64), np.uint32)
         numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)
-        exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers._step
+        exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers.step
         assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + numbers.relative * exact)
 
 
