@@ -461,7 +461,7 @@ class TestTiles:
         bits = np.unpackbits(P.view(np.uint8), axis=1).astype(int)
         weights = np.repeat([3, 6], [512 * n_single, 512 * n_double])
         exact = np.abs(G[:, None].astype(int) - G[None]).sum(axis=2)
-        exact += (np.abs(bits[:, None] - bits[None]) * weights).sum(axis=2)
+        exact += (bits * weights) @ (1 - bits).T + (1 - bits) @ (bits * weights).T
         sums = G.sum(axis=1, dtype=np.int64).astype(np.uint32)
         D = np.zeros((n, -(-n // 64) * 64), np.uint32)
         n_tiles = (D.shape[1] // 64) ** 2
