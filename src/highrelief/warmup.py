@@ -32,7 +32,13 @@ from .kernels.jit import ALL_KERNELS
 #: Parameters that lead to other kernels than the defaults do.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
-    "ReliefF": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
+    "ReliefF": [
+        {},
+        {"n_anchors": 2},
+        {"metric": "sqeuclidean"},
+        {"scale": None},
+        {"scale": None, "n_anchors": 2},
+    ],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
 }
@@ -166,6 +172,7 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         if dtype == "int8":
             continue
         continuous = random.normal(size=(n_samples, n_features))
+        continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
         yield continuous.astype(dtype), y
         yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y
 
