@@ -135,6 +135,33 @@ class TestIntervals:
             fitted.weight_intervals_[:, 0], ReliefF().fit(X, y).feature_weights_, atol=1e-14
         )
 
+    def test_hold_for_rare_values_too(self):
+        """A sample that has seen no carrier of a rare allele knows nothing of it."""
+        rng = np.random.default_rng(0)
+        X, y = rng.random((1000, 10)), rng.integers(0, 2, 1000)
+        X[:, 0] = rng.random(1000) < 0.005
+        everything = ReliefF().fit(X, y).feature_weights_[0]
+        held = 0
+        for seed in range(60):
+            low, high = ReliefF(n_anchors=64, random_state=seed).fit(X, y).weight_intervals_[0]
+            assert low < high
+            held += low <= everything <= high
+        assert held >= 54
+
+    def test_hold_where_weights_go_with_the_margins(self):
+        rng = np.random.default_rng(1)
+        X, y = rng.random((500, 4)), rng.integers(0, 2, 500)
+        X[:, 0] += 2.0 * y * (np.arange(500) < 100)
+        s = np.where(np.arange(500) < 100, 5.0, 1.0)
+        everything = ReliefF().fit(X, y, sample_weight=s).feature_weights_
+        held = []
+        for seed in range(200):
+            fitted = ReliefF(n_anchors=80, random_state=seed).fit(X, y, sample_weight=s)
+            low, high = fitted.weight_intervals_.T
+            held.append((low <= everything) & (everything <= high))
+        # 200 draws: 0.95 has a standard error of 0.015.
+        assert np.all(np.mean(held, axis=0) > 0.91)
+
     def test_copies_count_as_their_weights_say(self, table):
         X, y = table
         s = np.random.default_rng(0).integers(1, 4, 600).astype(float)

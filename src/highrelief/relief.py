@@ -51,7 +51,7 @@ class _NearestWeighter(FeatureWeighter):
         generator = random_generator("random_state", self.random_state)
         n_anchors = n_samples if self.n_anchors is None else self.n_anchors
         order = generator.choice(n_samples, n_anchors, replace=False)
-        sample = AnchorSample(rows.copies, self.n_features_in_)
+        sample = AnchorSample(rows.copies, *rows.spans_and_rarity())
         planned = [(0, n_anchors)] if self.max_error is None else looks(n_anchors)
         # Divided, so that it holds for all features and all looks at once.
         risk = (1.0 - self.confidence) / (self.n_features_in_ * len(planned))

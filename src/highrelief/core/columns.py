@@ -92,12 +92,18 @@ class Columns:
         """Whether nearly all values use a small part of the ranges, of which float32 leaves few digits."""
         if self.X.dtype != np.float32:
             return False
-        low, high, mean = self._ranges.low, self._ranges.high, self._ranges.mean
-        with np.errstate(over="ignore", invalid="ignore"):
-            used = np.minimum(mean - low, high - mean) / (high - low)
-        used = used[high > low]
+        used = self.rarity[self._ranges.high > self._ranges.low]
         # Written so that what overflowed counts as far out.
         return not bool(used.mean() >= _SMALL_PART)
+
+    @cached_property
+    def rarity(self) -> NDArray[np.float64]:
+        """How near the means are to the nearer end of the ranges; the share of the rarer of two levels."""
+        low, high, mean = (
+            a.astype(np.float64) for a in (self._ranges.low, self._ranges.high, self._ranges.mean)
+        )
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return np.minimum(mean - low, high - mean) / (high - low)
 
     @property
     def in_place(self) -> bool:
@@ -150,5 +156,5 @@ class Columns:
         if n == 0 or which[-1] - which[0] + 1 == n:
             start = int(which[0]) if n else 0
             return self.block(start, start + n)
-        values = np.take(self.X, which, axis=1).astype(self.dtype, copy=False)
+        values = np.ascontiguousarray(self.X[:, which], dtype=self.dtype)
         return (values if self._unit is None else values * self._unit[which]), 0

@@ -56,9 +56,9 @@ class NearestPass:
         return total / self._table.copies[self._anchors].sum()
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Sums over the anchors, by copies, of E|x − miss| − E|x − hit| and, if wanted, of its square."""
+        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
         table = self._table
-        total = np.zeros((2 if with_squares else 1, table.n_features))
+        total = np.zeros((3 if with_squares else 1, table.n_features))
         columns = self._search.columns
         for neighbors in self._search.neighbors(report):
 
@@ -73,9 +73,8 @@ class NearestPass:
                 # Each thread copies, and works on, columns of its own.
                 run_all(of_columns, columns.cuts(), table.n_threads)
         factors = self._margin_factors()
-        total[0] *= factors
-        if with_squares:
-            total[1] *= factors**2
+        total[:2] *= factors
+        total[2:] *= factors**2
         return total
 
     def rows(self) -> NDArray[np.float64]:
@@ -86,7 +85,7 @@ class NearestPass:
             for a, b in self._search.columns.cuts():
                 array, first = self._search.columns.precise_block(a, b)
                 margins = np.zeros((neighbors.anchors.size, b - a))
-                self._add_margins(neighbors, array, first, 0, neighbors.anchors.size, True, margins)
+                self._add_margins(neighbors, array, first, 0, len(margins), margins, by_row=True)
                 out[table.position[neighbors.anchors], a:b] = margins
         return out * self._margin_factors()
 
@@ -104,11 +103,11 @@ class NearestPass:
         n_threads: int,
     ) -> NDArray[np.float64]:
         table = self._table
-        shape = (2 if with_squares else 1, width)
+        shape = (3 if with_squares else 1, width)
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(shape)
-            self._add_margins(neighbors, array, first, a, b, False, out)
+            self._add_margins(neighbors, array, first, a, b, out)
             return out
 
         # Cut by the shape of the table alone, so that the order of the sums is the same for any number of
@@ -128,8 +127,9 @@ class NearestPass:
         first: int,
         a: int,
         b: int,
-        by_row: bool,
         out: NDArray[np.float64],
+        *,
+        by_row: bool = False,
     ) -> None:
         table = self._table
         nearest.margins(
@@ -149,7 +149,7 @@ class NearestPass:
             neighbors.rows,
             neighbors.shares,
             by_row,
-            len(out) == 2 and not by_row,
+            len(out) > 1 and not by_row,
             out,
         )
 

@@ -19,8 +19,8 @@ from .whole_numbers import WholeNumbers
 
 #: Below this share of the samples, anchors are cheaper one by one than by symmetric tiles.
 FEW_ANCHORS = 1 / 4
-#: With this many times as many features as samples, all distances take less room than a copy of the table.
-WIDE = 10
+#: With this many times as many bytes to a row as rows, all distances take a fifth of the table at most.
+WIDE = 20
 #: Rows whose distances to each other are held at a time where there are too many for all.
 BAND = 2048
 #: Lists of neighbours may always be as large as this.
@@ -167,8 +167,8 @@ class NeighborSearch:
     def _pieces(self) -> list[tuple[int, int]]:
         """Parts of the columns that are worked on at a time: all, unless there are many more than rows."""
         table = self._table
-        wide = table.n_features >= WIDE * table.n_samples
-        return self._distances.pieces(_PIECE_BYTES if wide or table.n_rows <= BAND else np.inf)
+        whole = not (_is_wide(table) or table.n_rows <= BAND)
+        return self._distances.pieces(np.inf if whole else _PIECE_BYTES)
 
     @property
     def _bands(self) -> list[tuple[int, int]]:
@@ -389,11 +389,15 @@ class NeighborSearch:
         run_all(divide, ranges, table.n_threads)
 
 
+def _is_wide(table: Packed) -> bool:
+    return table.n_features * table.dtype.itemsize >= WIDE * table.n_samples
+
+
 def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
     """How neighbours are looked for, by the shape of the data alone."""
     if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
         return "rows"
-    if table.n_features >= WIDE * table.n_samples or table.n_rows <= BAND:
+    if _is_wide(table) or table.n_rows <= BAND:
         return "all"
     lists = 8.0 * table.n_rows * n_slots * capacity
     return "rows" if lists > LISTS_BYTES else "bands"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import Columns
 from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
 from .packed import Packed
@@ -44,6 +45,11 @@ class LocalRows:
     def copies(self) -> NDArray[np.float64]:
         """How often each sample counts."""
         return self._table.unpacked(self._table.copies)
+
+    def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ranges of the scaled features, and the share of samples away from the common end of each."""
+        columns = Columns(self._table.raw, self._table.scaling, self._table.ranges)
+        return columns.spans, columns.rarity
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+#: Rare values expected among the anchors from which on their variance is taken from these.
+_EXPECTED = 10
 #: Anchors of the first look.
 FIRST_LOOK = 64
 
@@ -19,19 +21,24 @@ class AnchorSample:
     ----------
     copies : (n_samples,)
         How often each sample counts.
-    n_features : int
-        Length of the vectors that are averaged.
+    spans : (n_features,)
+        Ranges of the features; no margin is larger.
+    rarity : (n_features,)
+        Share of the samples, roughly, that are not at the common end of a feature's range.
     """
 
-    def __init__(self, copies: NDArray[np.float64], n_features: int) -> None:
+    def __init__(
+        self, copies: NDArray[np.float64], spans: NDArray[np.float64], rarity: NDArray[np.float64]
+    ) -> None:
         self._copies = copies
-        self._sums = np.zeros((2, n_features))
+        self._spans, self._rarity = spans, rarity
+        self._sums = np.zeros((3, spans.size))
         self._weight = 0.0
         self._squared_weight = 0.0
         self.n_drawn = 0
 
     def add(self, anchors: NDArray[np.integer], sums: NDArray[np.float64]) -> None:
-        """Take in more anchors, given Σ s·z and Σ s·z² over them."""
+        """Take in more anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with s copies of each."""
         self._sums += sums
         self._weight += float(self._copies[anchors].sum())
         self._squared_weight += float(np.square(self._copies[anchors]).sum())
@@ -45,19 +52,26 @@ class AnchorSample:
     def half_width(self, risk: float) -> NDArray[np.float64]:
         r"""By how much the mean over all samples may differ, but for a two-sided ``risk``.
 
-        .. math:: t_{m-1, 1 - risk/2}\, s \sqrt{(1 - m/N) / m}
+        .. math:: t_{m-1, 1 - risk/2} \sqrt{\frac{m}{m - 1} \Bigl(1 - \frac{n}{N}\Bigr)
+                  \frac{\sum s^2 (z - \bar z)^2}{(\sum s)^2}}
 
-        s² is the variance among the m anchors, m the effective number where samples count differently. With
-        all samples drawn nothing is left to chance.
+        for n anchors of N, m of them in effect where they count differently. With all samples drawn nothing
+        is left to chance. A feature that is the same for nearly all samples says nothing in a sample that
+        may well have missed the others: where fewer than ten of those are expected among the anchors, the
+        variance of a margin counts as no smaller than their share of the squared range.
         """
         left_out = 1.0 - self.n_drawn / self._copies.size
         if left_out <= 0.0:
-            return np.zeros(self._sums.shape[1])
+            return np.zeros(self._spans.size)
         m = self._weight**2 / self._squared_weight
         if m <= 1.0:
-            return np.full(self._sums.shape[1], np.inf)
-        spread = np.maximum(self._sums[1] / self._weight - self.mean**2, 0.0) * m / (m - 1.0)
-        return stdtrit(m - 1.0, 1.0 - risk / 2.0) * np.sqrt(spread * left_out / m)
+            return np.full(self._spans.size, np.inf)
+        _, weighted, squares = self._sums
+        spread = squares - 2.0 * self.mean * weighted + self.mean**2 * self._squared_weight
+        variance = np.maximum(spread, 0.0) / self._weight**2 * m / (m - 1.0)
+        rare = self.n_drawn * self._rarity < _EXPECTED
+        least = np.where(rare, self._rarity * self._spans**2 / m, 0.0)
+        return stdtrit(m - 1.0, 1.0 - risk / 2.0) * np.sqrt(np.maximum(variance, least) * left_out)
 
     def intervals(self, confidence: float) -> NDArray[np.float64]:
         """Confidence interval of each mean, (n_features, 2)."""

@@ -72,11 +72,13 @@ def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, s
 
 
 @kernel
-def _add_moments(z, factor, total, squares):
+def _add_moments(z, copies, total, weighted, squares):
     wide_vectors()
     for k in range(z.shape[0]):
-        total[k] += factor * z[k]
-        squares[k] += factor * (z[k] * z[k])
+        t = copies * z[k]
+        total[k] += t
+        weighted[k] += copies * t
+        squares[k] += t * t
 
 
 @kernel
@@ -104,7 +106,7 @@ def margins(
 
     ``slot_factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. With
     ``by_row`` the margin of anchor a is added to ``out[a]``; otherwise margins, times the copies of their
-    anchors, are added to ``out[0]`` and, ``with_squares``, their squares to ``out[1]``.
+    anchors, are added to ``out[0]`` and, ``with_squares``, Σ s²z and Σ s²z² to ``out[1]`` and ``out[2]``.
     """
     n_slots = start.shape[1]
     most = 0
@@ -160,4 +162,4 @@ def margins(
                 target,
             )
             if with_squares and not by_row:
-                _add_moments(target, copies[n], out[0, k0:k1], out[1, k0:k1])
+                _add_moments(target, copies[n], out[0, k0:k1], out[1, k0:k1], out[2, k0:k1])
