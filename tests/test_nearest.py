@@ -388,7 +388,9 @@ class TestProducts:
         expected = A[:, :300] @ B[:, :300].T
         for start in (300, 600, 900):
             expected += A[:, start : start + 300] @ B[:, start : start + 300].T
-        np.testing.assert_array_equal(float_distances._product(A, B), expected)
+        rows = float_distances.ScaledRows(np.vstack([A, B]), np.zeros(len(A) + len(B)))
+        product = rows.product(slice(0, len(A)), slice(len(A), None))
+        np.testing.assert_array_equal(product, expected)
 
     def test_doubts_are_settled_exactly(self):
         """Neighbours that differ by less than a matrix product can tell."""
@@ -399,6 +401,15 @@ class TestProducts:
         ours = local_rows(X, y).nearest(Neighborhood(5, "euclidean")).mean()
         expected = oracles.relieff(X.astype(np.float64), y, 5, "euclidean", tol=1e-6)
         np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)
+
+    @pytest.mark.parametrize("way", WAYS, indirect=True)
+    def test_one_byte_numbers_stay_one_byte_numbers(self, way):
+        X = np.random.default_rng(0).integers(-128, 128, (120, 500)).astype(np.int8)
+        y = np.arange(120) % 2
+        search = local_rows(X, y).nearest(Neighborhood(3, "euclidean"))
+        assert search._search._distances.piece(0, 1).values.dtype == np.int8
+        expected = oracles.relieff(X.astype(float), y, 3, "euclidean")
+        np.testing.assert_allclose(local_rows(X, y).nearest(Neighborhood(3, "euclidean")).mean(), expected)
 
 
 class TestColumns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,20 +20,37 @@ _FEWEST_COLUMNS = 64
 _ROWS_PER_PRODUCT = 512
 
 
+@dataclass
 class ScaledRows:
-    """Scaled rows in the layout, some columns of them.
+    """Rows in the layout, some columns of them: scaled, or one-byte numbers that are scaled when needed."""
 
-    Parameters
-    ----------
-    values : (n_rows, width)
-        Scaled values.
-    sums : (n_rows,) float64
-        Sums of the rows (Manhattan), or of their squares.
-    """
+    #: (n_rows, width).
+    values: NDArray[Any]
+    #: (n_rows,) sums of the scaled rows (Manhattan), or of their squares.
+    sums: NDArray[np.float64]
+    #: (width,) what one-byte numbers are measured from, and multiplied by.
+    origin: NDArray[np.floating] | None = None
+    factors: NDArray[np.floating] | None = None
 
-    def __init__(self, values: NDArray[np.floating], sums: NDArray[np.float64]) -> None:
-        self.values = values
-        self.sums = sums
+    def block(self, rows: Any, columns: slice) -> NDArray[np.floating]:
+        """Scaled values."""
+        values = self.values[rows, columns]
+        if self.origin is None or self.factors is None:
+            return values
+        return (values - self.origin[columns]) * self.factors[columns]
+
+    def product(self, rows: Any, others: Any) -> NDArray[np.floating]:
+        """Scalar products of rows and others, as sums of products of few columns."""
+        total: Any = 0.0
+        for start in range(0, self.values.shape[1], _COLUMNS_PER_PRODUCT):
+            which = slice(start, start + _COLUMNS_PER_PRODUCT)
+            A = self.block(rows, which)
+            # NumPy sees that it is the same array, and works out one half.
+            B = A if rows is others else self.block(others, which)
+            with one_blas_thread():
+                part = A @ B.T
+            total = total + part
+        return total
 
 
 class _FloatDistances:
@@ -107,11 +125,25 @@ class ProductDistances(_FloatDistances):
         """Columns of one part."""
         n = self._columns.n_features
         a, b = n * part // n_parts, n * (part + 1) // n_parts
-        values = self._scaled(a, b, b - a)
-        sums = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+        sums = np.empty(self._position.size)
+        if self._columns.X.dtype.itemsize == 1:
+            found = ScaledRows(*self._bytes(a, b, sums))
+        else:
+            found = ScaledRows(self._scaled(a, b, b - a), sums)
+        for start, end in _product_ranges(sums.size):
+            rows = found.block(slice(start, end), slice(None))
+            sums[start:end] = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
         self._of_rows += sums
         self._n_pieces += 1
-        return ScaledRows(values, sums)
+        return found
+
+    def _bytes(self, a: int, b: int, sums: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+        """Columns a … b of one-byte rows in the layout, their sums, means and factors."""
+        columns, position = self._columns, self._position
+        origin = columns.X[:, a:b].mean(axis=0, dtype=np.float64).astype(columns.dtype)
+        # Padding is out of reach, whatever it holds.
+        values = columns.X[np.maximum(position, 0), a:b]
+        return values, sums, origin, columns.distance_factors[a:b].astype(columns.dtype)
 
     def add_tiles(
         self,
@@ -124,20 +156,17 @@ class ProductDistances(_FloatDistances):
         add: bool = False,
     ) -> None:
         """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
-        X, sums = piece.values, piece.sums
+        sums = piece.sums.astype(self._columns.dtype)
         out, mirror = D.view(np.float32), E.view(np.float32)
-        tall = even_ranges(rows[1] - rows[0], -(-(rows[1] - rows[0]) // _ROWS_PER_PRODUCT), multiple=4)
-        wide = even_ranges(
-            others[1] - others[0], -(-(others[1] - others[0]) // _ROWS_PER_PRODUCT), multiple=4
-        )
+        tall, wide = _product_ranges(rows[1] - rows[0]), _product_ranges(others[1] - others[0])
 
         def work(a: int, b: int, c: int, d: int) -> None:
-            i, j = slice(rows[0] + a, rows[0] + b), slice(others[0] + c, others[0] + d)
-            with one_blas_thread():
-                product = _product(X[i], X[j])
+            i = slice(rows[0] + a, rows[0] + b)
+            j = i if rows == others and a == c else slice(others[0] + c, others[0] + d)
+            product = piece.product(i, j)
             product *= -2.0
-            product += sums[i, np.newaxis].astype(X.dtype)
-            product += sums[j].astype(X.dtype)
+            product += sums[i, np.newaxis]
+            product += sums[j]
             if add:
                 product += out[a:b, c:d]
             # Rounding can leave −ε; −0 would be the largest key of all.
@@ -153,33 +182,24 @@ class ProductDistances(_FloatDistances):
         self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
         """Write (or add) the distances of some rows to all."""
-        X, sums = piece.values, piece.sums
+        sums = piece.sums.astype(self._columns.dtype)
         out = D.view(np.float32)
-        own, own_sums = X[rows], sums[rows, np.newaxis].astype(X.dtype)
 
         def work(a: int, b: int) -> None:
-            with one_blas_thread():
-                product = _product(own, X[a:b])
+            product = piece.product(rows, slice(a, b))
             product *= -2.0
-            product += own_sums
-            product += sums[a:b].astype(X.dtype)
+            product += sums[rows, np.newaxis]
+            product += sums[a:b]
             if add:
                 product += out[: rows.size, a:b]
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
         # Cut by the shape alone: the rounding of a product may depend on its size.
-        parts = even_ranges(X.shape[0], -(-X.shape[0] // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
-        run_all(work, parts, self._n_threads)
+        run_all(work, _product_ranges(sums.size), self._n_threads)
 
 
-def _product(A: NDArray[np.floating], B: NDArray[np.floating]) -> NDArray[np.floating]:
-    """A·Bᵀ as a sum of products of few columns."""
-    width = A.shape[1]
-    total = A[:, :_COLUMNS_PER_PRODUCT] @ B[:, :_COLUMNS_PER_PRODUCT].T
-    for start in range(_COLUMNS_PER_PRODUCT, width, _COLUMNS_PER_PRODUCT):
-        which = slice(start, start + _COLUMNS_PER_PRODUCT)
-        total += A[:, which] @ B[:, which].T
-    return total
+def _product_ranges(n: int) -> list[tuple[int, int]]:
+    return even_ranges(n, -(-n // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
 
 
 class TileDistances(_FloatDistances):

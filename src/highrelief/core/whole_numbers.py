@@ -243,6 +243,8 @@ class WholeNumbers:
             by_weight.append(Planes([group for group in groups if group[0].size]))
             has_levels &= ~of_weight
             varies &= ~of_weight
+        if sum(planes.n_columns for planes in by_weight) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
+            return Planes(), Planes(), everything, 0.0
         return by_weight[0], by_weight[1], np.flatnonzero(varies), unit
 
     def _choose_step(self, unit: float) -> tuple[float, int]:
