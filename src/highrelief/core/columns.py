@@ -103,7 +103,9 @@ class Columns:
             a.astype(np.float64) for a in (self._ranges.low, self._ranges.high, self._ranges.mean)
         )
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return np.minimum(mean - low, high - mean) / (high - low)
+            nearer = np.minimum(mean - low, high - mean) / (high - low)
+        # A constant column has no end that is nearer.
+        return np.where(high > low, nearer, 0.5)
 
     @property
     def in_place(self) -> bool:

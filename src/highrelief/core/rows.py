@@ -49,8 +49,7 @@ class LocalRows:
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ranges of the scaled features, and the share of samples away from the common end of each."""
         columns = Columns(self._table.raw, self._table.scaling, self._table.ranges)
-        # A constant column has no end that is common.
-        return columns.spans, np.nan_to_num(columns.rarity, nan=0.5)
+        return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
