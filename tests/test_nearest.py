@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
-from highrelief.core import float_distances, neighbor_search, ranges, whole_numbers
+from highrelief.core import float_distances, nearest_rows, neighbor_search, ranges, whole_numbers
 from highrelief.core.columns import Columns
 from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.scaling import Scaling, feature_scaling
@@ -358,6 +358,18 @@ class TestWholeNumbers:
         numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)
         exact = np.abs(X[:, None] - X[None].astype(float)).sum(axis=2) / numbers.step
         assert np.all(np.abs(D[:, :8] - exact) <= numbers.off[:, None] + numbers.relative * exact)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "three", "few levels"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("among", [Neighborhood(10), Neighborhood(40), Neighborhood(3, rank_decay=2.0)])
+def test_few_rows_are_summed_by_the_same_additions(kind, dtype, among, monkeypatch):
+    X, y = wide_table(kind, n=110, d=333, dtype=dtype)
+    s = np.random.default_rng(0).integers(1, 3, 110).astype(float)
+    by_groups = [local_rows(X, y, copies).nearest(among).mean() for copies in (None, s)]
+    monkeypatch.setattr(nearest_rows, "_FEW_ROWS", 0)
+    by_anchor = [local_rows(X, y, copies).nearest(among).mean() for copies in (None, s)]
+    np.testing.assert_array_equal(by_groups, by_anchor)
 
 
 class TestProducts:

@@ -15,6 +15,8 @@ from .threads import even_ranges, run_all
 
 #: Differences that are added up before one partial sum is worth another.
 _WORK_PER_PART = 1.6e7
+#: Rows of which a few vectors of features fit the first cache.
+_FEW_ROWS = 128
 
 
 class NearestPass:
@@ -132,11 +134,29 @@ class NearestPass:
         by_row: bool = False,
     ) -> None:
         table = self._table
+        neighbors_of = (neighbors.start, neighbors.count, neighbors.rows, neighbors.shares)
+        squared = self._metric == nearest.SQUARED_EUCLIDEAN
+        if len(out) == 1 and not by_row and not squared and table.n_samples <= _FEW_ROWS:
+            nearest.few_rows_margin(
+                array,
+                first,
+                out.shape[1],
+                table.position,
+                neighbors.anchors,
+                a,
+                b,
+                table.codes,
+                table.copies,
+                self._factors,
+                *neighbors_of,
+                out[0],
+            )
+            return
         nearest.margins(
             array,
             first,
             out.shape[1],
-            self._metric == nearest.SQUARED_EUCLIDEAN,
+            squared,
             table.position,
             neighbors.anchors,
             a,
@@ -144,10 +164,7 @@ class NearestPass:
             table.codes,
             table.copies,
             self._factors,
-            neighbors.start,
-            neighbors.count,
-            neighbors.rows,
-            neighbors.shares,
+            *neighbors_of,
             by_row,
             len(out) > 1 and not by_row,
             out,

@@ -132,7 +132,9 @@ class WholeNumbers:
         )
         n_rows = self._position.size
         width = -(-grid.size // integer_tiles.GRID_PAD) * integer_tiles.GRID_PAD
-        G = packing.aligned_zeros((n_rows, width), np.int16)
+        # Padding rows may hold anything: they are out of reach.
+        G = packing.aligned_empty((n_rows, width), np.int16)
+        G[:, grid.size :] = 0
         P = packing.aligned_zeros((n_rows, single.n_words + double.n_words), np.uint64)
         sums = self._round(grid, G)
         self._write_planes(single, P, 0)

@@ -16,7 +16,7 @@ from .simd import element_type, fused, load, row_pointer, splat, store, target_v
 
 _I64 = ir.IntType(64)
 #: Rows whose differences are added up in the precision of the data before they go to float64.
-_ROWS_PER_SUM = 16
+ROWS_PER_SUM = 16
 #: Vectors of features that are worked on together.
 _VECTORS_AT_ONCE = 4
 
@@ -142,6 +142,69 @@ def _group_intrinsic(measure):
     return add_whole_vectors
 
 
+@intrinsic
+def _add_groups_in_whole_vectors(
+    typing_context, X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out
+):
+    """Add Σ_g coefficients[g]·Σ_t |x_owners[g] − x_members[t]|, bounds[g] ≤ t < bounds[g + 1], to ``out``.
+
+    Some features at a time through all groups: where there are few rows, what is needed of them stays in the
+    first cache, and the sums in registers. Returns how many of ``n_columns`` were worked on.
+    """
+    index = types.int64
+    signature = index(X, index, index, owners, bounds, members, coefficients, index, unit, out)
+
+    def emit(context, builder, signature, arguments):
+        dtype = signature.args[0].dtype
+        X, owners, bounds, members, coefficients, unit, out = (
+            context.make_array(signature.args[n])(context, builder, arguments[n])
+            for n in (0, 3, 4, 5, 6, 8, 9)
+        )
+        first, n_columns, n_groups = arguments[1], arguments[2], arguments[7]
+        vector = ir.VectorType(element_type(dtype), target_vector_bytes() // (dtype.bitwidth // 8))
+        wide = ir.VectorType(ir.DoubleType(), vector.count)
+        one = splat(builder, builder.load(unit.data), vector)
+        zero = ir.Constant(vector, [0.0] * vector.count)
+        step = _VECTORS_AT_ONCE * vector.count
+        n_steps = builder.sdiv(n_columns, _I64(step))
+        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(_VECTORS_AT_ONCE)]
+        totals = [
+            cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * wide.count))
+            for _ in range(_VECTORS_AT_ONCE)
+        ]
+        with cgutils.for_range(builder, n_steps) as columns:
+            at = builder.mul(columns.index, _I64(step))
+            places = [builder.add(at, _I64(v * vector.count)) for v in range(_VECTORS_AT_ONCE)]
+            targets = [builder.gep(out.data, [place]) for place in places]
+            for total, target in zip(totals, targets, strict=True):
+                builder.store(load(builder, target, wide), total)
+            with cgutils.for_range(builder, n_groups) as group:
+                g = group.index
+                x = row_pointer(builder, X, builder.load(builder.gep(owners.data, [g])), first)
+                own = [load(builder, x, vector, place) for place in places]
+                for each in sums:
+                    builder.store(zero, each)
+                start = builder.load(builder.gep(bounds.data, [g]))
+                end = builder.load(builder.gep(bounds.data, [builder.add(g, _I64(1))]))
+                with cgutils.for_range_slice(builder, start, end, _I64(1), inc=True) as (t, _):
+                    row = builder.load(builder.gep(members.data, [t]))
+                    other = row_pointer(builder, X, row, first)
+                    for value, each, place in zip(own, sums, places, strict=True):
+                        apart = _magnitude(builder, builder.fsub(value, load(builder, other, vector, place)))
+                        builder.store(fused(builder, apart, one, builder.load(each)), each)
+                weight = splat(builder, builder.load(builder.gep(coefficients.data, [g])), wide)
+                for each, total in zip(sums, totals, strict=True):
+                    found = builder.load(each)
+                    if vector.element != wide.element:
+                        found = builder.fpext(found, wide)
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(weight, found)), total)
+            for total, target in zip(totals, targets, strict=True):
+                store(builder, builder.load(total), target)
+        return builder.mul(n_steps, _I64(step))
+
+    return signature, emit
+
+
 _add_magnitudes_intrinsic = _group_intrinsic(_magnitude)
 _add_squares_intrinsic = _group_intrinsic(_square)
 
@@ -152,7 +215,18 @@ if target_vector_bytes() == 0:
         return 0
 
     _add_squares = _add_magnitudes
+
+    @kernel
+    def _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+        return 0
+
 else:
+
+    @kernel
+    def _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+        return _add_groups_in_whole_vectors(
+            X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out
+        )
 
     @kernel
     def _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
@@ -177,10 +251,34 @@ def _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squa
 @kernel
 def add_group(X, i, first, n_columns, others, n_others, coefficient, squared, unit, out):
     """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``."""
-    for t0 in range(0, n_others, _ROWS_PER_SUM):
-        t1 = min(t0 + _ROWS_PER_SUM, n_others)
+    for t0 in range(0, n_others, ROWS_PER_SUM):
+        t1 = min(t0 + ROWS_PER_SUM, n_others)
         if squared:
             done = _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
         else:
             done = _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
         _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out)
+
+
+@kernel
+def add_groups(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+    """Add Σ_g coefficients[g]·Σ_t |x_owners[g] − x_members[t]|, bounds[g] ≤ t < bounds[g + 1], to ``out``.
+
+    The same additions in the same order as :func:`add_group` for one group after the other, none of which has
+    more than :data:`ROWS_PER_SUM` members; faster where there are few rows.
+    """
+    done = _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out)
+    for g in range(n_groups):
+        _add_plainly(
+            X,
+            owners[g],
+            first,
+            done,
+            n_columns,
+            members,
+            bounds[g],
+            bounds[g + 1],
+            coefficients[g],
+            False,
+            out,
+        )

@@ -7,7 +7,7 @@ margins (:func:`margins`).
 
 import numpy as np
 
-from .differences import add_group
+from .differences import ROWS_PER_SUM, add_group, add_groups
 from .jit import kernel, summing_kernel, wide_vectors
 
 _FEATURES_AT_ONCE = 1024
@@ -82,6 +82,71 @@ def _add_moments(z, copies, total, weighted, squares):
 
 
 @kernel
+def few_rows_margin(
+    X, first, width, position, anchors, a0, a1, codes, copies, slot_factors, start, count, rows, shares, out
+):
+    """What :func:`margins` adds to ``out[0]``, by the same additions, for tables of few rows."""
+    n_slots = start.shape[1]
+    most = 0
+    for a in range(a0, a1):
+        for slot in range(n_slots):
+            most += count[a, slot]
+    owners = np.empty(most, np.int64)
+    members = np.empty(most, np.int64)
+    coefficients = np.empty(most)
+    bounds = np.empty(most + 1, np.int64)
+    others = np.empty(most, np.int64)
+    weights = np.empty(most)
+    unit = np.ones(1, X.dtype)
+    n_groups, free = 0, 0
+    for a in range(a0, a1):
+        n = anchors[a]
+        n_others = _list_others(
+            a, n, position, codes, slot_factors, start, count, rows, shares, others, weights
+        )
+        for done in range(n_others):
+            weight = weights[done] * copies[n]
+            if weight == 0.0:
+                continue
+            kept = weights[done]
+            held = ROWS_PER_SUM
+            for t in range(done, n_others):
+                if weights[t] != kept:
+                    continue
+                if held == ROWS_PER_SUM:
+                    owners[n_groups], coefficients[n_groups] = position[n], weight
+                    bounds[n_groups] = free
+                    n_groups += 1
+                    held = 0
+                members[free] = others[t]
+                free += 1
+                held += 1
+                weights[t] = 0.0
+    bounds[n_groups] = free
+    add_groups(X, first, width, owners, bounds, members, coefficients, n_groups, unit, out)
+
+
+@kernel
+def _list_others(a, n, position, codes, slot_factors, start, count, rows, shares, others, weights):
+    """List the rows that share in the margin of anchor n, and by how much; returns how many there are."""
+    n_slots = start.shape[1]
+    hits = 0
+    while slot_factors[codes[n], hits] >= 0.0:
+        hits += 1
+    n_others = 0
+    for turn in range(n_slots):
+        # Hits first: with two classes the sums are then the same whatever their order.
+        slot = (hits + turn) % n_slots
+        factor = slot_factors[codes[n], slot]
+        for t in range(start[a, slot], start[a, slot] + count[a, slot]):
+            if shares[t] > 0.0:
+                others[n_others] = position[rows[t]]
+                weights[n_others] = factor * shares[t]
+                n_others += 1
+    return n_others
+
+
+@kernel
 def margins(
     X,
     first,
@@ -125,19 +190,9 @@ def margins(
         k1 = min(k0 + _FEATURES_AT_ONCE, width)
         for a in range(a0, a1):
             n = anchors[a]
-            hits = 0
-            while slot_factors[codes[n], hits] >= 0.0:
-                hits += 1
-            n_others = 0
-            for turn in range(n_slots):
-                # Hits first: with two classes the sums are then the same whatever their order.
-                slot = (hits + turn) % n_slots
-                factor = slot_factors[codes[n], slot]
-                for t in range(start[a, slot], start[a, slot] + count[a, slot]):
-                    if shares[t] > 0.0:
-                        others[n_others] = position[rows[t]]
-                        coefficients[n_others] = factor * shares[t]
-                        n_others += 1
+            n_others = _list_others(
+                a, n, position, codes, slot_factors, start, count, rows, shares, others, coefficients
+            )
             if by_row:
                 target = out[a, k0:k1]
             elif with_squares:

@@ -5,6 +5,8 @@ are padded to whole vectors. Values are distances from one end of their column, 
 change, and the identity |a − b| = a + b − 2·min(a, b) loses as few digits as it can.
 """
 
+import math
+
 import numpy as np
 
 from .jit import kernel, wide_vectors
@@ -19,9 +21,18 @@ PADDING = -1
 
 def aligned_zeros(shape, dtype):
     """Zeros on a 64-byte boundary: a vector that straddles two cache lines loads at half the speed."""
+    return _aligned(np.zeros, shape, dtype)
+
+
+def aligned_empty(shape, dtype):
+    """Room on a 64-byte boundary, for what is written in full."""
+    return _aligned(np.empty, shape, dtype)
+
+
+def _aligned(make, shape, dtype):
     dtype = np.dtype(dtype)
-    n_bytes = int(np.prod(shape)) * dtype.itemsize
-    buffer = np.zeros(n_bytes + 64, dtype=np.uint8)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    buffer = make(n_bytes + 64, dtype=np.uint8)
     start = -buffer.ctypes.data % 64
     return buffer[start : start + n_bytes].view(dtype).reshape(shape)
 
