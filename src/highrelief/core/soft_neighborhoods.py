@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import soft
+from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
 from .threads import even_ranges, run_all
-from .weighted_rows import Coefficients
 
 
 class SoftNeighborhoods:
@@ -39,7 +39,7 @@ class SoftNeighborhoods:
     @property
     def inlier(self) -> NDArray[np.float64]:
         """γ_n = 1 − P_o (eq. 10), (n_samples,); 0 for a sample without a hit."""
-        return self._table.unpacked(self._factors(pooled=True, outliers=True)[1])
+        return self._table.unpacked(self.shares(pooled=True)[1])
 
     def mean_margin(self, *, pooled: bool, outliers: bool) -> NDArray[np.float64]:
         """ν = (1/N) Σ_n γ_n (Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i|) (eq. 11), (n_features,).
@@ -48,13 +48,21 @@ class SoftNeighborhoods:
         times P(c)/(1 − P(y)) (eq. 20). Without ``outliers`` γ is 1.
         """
         table = self._table
-        factors, inlier = self._factors(pooled, outliers)
-        scales = factors.astype(table.dtype)
-        self._passes.put_under(self._w)
-        nu = self._passes.sum_differences(Coefficients(self._per_sigma, self._low, scales))
-        counted = table.copies @ (inlier if outliers else inlier > 0.0)
+        shares, inlier = self.shares(pooled)
+        weight = table.copies * inlier if outliers else table.copies
+        nu = self.margin_sum(shares * weight)
+        counted = weight.sum()
         nu[np.abs(nu) <= self._rounding() * counted * table.scaled.spans] = 0.0
         return nu / table.n_copies
+
+    def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i|, feature by feature."""
+        self._passes.put_under(self._w)
+        return self._passes.sum_differences(self.coefficients(factors))
+
+    def coefficients(self, factors: NDArray[np.float64]) -> Coefficients:
+        """What makes of the distances the coefficients of such a sum."""
+        return Coefficients(self._per_sigma, self._low, factors.astype(self._table.dtype))
 
     def _rounding(self) -> float:
         """What rounding can make of a margin that is 0, relative to the sum of its terms.
@@ -118,10 +126,10 @@ class SoftNeighborhoods:
             float(self._per_sigma),
         )
 
-    def _factors(self, pooled: bool, outliers: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Factors of f(d − low) in ν, (n_classes, n_rows), and γ, (n_rows,).
+    def shares(self, pooled: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Factors of f(d − low) in the margin of every row, (n_classes, n_rows), and γ, (n_rows,).
 
-        Hits weigh −γ/Σf; misses +γ/Σf over all of them, or over each class times P(c)/(1 − P(y)). A row
+        −1/Σf for hits; 1/Σf for misses, over all of them or over each class times P(c)/(1 − P(y)). A row
         without a hit or without a miss gets zeros.
         """
         table, low, mass = self._table, self._low, self._mass
@@ -141,12 +149,8 @@ class SoftNeighborhoods:
             hits = hit_mass * np.exp((closest - hit_low) * per_sigma)
             misses = miss_mass * np.exp((closest - miss_low) * per_sigma)
             inlier = np.where(valid, hits / (hits + misses), 0.0)
-            weight = table.copies * (inlier if outliers else 1.0)
-            if pooled:
-                factors = weight * relative / miss_mass
-            else:
-                factors = weight * table.miss_factors[table.codes].T / of_misses
-            factors[of_misses <= 0.0] = 0.0
-            factors[table.codes, rows] = -weight / hit_mass
-        factors[:, ~valid] = 0.0
-        return factors, inlier
+            shares = relative / miss_mass if pooled else table.miss_factors[table.codes].T / of_misses
+            shares[of_misses <= 0.0] = 0.0
+            shares[table.codes, rows] = -1.0 / hit_mass
+        shares[:, ~valid] = 0.0
+        return shares, inlier
