@@ -17,7 +17,7 @@ from .core.soft_rows import width_among
 from .core.threads import n_pieces
 from .kernels.online import learn_samples
 from .progress import watched, with_callbacks
-from .soft_base import SoftWeighter
+from .soft_base import ClassMargins
 
 # An automatic σ is found anew when the number of samples seen has grown by this factor.
 RENEWAL = 4
@@ -25,7 +25,7 @@ RENEWAL = 4
 WIDTH_ANCHORS = 256
 
 
-class OnlineIRelief(SoftWeighter):
+class OnlineIRelief(ClassMargins):
     r"""I-RELIEF by stochastic approximation: every sample moves the weights a little.
 
     The t-th sample x, of class y, meets the others under the current weights:
