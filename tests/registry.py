@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.utils import get_tags
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import LOGO, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,15 @@ FAMILIES = [
         },
         unit_norm=True,
         sample_weight=False,
+    ),
+    Family(
+        LOGO,
+        {
+            "": {"sigma": 3.0, "alpha": 0.5},
+            "averaged": {"sigma": 1.0, "alpha": 0.5, "averaging": True},
+            "auto": {},
+        },
+        iterative=True,
     ),
     Family(FisherScore, {"": {}}, margins=False),
 ]

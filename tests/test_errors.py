@@ -9,7 +9,7 @@ import scipy.sparse
 from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
 from sklearn.exceptions import NotFittedError
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import LOGO, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 N_SAMPLES, N_FEATURES = 60, 6
 
@@ -85,6 +85,17 @@ BAD_PARAMETERS = {
         "n_epochs": COUNT,
         "shuffle": FLAG,
         "buffer_size": OPTIONAL_COUNT,
+    },
+    LOGO: {
+        **SHARED,
+        **RANDOM,
+        **{name: SOFT[name] for name in ("sigma", "perplexity")},
+        "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True],
+        "averaging": ["yes", 1, 0.5],
+        "max_iter": OPTIONAL_COUNT,
+        "tol": [-1e-3, np.nan, np.inf, "small", None, True],
+        "init": ["ones", 3.0, None, True],
+        "memory_budget": [-1, np.nan, "1 GB", True],
     },
     FisherScore: SHARED,
 }

@@ -13,6 +13,7 @@ NAMES = (
     "startup",
     "relieff",
     "irelief",
+    "logo",
     "limit",
     "avx2",
     "threads",

@@ -73,6 +73,15 @@ def _irelief(
     return fit
 
 
+def logo(
+    X: NDArray[Any], y: NDArray[np.integer], sigma: float, alpha: float, max_iter: int, n_jobs: int = 1
+) -> Call:
+    from highrelief import LOGO
+
+    settings = {"sigma": sigma, "alpha": alpha, "max_iter": max_iter, "tol": 0, "n_jobs": n_jobs}
+    return lambda: LOGO(**settings).fit(X, y).feature_weights_
+
+
 def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs: int = 1) -> Call:
     from highrelief import OnlineIRelief
 

@@ -12,14 +12,23 @@ if TYPE_CHECKING:
     from .fisher import FisherScore
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .logo import LOGO
     from .relief import Relief, ReliefF
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
+__all__ = [
+    "LOGO",
+    "FisherScore",
+    "IRelief",
+    "OnlineIRelief",
+    "Relief",
+    "ReliefF",
+]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "LOGO": "logo",
     "FisherScore": "fisher",
     "IRelief": "irelief",
     "OnlineIRelief": "irelief_online",

@@ -19,6 +19,7 @@ from .core.parameters import (
     random_generator,
 )
 from .core.rows import LocalRows
+from .core.sparse_margins import SparseMargins
 from .progress import watched
 
 #: Which misses form a neighbourhood: of all classes (eq. 21), or of each by itself (eq. 20).
@@ -54,7 +55,7 @@ class SoftWeighter(FeatureWeighter):
         """Whether the misses of all classes are one set, or each class counts by itself."""
         return True
 
-    def _width(self, rows: LocalRows, w: NDArray[np.float64]) -> float:
+    def _width(self, rows: LocalRows | SparseMargins, w: NDArray[np.float64]) -> float:
         """σ as the user gave it, or such that neighbourhoods under w have the wanted size."""
         if self._automatic:
             return rows.width_for_perplexity(w, self.perplexity)

@@ -40,6 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scale": None, "n_anchors": 2},
     ],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
+    "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
 }
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
