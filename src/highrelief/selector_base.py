@@ -75,7 +75,7 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         check_seed("random_state", getattr(self, "random_state", None))
         if self.n_features_to_select is None:
             return
-        if _is_share(self.n_features_to_select):
+        if is_share(self.n_features_to_select):
             check_number("n_features_to_select", self.n_features_to_select, above=0.0, at_most=1.0)
         else:
             check_count(
@@ -182,7 +182,7 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
 def n_features_kept(wanted: int | float, n_features: int) -> int:
     """Number of features that a number or a share of them stands for."""
-    if _is_share(wanted):
+    if is_share(wanted):
         # 0.29 of 100 features are 29, although 0.29·100 is a little less.
         return max(1, int(wanted * n_features + 1e-9))
     return int(wanted)
@@ -211,6 +211,6 @@ def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return ranks
 
 
-def _is_share(value: Any) -> bool:
+def is_share(value: Any) -> bool:
     """Whether a number of features to keep is a share of them: a float, also 1.0."""
     return isinstance(value, Real) and not isinstance(value, Integral)
