@@ -161,8 +161,12 @@ class Entry:
     @property
     def draws_samples(self) -> bool:
         """Whether a few rows are drawn by their place."""
-        resamples = self.family.inside is not None and self.parameters.get("max_samples") != 1.0
-        return resamples or self.parameters.get("n_anchors") is not None
+        return self.resamples or self.parameters.get("n_anchors") is not None
+
+    @property
+    def resamples(self) -> bool:
+        """Whether members see some of the samples only, and are scaled by these."""
+        return "n_estimators" in self.parameters and self.parameters.get("max_samples") != 1.0
 
     @property
     def order_dependent(self) -> bool:

@@ -22,6 +22,8 @@ from .resampling import ResampledWeighter
 from .selector_base import best_features
 from .stability import spearman
 
+#: Relative difference of weights up to which they are the same: sums depend on the place of a column.
+_TIED = 1e-12
 #: What is averaged over the members.
 AGGREGATES = ("weights", "ranks")
 
@@ -174,7 +176,7 @@ class EnsembleWeighting(ResampledWeighter):
         table = self._fit_members(X, y, sample_weight, groups)
         if self.aggregate == "weights":
             return self._set_weights(self.member_weights_.mean(axis=0))
-        mean_rank = rankdata(-self.member_weights_, axis=1).mean(axis=0)
+        mean_rank = _average_ranks(self.member_weights_).mean(axis=0)
         return self._set_weights(np.where(_constant(table), 0.0, self.n_features_in_ + 1.0 - mean_rank))
 
     def _check_parameters(self, n_samples: int) -> None:
@@ -187,7 +189,9 @@ class EnsembleWeighting(ResampledWeighter):
     def stability_(self) -> float:
         """Mean rank correlation of the members' weights; nan for one member."""
         check_is_fitted(self)
-        return spearman(self.member_weights_) if len(self.estimators_) > 1 else float("nan")
+        if len(self.estimators_) == 1:
+            return float("nan")
+        return spearman(_average_ranks(self.member_weights_))
 
     @property
     def selections_(self) -> NDArray[np.bool_]:
@@ -327,6 +331,17 @@ class EnsembleWeighting(ResampledWeighter):
             first[np.unique(groups, return_index=True)[1]] = True
             yield rows[first]
             rows, groups = rows[~first], groups[~first]
+
+
+def _average_ranks(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks in each row, 1 for the largest weight; weights that only rounding tells apart share theirs."""
+    order = np.argsort(-weights, axis=1, kind="stable")
+    falling = np.take_along_axis(weights, order, axis=1)
+    larger = np.maximum(np.abs(falling[:, 1:]), np.abs(falling[:, :-1]))
+    lower = falling[:, :-1] - falling[:, 1:] > _TIED * larger
+    levels = np.zeros(weights.shape, dtype=np.int64)
+    np.put_along_axis(levels, order, np.pad(lower.cumsum(axis=1), ((0, 0), (1, 0))), axis=1)
+    return rankdata(levels, axis=1)
 
 
 def _constant(table: MetaTable) -> NDArray[np.bool_] | bool:
