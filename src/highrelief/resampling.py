@@ -60,6 +60,9 @@ class ResampledWeighter(MetaWeighter):
         Their weights.
     """
 
+    # What users call the size of a subset.
+    _size_name = "max_samples"
+
     def __init__(
         self,
         estimator: Any,
@@ -91,7 +94,7 @@ class ResampledWeighter(MetaWeighter):
             check_number("max_samples", self.max_samples, above=0.0, at_most=1.0)
             if self._subset_size(n_samples) < 2:
                 raise ValueError(
-                    f"max_samples={self.max_samples!r} of {n_samples} samples are fewer than 2; use a larger"
+                    f"{self._size_name}={self.max_samples!r} of {n_samples} samples are fewer than 2; use a larger"
                     " share."
                 )
         else:
@@ -133,8 +136,8 @@ class ResampledWeighter(MetaWeighter):
         size = self._subset_size(table.n_samples)
         if groups is not None and groups.max() == 0 and size < table.n_samples:
             raise ValueError(
-                f"All samples are of one group, which is kept together: max_samples={self.max_samples!r} of"
-                " them cannot be drawn. Use max_samples=1.0, or no groups."
+                f"All samples are of one group, which is kept together:"
+                f" {self._size_name}={self.max_samples!r} of them cannot be drawn."
             )
         suits = _suiting(table)
         draws = []
@@ -144,8 +147,8 @@ class ResampledWeighter(MetaWeighter):
             if samples is None:
                 raise ValueError(
                     f"None of {MOST_DRAWS} subsets of about {size} of {table.n_samples} samples, drawn at"
-                    f" random, holds two classes and two different samples. A larger max_samples"
-                    f" (now {self.max_samples!r}) would help."
+                    f" random, holds two classes and two different samples. A larger"
+                    f" {self._size_name} (now {self.max_samples!r}) would help."
                 )
             draws.append(Draw(samples, int(of_member.randint(_SEEDS))))
         return draws

@@ -281,7 +281,7 @@ def stability_score(
     check_choice("measure", measure, MEASURES)
     check_count("n_subsets", n_subsets, at_least=2)
     check_number("fraction", fraction, above=0.0, below=1.0)
-    fits = ResampledWeighter(
+    fits = _SubsetFits(
         estimator,
         n_estimators=n_subsets,
         max_samples=float(fraction),
@@ -295,6 +295,12 @@ def stability_score(
     if measure == "nogueira":
         return nogueira(supports)
     return jaccard(supports) if measure == "jaccard" else kuncheva(supports)
+
+
+class _SubsetFits(ResampledWeighter):
+    """The fits of a score, in its words."""
+
+    _size_name = "fraction"
 
 
 def _selections(fits: ResampledWeighter, n_features: int | float | None) -> NDArray[np.bool_]:
