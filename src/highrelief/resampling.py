@@ -94,8 +94,8 @@ class ResampledWeighter(MetaWeighter):
             check_number("max_samples", self.max_samples, above=0.0, at_most=1.0)
             if self._subset_size(n_samples) < 2:
                 raise ValueError(
-                    f"{self._size_name}={self.max_samples!r} of {n_samples} samples are fewer than 2; use a larger"
-                    " share."
+                    f"{self._size_name}={self.max_samples!r} of {n_samples} samples are fewer than 2; use"
+                    " a larger share."
                 )
         else:
             check_count("max_samples", self.max_samples, at_least=2, at_most=n_samples, of="samples of X")
