@@ -141,16 +141,21 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         return table
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        """Samples and what they are labelled with, as far as this is not up to the wrapped estimator."""
+        """Samples and what they are labelled with, as far as this is not up to the wrapped estimator.
+
+        Estimators that are not ours judge sparse tables and missing values themselves: before scikit-learn
+        1.7 their tags do not always say what they take.
+        """
         tags = get_tags(self.estimator)
+        ours = self._weighter is not None
         labelled = y is not None or tags.target_tags.required
         checked = validate_data(
             self,
             X,
             y if labelled else "no_validation",
-            accept_sparse=("csr", "csc") if tags.input_tags.sparse else False,
+            accept_sparse=("csr", "csc") if tags.input_tags.sparse or not ours else False,
             dtype=None if self._types is None else list(self._types),
-            ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True,
+            ensure_all_finite=("allow-nan" if tags.input_tags.allow_nan else True) if ours else False,
             ensure_min_samples=min_samples,
             reset=reset,
             **({"multi_output": tags.target_tags.multi_output} if labelled else {}),
