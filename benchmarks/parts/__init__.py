@@ -18,6 +18,7 @@ NAMES = (
     "threads",
     "scaling",
     "algorithms",
+    "ensembles",
     "big",
 )
 
