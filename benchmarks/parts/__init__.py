@@ -19,6 +19,7 @@ NAMES = (
     "threads",
     "scaling",
     "algorithms",
+    "ensembles",
     "big",
 )
 

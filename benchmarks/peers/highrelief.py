@@ -94,6 +94,18 @@ def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     return lambda: FisherScore().fit(X, y).feature_weights_
 
 
+def ensemble(
+    X: NDArray[Any], y: NDArray[np.integer], member: str, n_estimators: int, n_jobs: int = 1
+) -> Call:
+    import highrelief
+
+    weighter = getattr(highrelief, member)()
+    ensemble = highrelief.EnsembleWeighting(
+        weighter, n_estimators=n_estimators, random_state=0, n_jobs=n_jobs
+    )
+    return lambda: ensemble.fit(X, y).feature_weights_
+
+
 def distances(X: NDArray[np.floating], y: NDArray[np.integer]) -> Call:
     from ..passes import distance_pass
 
