@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.utils import get_tags
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import IM4E, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Family:
     nonnegative: bool = True
     #: Weights have Euclidean norm 1, unless all are 0.
     unit_norm: bool = False
+    #: Weights have sum 1, unless all are 0.
+    unit_sum: bool = False
     #: ``fit`` takes ``sample_weight``.
     sample_weight: bool = True
     #: Has ``margins``.
@@ -70,6 +72,19 @@ FAMILIES = [
             "auto": {},
         },
         unit_norm=True,
+        iterative=True,
+    ),
+    Family(
+        IM4E,
+        {
+            "": {"sigma": 0.25},
+            "exact": {"sigma": 0.25, "w_step": "exact", "alpha": 2.0},
+            "log": {"sigma": 0.25, "loss": "log"},
+            "sparse": {"sigma": 0.25, "sparsity": 0.1},
+            "path": {"sigma": "path", "cv": 3, "max_iter": 5},
+            "auto": {},
+        },
+        unit_sum=True,
         iterative=True,
     ),
     Family(

@@ -110,6 +110,8 @@ def test_shape_sign_and_norm(entry, table, dtype):
         assert w.min() >= 0.0
     if entry.family.unit_norm:
         assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-12)
+    if entry.family.unit_sum:
+        assert w.sum() == pytest.approx(1.0, abs=1e-12)
     np.testing.assert_array_equal(weighter.classes_, [0, 1, 2])
     assert weighter.n_features_in_ == X.shape[1]
 

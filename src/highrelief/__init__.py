@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets as datasets
     from .fisher import FisherScore
+    from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
     from .relief import Relief, ReliefF
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
+__all__ = ["IM4E", "FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
     "FisherScore": "fisher",
+    "IM4E": "im4e",
     "IRelief": "irelief",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",

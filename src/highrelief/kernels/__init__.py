@@ -14,6 +14,7 @@ blocks of rows, features padded to whole vectors.
 :mod:`.nearest`          exact distances of candidates, and the margins that neighbours give
 :mod:`.differences`      sums of differences between a row and others
 :mod:`.soft`             softmax neighbourhoods, and the margins they give
+:mod:`.expectations`     expected distances in softmax neighbourhoods, and their entropies
 :mod:`.weighted`         distances under weights
 :mod:`.online`           one sample after another
 :mod:`.simd`             what innermost loops are written in: vectors of the machine
