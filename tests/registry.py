@@ -78,10 +78,10 @@ FAMILIES = [
         IM4E,
         {
             "": {"sigma": 0.25},
-            "exact": {"sigma": 0.25, "w_step": "exact", "alpha": 2.0},
+            "exact": {"sigma": 0.25, "w_step": "exact"},
             "log": {"sigma": 0.25, "loss": "log"},
             "sparse": {"sigma": 0.25, "sparsity": 0.1},
-            "path": {"sigma": "path", "cv": 3, "max_iter": 5},
+            "path": {"sigma": "path", "cv": 3},
             "auto": {},
         },
         unit_sum=True,
@@ -131,6 +131,11 @@ class Entry:
     def draws_samples(self) -> bool:
         """Whether a few rows are drawn by their place."""
         return self.parameters.get("n_anchors") is not None
+
+    @property
+    def cuts_folds(self) -> bool:
+        """Whether something is chosen by a cross-validation, whose folds go by the place of the rows."""
+        return self.parameters.get("sigma") == "path"
 
     @property
     def order_dependent(self) -> bool:

@@ -74,9 +74,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         ``sigma="auto"`` only.
     perplexity : float, default=0.5
         Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
-    cv : int or splitter, default=5
-        For ``sigma="path"``: the number of stratified folds, not shuffled, or an object that splits, as in
-        scikit-learn. Folds that leave one class only are left out.
+    cv : int, splitter or iterable, default=5
+        For ``sigma="path"``: the number of stratified folds, not shuffled, or, as in scikit-learn, an object
+        that splits, or pairs of samples to fit and to leave out. Folds that leave one class are skipped.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
     tol : float, default=1e-6
@@ -250,17 +250,16 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         return self._set_fitted(table, rows, w)
 
     def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
-        """From 2λv to weights."""
+        """From 2λv to weights; None where no feature has a positive margin."""
         largest = course.margin.max()
-        if self.w_step == "exact" and course.margin.any():
-            w, varies = np.zeros_like(course.margin), ~self._constant
-            # The same for all: the projection does not see it, and nothing overflows.
-            v = (course.margin[varies] - course.margin[varies].max()) / (2.0 * course.alpha)
-            w[varies] = simplex_projection(v)
-            return w
-        v = course.margin - self.sparsity * max(largest, 0.0)
-        # Any scale will do for an automatic width; averaged steps of unit norm are those of I-RELIEF.
-        return unit_positive_part(v) if self._automatic else simplex_positive_part(v)  # eq. (9)
+        if self.w_step == "paper" or not largest > 0.0:
+            v = course.margin - self.sparsity * max(largest, 0.0)
+            # Any scale will do for an automatic width; averaged steps of unit norm are those of I-RELIEF.
+            return unit_positive_part(v) if self._automatic else simplex_positive_part(v)  # eq. (9)
+        w, varies = np.zeros_like(course.margin), ~self._constant
+        # The projection does not see what is subtracted from all, and nothing overflows.
+        w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
+        return w
 
     def _width(self, rows: LocalRows, w: NDArray[np.float64]) -> float:
         return super()._width(rows, w) if self._automatic else self.sigma_
@@ -288,7 +287,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.sigma_path_ = SIGMA_PATH.copy()
         copies = np.ones(len(table.X)) if table.copies is None else table.copies
         right, tried = np.zeros(SIGMA_PATH.size), 0.0
-        for fitted, left_out in usable_folds(self.cv, table.X, table.codes):
+        for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept):
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
                 known = model.predict(table.X[left_out])
@@ -409,7 +408,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         classes : array of shape (n_samples,)
             One of ``classes_`` for every sample.
         """
-        return self.classes_[np.argmin(self.expected_distances(X), axis=1)]
+        psi = self.expected_distances(X)
+        return self.classes_[np.argmin(psi, axis=1)]
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)

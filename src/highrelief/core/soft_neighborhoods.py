@@ -58,7 +58,7 @@ class SoftNeighborhoods:
 
     @property
     def log_inlier(self) -> NDArray[np.float64]:
-        """The logarithm of γ_n, (n_samples,), also where γ_n is too small for a float; 0 for a sample without a hit."""
+        """The logarithm of γ_n, (n_samples,), however small γ_n is; 0 for a sample without a hit."""
         table, misses = self._table, self._misses
         rows = np.arange(table.n_rows)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
