@@ -13,6 +13,7 @@ NAMES = (
     "startup",
     "relieff",
     "irelief",
+    "im4e",
     "limit",
     "avx2",
     "threads",

@@ -216,7 +216,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         w = self._first_weights(uniform=1.0, norm=1)
-        w = w / w.sum()
         if self.sigma == "path":
             self.sigma_, w = self._best_of_path(table, w)
         elif not self._automatic:
@@ -243,7 +242,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 course.add_cost(w)
             return course.stands_still(self.tol)
 
-        w = self._repeat(step, w, settled=settled)
+        w = self._repeat(step, w / w.sum(), settled=settled)
         self.cost_ = np.array(course.cost[: len(self.history_)])
         self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
         self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
