@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from test_kernels import PRECISIONS, draw_table, local_rows, packed_table
 
 from highrelief import IRelief
-from highrelief.core import weighted_rows
+from highrelief.core import pair_sums, weighted_rows
 from highrelief.core.packed import Packed
 from highrelief.core.scaling import feature_scaling
 
@@ -32,7 +32,7 @@ def blocks(monkeypatch, wanted):
     """Have all tables taken by blocks of columns, small blocks, or none."""
     monkeypatch.setattr(weighted_rows, "WIDE", 0 if wanted else 10**9)
     monkeypatch.setattr(weighted_rows, "SMALL", 0)
-    monkeypatch.setattr(weighted_rows, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pair_sums, "BLOCK_BYTES", 1)
 
 
 class TestPeak:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ..kernels import expectations, soft
 from .packed import sum_in_order
+from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
 from .threads import even_ranges, run_all
-from .weighted_rows import Coefficients
 
 
 class _Misses(NamedTuple):
@@ -54,7 +54,7 @@ class SoftNeighborhoods:
     @property
     def inlier(self) -> NDArray[np.float64]:
         """γ_n = 1 − P_o (eq. 10), (n_samples,); 0 for a sample without a hit."""
-        return self._table.unpacked(self._shares()[0])
+        return self._table.unpacked(self._inlier_and_outlier()[0])
 
     @property
     def log_inlier(self) -> NDArray[np.float64]:
@@ -95,13 +95,22 @@ class SoftNeighborhoods:
         among misses count most.
         """
         table = self._table
-        inlier, outlier = self._shares()
-        counts = table.copies * (outlier if hard else inlier if outliers else self._valid)
-        scales = self._factors(pooled, counts).astype(table.dtype)
-        self._passes.put_under(self._w)
-        nu = self._passes.sum_differences(Coefficients(self._per_sigma, self._low, scales))
-        nu[np.abs(nu) <= self._rounding() * counts.sum() * table.scaled.spans] = 0.0
+        shares, inlier = self.shares(pooled)
+        weight = table.copies * inlier if outliers else table.copies
+        if hard:
+            weight = table.copies * self._inlier_and_outlier()[1]
+        nu = self.margin_sum(shares * weight)
+        nu[np.abs(nu) <= self._rounding() * weight.sum() * table.scaled.spans] = 0.0
         return nu / table.n_copies
+
+    def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i|, feature by feature."""
+        self._passes.put_under(self._w)
+        return self._passes.sum_differences(self.coefficients(factors))
+
+    def coefficients(self, factors: NDArray[np.float64]) -> Coefficients:
+        """What makes of the distances the coefficients of such a sum."""
+        return Coefficients(self._per_sigma, self._low, factors.astype(self._table.dtype))
 
     def _rounding(self) -> float:
         """What rounding can make of a margin that is 0, relative to the sum of its terms.
@@ -182,7 +191,25 @@ class SoftNeighborhoods:
         hit_mass = self._mass[self._table.codes, np.arange(self._table.n_rows)]
         return self._table.real & (hit_mass > 0.0) & (self._misses.mass > 0.0)
 
-    def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def shares(self, pooled: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Factors of f(d − low) in the margin of every row, (n_classes, n_rows), and γ, (n_rows,).
+
+        −1/Σf for hits; 1/Σf for misses, over all of them or over each class times P(c)/(1 − P(y)). A row
+        without a hit or without a miss gets zeros.
+        """
+        table, misses = self._table, self._misses
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            if pooled:
+                shares = misses.relative / misses.mass
+            else:
+                shares = table.miss_factors[table.codes].T / misses.mass_by_class
+            shares[misses.mass_by_class <= 0.0] = 0.0
+            rows = np.arange(table.n_rows)
+            shares[table.codes, rows] = -1.0 / self._mass[table.codes, rows]
+        shares[:, ~self._valid] = 0.0
+        return shares, self._inlier_and_outlier()[0]
+
+    def _inlier_and_outlier(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """γ and 1 − γ of every row, (n_rows,) each; both are 0 without a hit or without a miss."""
         table, misses = self._table, self._misses
         per_sigma = float(self._per_sigma)
@@ -194,24 +221,6 @@ class SoftNeighborhoods:
             of_misses = misses.mass * np.exp((closest - misses.low) * per_sigma)
             inlier, outlier = of_hits / (of_hits + of_misses), of_misses / (of_hits + of_misses)
         return np.where(self._valid, inlier, 0.0), np.where(self._valid, outlier, 0.0)
-
-    def _factors(self, pooled: bool, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Factors of f(d − low) in ν, (n_classes, n_rows), for rows that count so much.
-
-        Hits weigh −1/Σf; misses +1/Σf over all of them, or over each class times P(c)/(1 − P(y)). A row
-        without a hit or without a miss gets zeros.
-        """
-        table, misses = self._table, self._misses
-        rows = np.arange(table.n_rows)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-            if pooled:
-                factors = counts * misses.relative / misses.mass
-            else:
-                factors = counts * table.miss_factors[table.codes].T / misses.mass_by_class
-            factors[misses.mass_by_class <= 0.0] = 0.0
-            factors[table.codes, rows] = -counts / self._mass[table.codes, rows]
-        factors[:, ~self._valid] = 0.0
-        return factors
 
     def _moments(self) -> NDArray[np.float64]:
         """Σ f·(d − low)/σ over the rows of every class, seen from every row, (n_classes, n_rows)."""

@@ -384,6 +384,28 @@ def margin_rows(X, w, sums, codes, weights, per_sigma, far, pooled, factors, n0,
 
 
 @kernel
+def margins_from_distances(X, D, first, codes, weights, per_sigma, nearest, scales, out):
+    """Margin vectors, over the columns of X, of as many rows from ``first`` on as D has columns of distances.
+
+    The share of row i in that of row n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
+    """
+    n_rows = X.shape[0]
+    rows = np.empty(n_rows, np.int64)
+    shares = np.empty(n_rows)
+    for q in range(D.shape[1]):
+        n = first + q
+        count = 0
+        for i in range(n_rows):
+            c = codes[i]
+            share = weights[i] * scales[c, n] * decay((nearest[c, n] - D[i, q]) * per_sigma)
+            if share != 0:
+                rows[count] = i
+                shares[count] = share
+                count += 1
+        add_margin(X, n, rows[:count], shares[:count], False, out[n])
+
+
+@kernel
 def _class_statistics(row, n, codes, weights, per_sigma, far, low, total):
     """Gather the smallest distance and the mass of every class, seen from row n."""
     low[:] = far
