@@ -16,7 +16,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from highrelief import LOGO, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import IM4E, LOGO, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Family:
     nonnegative: bool = True
     #: Weights have Euclidean norm 1, unless all are 0.
     unit_norm: bool = False
+    #: Weights have sum 1, unless all are 0.
+    unit_sum: bool = False
     #: ``fit`` takes ``sample_weight``.
     sample_weight: bool = True
     #: Has ``margins``.
@@ -98,6 +100,19 @@ FAMILIES = [
             "auto": {},
         },
         unit_norm=True,
+        iterative=True,
+    ),
+    Family(
+        IM4E,
+        {
+            "": {"sigma": 0.25},
+            "exact": {"sigma": 0.25, "w_step": "exact"},
+            "log": {"sigma": 0.25, "loss": "log"},
+            "sparse": {"sigma": 0.25, "sparsity": 0.1},
+            "path": {"sigma": "path", "cv": 3},
+            "auto": {},
+        },
+        unit_sum=True,
         iterative=True,
     ),
     Family(
@@ -176,6 +191,11 @@ class Entry:
     def resamples(self) -> bool:
         """Whether members see some of the samples only, and are scaled by these."""
         return "n_estimators" in self.parameters and self.parameters.get("max_samples") != 1.0
+
+    @property
+    def cuts_folds(self) -> bool:
+        """Whether something is chosen by a cross-validation, whose folds go by the place of the rows."""
+        return self.parameters.get("sigma") == "path"
 
     @property
     def order_dependent(self) -> bool:

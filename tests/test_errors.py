@@ -9,7 +9,7 @@ import scipy.sparse
 from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
 from sklearn.exceptions import NotFittedError
 
-from highrelief import LOGO, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import IM4E, LOGO, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 N_SAMPLES, N_FEATURES = 60, 6
 
@@ -44,16 +44,24 @@ SHARED = {
 }
 SOFT = {
     "sigma": [0.0, 0, -1.5, np.nan, np.inf, "wide", None, True, 1j, [1.0]],
-    "margin": choice(None, True, "Nearest"),
-    "outliers": FLAG,
     "perplexity": SHARE,
 }
+CLASS_MARGINS = {"margin": choice(None, True, "Nearest"), "outliers": FLAG}
 RANDOM = {"random_state": ["seed", 1.5, -1]}
 NEAREST = {
     "n_anchors": [*OPTIONAL_COUNT, N_SAMPLES + 1],
     "max_error": [-0.1, np.nan, np.inf, "small", True],
     "confidence": [0.0, 1.0, 95, -0.5, np.nan, None, "high"],
     "metric": choice(None, "cosine"),
+    **RANDOM,
+}
+
+REPEATED = {
+    "averaging": ["yes", 1, 0.5],
+    "max_iter": OPTIONAL_COUNT,
+    "tol": [-1e-3, np.nan, np.inf, "small", None, True],
+    "init": ["ones", 3.0, None, True],
+    "memory_budget": [-1, np.nan, "1 GB", True],
     **RANDOM,
 }
 
@@ -67,36 +75,28 @@ BAD_PARAMETERS = {
         "rank_decay": POSITIVE,
         "categorical_features": ["auto", True, [0, 1]],
     },
-    IRelief: {
+    IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED},
+    IM4E: {
         **SHARED,
         **SOFT,
-        **RANDOM,
-        "averaging": ["yes", 1, 0.5],
-        "max_iter": OPTIONAL_COUNT,
-        "tol": [-1e-3, np.nan, np.inf, "small", None, True],
-        "init": ["ones", 3.0, None, True],
-        "memory_budget": [-1, np.nan, "1 GB", True],
+        **REPEATED,
+        "w_step": choice(None, "Exact", True),
+        "alpha": [0.0, -1.5, np.nan, np.inf, "N", True],
+        "loss": choice(None, "hinge", True),
+        "sparsity": [-0.1, 1.0, 2, np.nan, "l1", None, True],
+        "cv": [1, 0, True, 2.5, "five", None, [0, 1]],
     },
     OnlineIRelief: {
         **SHARED,
         **SOFT,
+        **CLASS_MARGINS,
         **RANDOM,
         "step_decay": SHARE,
         "n_epochs": COUNT,
         "shuffle": FLAG,
         "buffer_size": OPTIONAL_COUNT,
     },
-    LOGO: {
-        **SHARED,
-        **RANDOM,
-        **{name: SOFT[name] for name in ("sigma", "perplexity")},
-        "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True],
-        "averaging": ["yes", 1, 0.5],
-        "max_iter": OPTIONAL_COUNT,
-        "tol": [-1e-3, np.nan, np.inf, "small", None, True],
-        "init": ["ones", 3.0, None, True],
-        "memory_budget": [-1, np.nan, "1 GB", True],
-    },
+    LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
     FisherScore: SHARED,
     EnsembleWeighting: {
         **{name: values for name, values in SHARED.items() if name != "scale"},

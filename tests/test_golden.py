@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief import LOGO, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import IM4E, LOGO, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 
 def _irelief(sigma, n_iter, margin):
@@ -24,6 +24,7 @@ CASES = {
         for n_iter in (1, 3)
     },
     "online_s1_a1_2epochs_in_order": OnlineIRelief(sigma=1.0, n_epochs=2, shuffle=False, scale=None),
+    **{f"im4e_s0.25_T{n_iter}": IM4E(sigma=0.25, max_iter=n_iter, tol=0.0, scale=None) for n_iter in (1, 5)},
     "fisher": FisherScore(scale=None),
     **{
         f"logo_s2_l0.5_T{n_iter}": LOGO(sigma=2.0, alpha=0.5, max_iter=n_iter, tol=0.0, scale=None)
@@ -43,3 +44,13 @@ def test_equals_the_reference(golden_folder, name, case):
         weights = CASES[case].fit(reference["X"], reference["y"]).feature_weights_
     tolerance = 1e-6 if case.startswith(APPROXIMATE) else 1e-10
     np.testing.assert_allclose(weights, reference[case], rtol=tolerance, atol=1e-2 * tolerance)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_expected_distances_of_new_samples(golden_folder, name):
+    reference = np.load(golden_folder / f"{name}.npz")
+    model = CASES["im4e_s0.25_T5"].fit(reference["X"], reference["y"])
+    expected = reference["im4e_s0.25_T5_psi"]
+    np.testing.assert_allclose(model.expected_distances(reference["query"]), expected, rtol=1e-10)
+    np.testing.assert_array_equal(model.predict(reference["query"]), model.classes_[expected.argmin(axis=1)])

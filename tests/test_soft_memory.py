@@ -69,12 +69,14 @@ class TestBlocks:
             assert rows._soft.rows.by_blocks == by_blocks
             sigma = rows.width_for_perplexity(w, 0.5)
             near = rows.soft_neighborhoods(w, sigma)
+            entropies = np.array(near.entropies())
             margin = near.mean_margin(pooled=False, outliers=True)
             # Coefficients take the place of distances, which are then found again.
             again = near.mean_margin(pooled=False, outliers=True)
             np.testing.assert_array_equal(again, margin)
+            np.testing.assert_array_equal(near.entropies(), entropies)
             single = rows.soft_margin_rows(w, sigma, pooled=True).margins
-            found.add((sigma, margin.tobytes(), near.inlier.tobytes(), single.tobytes()))
+            found.add((sigma, *(a.tobytes() for a in (entropies, margin, near.inlier, single))))
         assert len(found) == 1
 
     @pytest.mark.parametrize("sigma", ["auto", 0.5])

@@ -14,6 +14,7 @@ NAMES = (
     "relieff",
     "irelief",
     "logo",
+    "im4e",
     "limit",
     "avx2",
     "threads",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import stability as stability
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
+    from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
     from .logo import LOGO
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "IM4E",
     "LOGO",
     "EnsembleWeighting",
     "FisherScore",
@@ -34,6 +36,7 @@ _HOMES = {
     "LOGO": "logo",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
+    "IM4E": "im4e",
     "IRelief": "irelief",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",

@@ -40,6 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scale": None},
         {"scale": None, "n_anchors": 2},
     ],
+    "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
     "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
@@ -147,6 +148,8 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     estimator.fit(X, y)
     if hasattr(estimator, "margins"):
         estimator.margins(X, y)
+    if hasattr(estimator, "predict"):
+        estimator.predict(X)
     if hasattr(estimator, "partial_fit"):
         estimator.partial_fit(X, y)
 
@@ -158,6 +161,7 @@ def _use_blocks(X: NDArray[np.floating], y: NDArray[np.int64]) -> None:
     passes.rows = WeightedBlocks(table)
     near = SoftNeighborhoods(passes, np.ones(X.shape[1]), sigma=1.0)
     near.mean_margin(pooled=True, outliers=True)
+    near.entropies()
     passes.rows.content()
 
 

@@ -53,7 +53,8 @@ def _keep_tile(T, far, i0, i1, j0, j1, F):
 
 
 @kernel
-def _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+def compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+    """Fill F with the distances of a tile; T is scratch space for them in float64."""
     weighted_tile(X, w, sums, i0, i1, j0, j1, T)
     _keep_tile(T, far, i0, i1, j0, j1, F)
 
@@ -65,7 +66,7 @@ def fill_distances(X, w, sums, far, t0, t1, D):
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        _compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
+        compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
 
 
 @kernel
@@ -127,7 +128,7 @@ def _add_mass(low, before, per_sigma, far, partial, total):
 
 
 @kernel
-def _merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scratch, nearest, mass):
+def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scratch, nearest, mass):
     """Merge a tile's rows into the statistics of the anchors in its columns."""
     before, partial = scratch[0, :n_columns], scratch[1, :n_columns]
     p = 0
@@ -165,14 +166,14 @@ def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
-        _merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
+            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+        merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):
                 row = F[p]
                 for q in range(j1 - j0):
                     G[q, p] = row[q]
-            _merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, scratch, nearest, mass)
+            merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, scratch, nearest, mass)
 
 
 @kernel
@@ -287,7 +288,7 @@ def accumulate_margin(
             for p in range(i1 - i0):
                 copy_row(D[t, p], F[p])
         else:
-            _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
