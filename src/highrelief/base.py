@@ -181,6 +181,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             ensure_min_samples=min_samples,
             # Seen on the way to the ranges.
             ensure_all_finite=False,
+            # To find that nothing is to be done takes a tenth of the time to weigh a small table.
+            skip_check_array=_needs_no_conversion(X, y, self._types, min_samples),
             reset=reset,
         )
         ranges = ColumnRanges.of(samples, self._n_threads)
@@ -390,6 +392,20 @@ def _ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
 def _is_share(value: Any) -> bool:
     """Whether a number of features to keep is a share of them: a float, also 1.0."""
     return isinstance(value, Real) and not isinstance(value, Integral)
+
+
+def _needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int) -> bool:
+    """Whether scikit-learn's checks would return samples and classes as they are; values apart."""
+    return (
+        type(X) is np.ndarray
+        and type(y) is np.ndarray
+        and X.ndim == 2
+        and X.shape[0] >= min_samples
+        and X.shape[1] > 0
+        and X.dtype in types
+        and y.shape == X.shape[:1]
+        and y.dtype.kind in "iub"
+    )
 
 
 def _checked_copies(

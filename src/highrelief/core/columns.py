@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import columns as kernels
 from .ranges import BLOCK_BYTES, ColumnRanges, float_type, n_blocks, one_block
 from .scaling import Scaling
 from .threads import even_ranges
@@ -99,13 +100,9 @@ class Columns:
     @cached_property
     def rarity(self) -> NDArray[np.float64]:
         """How near the means are to the nearer end of the ranges; the share of the rarer of two levels."""
-        low, high, mean = (
-            a.astype(np.float64) for a in (self._ranges.low, self._ranges.high, self._ranges.mean)
-        )
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            nearer = np.minimum(mean - low, high - mean) / (high - low)
-        # A constant column has no end that is nearer.
-        return np.where(high > low, nearer, 0.5)
+        out = np.empty(self.n_features)
+        kernels.rarity(self._ranges.low, self._ranges.high, self._ranges.mean, out)
+        return out
 
     @property
     def in_place(self) -> bool:
