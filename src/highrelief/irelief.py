@@ -192,7 +192,9 @@ class IRelief(SoftWeighter):
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
             near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
-            nu = near.mean_margin(pooled=self._pooled, outliers=self.outliers)  # eq. (11)
+            nu = near.mean_margin(  # eq. (11)
+                pooled=self._pooled, outliers=self.outliers, only_positive=True
+            )
             return unit_positive_part(nu)  # (5): eq. (12)
 
         with watched(self, total=max_iter) as progress:  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ

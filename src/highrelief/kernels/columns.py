@@ -35,7 +35,9 @@ def _widen_by_four(a, b, c, d, low, high, total, largest):
     undefined = False
     for k in range(low.shape[0]):
         p, q, r, s = a[k], b[k], c[k], d[k]
-        undefined |= not ((abs(p) <= largest) & (abs(q) <= largest) & (abs(r) <= largest) & (abs(s) <= largest))
+        undefined |= not (
+            (abs(p) <= largest) & (abs(q) <= largest) & (abs(r) <= largest) & (abs(s) <= largest)
+        )
         least, most = low[k], high[k]
         least = p if p < least else least
         most = p if p > most else most
