@@ -69,7 +69,9 @@ class IRelief(SoftWeighter):
         Weights to begin with. "uniform" is 1/n_features, as the paper has it.
     memory_budget : float or None, default=None
         Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
-        are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+        are computed in each. Twice as many, up to 200 MB, also keep what the pairs weigh, by which features
+        are left out whose margin is certain to stay negative. None: half of the memory that is free. The
+        result is the same, bit for bit.
         Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
         samples and the distances are kept, a block of its columns.
     n_features_to_select : int, float or None, default=None

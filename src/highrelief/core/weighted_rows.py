@@ -138,7 +138,7 @@ class WeightedRows:
         wanted[which] = True
         n_active, others = self._n_active, self._order[self._n_active :]
         is_wanted = wanted[others]
-        end = n_active + np.count_nonzero(is_wanted)
+        end = n_active + int(np.count_nonzero(is_wanted))
         last = n_active + int(np.flatnonzero(is_wanted).max(initial=-1)) + 1
         # To move all columns takes as long as to sum so many of them, about.
         if last - end > 64 * self._order.size / self._table.n_rows:
