@@ -32,11 +32,11 @@ def sums_of(A, B, unit, T):
 
 
 @njit
-def products_of(X, S, out):
+def products_of(X, unit, S, out):
     wide_vectors()
     for i in range(0, S.shape[0], 4):
         for j in range(0, S.shape[1], 4):
-            vectors.add_minimum_products(X, i, j, 16, 16 + out.shape[0], S, i, j, out)
+            vectors.add_minimum_products(X, i, j, 16, 16 + out.shape[0], unit[0], S, i, j, out)
 
 
 def draw(n, d, dtype, seed=0):
@@ -52,7 +52,7 @@ def checksums():
         T = np.zeros((3, 8, 12))
         sums_of(A, B, np.ones(1, dtype), T[0])
         out = np.zeros(80, dtype)
-        products_of(B, draw(8, 12, dtype, 2), out)
+        products_of(B, np.ones(1, dtype), draw(8, 12, dtype, 2), out)
         margins = np.zeros((2, 75))
         for square in (False, True):
             others, unit = np.arange(1, 12), np.ones(1, dtype)
@@ -132,7 +132,7 @@ def test_sums_run_by_lanes(dtype, d):
 def test_products_equal_the_formula(dtype):
     X, S = draw(12, 112, dtype), draw(8, 12, dtype, 1)
     out = np.full(80, 3.0, dtype)
-    products_of(X, S, out)
+    products_of(X, np.ones(1, dtype), S, out)
     minima = np.minimum(X[:8, None], X[None]).astype(float)[:, :, 16:96]
     exact = 3.0 + np.einsum("ij,ijk->k", S.astype(float), minima)
     np.testing.assert_allclose(out, exact, rtol=32 * np.finfo(dtype).eps)

@@ -55,7 +55,9 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Weights to begin with. "uniform" is 1/n_features, as the paper has it.
     memory_budget : float or None, default=None
         Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
-        are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+        are computed in each. Twice as many, up to 200 MB, also keep what the pairs weigh, by which features
+        are left out whose margin is certain to stay negative. None: half of the memory that is free. The
+        result is the same, bit for bit.
         Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
         samples and the distances are kept, a block of its columns.
     n_features_to_select : int, float or None, default=None
@@ -176,7 +178,9 @@ class IRelief(ClassMargins, RepeatedWeighter):
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
             near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
-            nu = near.mean_margin(pooled=self._pooled, outliers=self.outliers)  # eq. (11)
+            nu = near.mean_margin(  # eq. (11)
+                pooled=self._pooled, outliers=self.outliers, only_positive=True
+            )
             return unit_positive_part(nu)  # (5): eq. (12)
 
         w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ

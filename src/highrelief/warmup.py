@@ -22,10 +22,11 @@ import highrelief
 
 from .core.neighbor_search import BAND
 from .core.packed import Packed
+from .core.positive_margins import PositiveMargins
 from .core.scaling import Scaling
 from .core.soft_neighborhoods import SoftNeighborhoods
 from .core.soft_rows import SoftPasses
-from .core.weighted_rows import WeightedBlocks
+from .core.weighted_rows import Coefficients, WeightedBlocks, WeightedRows
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 
@@ -138,7 +139,9 @@ def _run(step: Step) -> None:
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, X, y)
         if step.estimator == "IRelief" and X.dtype.kind == "f":
-            _use_blocks(X, y)
+            table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
+            _use_blocks(table)
+            _use_positive_margins(table)
 
 
 def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
@@ -154,15 +157,23 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
         estimator.partial_fit(X, y)
 
 
-def _use_blocks(X: NDArray[np.floating], y: NDArray[np.int64]) -> None:
+def _use_blocks(table: Packed) -> None:
     """Call what only larger wide tables lead to."""
-    table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
     passes = SoftPasses(table, memory=2.0**30)
     passes.rows = WeightedBlocks(table)
-    near = SoftNeighborhoods(passes, np.ones(X.shape[1]), sigma=1.0)
+    near = SoftNeighborhoods(passes, np.ones(table.n_features), sigma=1.0)
     near.mean_margin(pooled=True, outliers=True)
     near.entropies()
     passes.rows.content()
+
+
+def _use_positive_margins(table: Packed) -> None:
+    """Call what only larger tall tables lead to."""
+    passes = SoftPasses(table, memory=2.0**30)
+    passes.put_under(np.ones(table.n_features))
+    low = np.zeros((table.n_classes, table.n_rows), table.dtype)
+    by = Coefficients(passes.per_sigma(1.0), low, np.ones_like(low))
+    PositiveMargins(table, WeightedRows(table)).sums(passes.tiles()[0], by)
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:

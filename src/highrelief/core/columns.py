@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import columns as kernels
 from .ranges import BLOCK_BYTES, ColumnRanges, float_type, n_blocks, one_block
 from .scaling import Scaling
 from .threads import even_ranges
@@ -46,10 +47,13 @@ class Columns:
     @cached_property
     def _unit(self) -> NDArray[np.floating] | None:
         """Powers of 2 that bring very wide and very narrow ranges near 1; None if there are none."""
-        quarter = self._ranges.high.astype(np.float64) * 0.25 - self._ranges.low.astype(np.float64) * 0.25
-        odd = (quarter > 0.0) & ((quarter > _WIDE_RANGE / 4.0) | (quarter < 0.25 / _WIDE_RANGE))
+        low, high = self._ranges.low, self._ranges.high
+        with np.errstate(over="ignore"):
+            width = high - low
+        odd = (width > 0.0) & ((width > _WIDE_RANGE) | (width < 1.0 / _WIDE_RANGE))
         if not odd.any():
             return None
+        quarter = high.astype(np.float64) * 0.25 - low.astype(np.float64) * 0.25
         exponent = np.where(odd, -np.frexp(quarter)[1] - 1, 0)
         # The inverse of a subnormal range would overflow.
         most = 126 if self.dtype == np.float32 else 1022
@@ -92,20 +96,17 @@ class Columns:
         """Whether nearly all values use a small part of the ranges, of which float32 leaves few digits."""
         if self.X.dtype != np.float32:
             return False
-        used = self.rarity[self._ranges.high > self._ranges.low]
+        varies = self._ranges.high > self._ranges.low
+        used = self.rarity if varies.all() else self.rarity[varies]
         # Written so that what overflowed counts as far out.
         return not bool(used.mean() >= _SMALL_PART)
 
     @cached_property
     def rarity(self) -> NDArray[np.float64]:
         """How near the means are to the nearer end of the ranges; the share of the rarer of two levels."""
-        low, high, mean = (
-            a.astype(np.float64) for a in (self._ranges.low, self._ranges.high, self._ranges.mean)
-        )
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            nearer = np.minimum(mean - low, high - mean) / (high - low)
-        # A constant column has no end that is nearer.
-        return np.where(high > low, nearer, 0.5)
+        out = np.empty(self.n_features)
+        kernels.rarity(self._ranges.low, self._ranges.high, self._ranges.mean, out)
+        return out
 
     @property
     def in_place(self) -> bool:

@@ -76,7 +76,8 @@ class NearestPass:
                 run_all(of_columns, columns.cuts(), table.n_threads)
         factors = self._margin_factors()
         total[:2] *= factors
-        total[2:] *= factors**2
+        if with_squares:
+            total[2] *= factors**2
         return total
 
     def rows(self) -> NDArray[np.float64]:

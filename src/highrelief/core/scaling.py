@@ -35,11 +35,14 @@ class Scaling:
     @classmethod
     def to_range(cls, low: NDArray[np.floating], high: NDArray[np.floating]) -> Self:
         """Map the smallest value to 0 and the largest to 1; a constant feature to 0."""
-        huge = np.maximum(-low, high) > np.finfo(low.dtype).max / 4
-        unit = np.where(huge, 0.25, 1.0).astype(low.dtype) if huge.any() else None
-        if unit is not None:
+        huge = np.finfo(low.dtype).max / 4
+        unit = None
+        if max(-low.min(), high.max()) > huge:
+            unit = np.where(np.maximum(-low, high) > huge, 0.25, 1.0).astype(low.dtype)
             low, high = low * unit, high * unit
-        return cls(low, np.where(high > low, high - low, np.ones_like(low)), unit)
+        divisor = high - low
+        divisor[divisor == 0.0] = 1.0
+        return cls(low, divisor, unit)
 
     def standardised(self, mean: NDArray[np.floating], deviation: NDArray[np.floating]) -> Self:
         """Go on to mean 0 and standard deviation 1, given those under this scaling.

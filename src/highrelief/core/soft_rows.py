@@ -13,10 +13,17 @@ from ..kernels import distances, packing, soft, soft_margins
 from .packed import Packed
 from .pair_sums import Coefficients
 from .perplexity import width_for_entropy
+from .positive_margins import PositiveMargins
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 from .weighted_rows import WeightedBlocks, WeightedRows, weighted_rows
 
+#: Rows from which on a sum over all pairs takes so long that it is worth to find out which can be left out,
+FEWEST_ROWS = 512
+#: if distances and coefficients take no more than this together,
+MOST_BYTES = 2e8
+#: and if weights (of norm 1) change by no more than this.
+SMALL_STEP = 5e-3
 #: Most anchors whose neighbourhoods are measured when a kernel width is looked for.
 WIDTH_ANCHORS = 1024
 
@@ -48,10 +55,14 @@ class SoftPasses:
         self.copies = table.copies.astype(table.dtype)
         size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
         self.stored = size <= memory
+        # Coefficients take as much room as distances.
+        self._keeps_coefficients = table.n_rows >= FEWEST_ROWS and 2.0 * size <= min(memory, MOST_BYTES)
         self._memory = memory
-        self.left = memory - size if self.stored else memory
+        self.left = memory - size * (self.stored + self._keeps_coefficients)
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         self._w: NDArray[np.float64] | None = None
+        #: How far the last weights are from those before them.
+        self._step = np.inf
         self._known = False
 
     @cached_property
@@ -129,6 +140,7 @@ class SoftPasses:
         What was made for the same weights before is still there: a width is looked for before it is used.
         """
         if self._w is None or not np.array_equal(self._w, w):
+            self._step = np.inf if self._w is None else float(np.linalg.norm(w - self._w))
             self._w, self._known = w.copy(), False
             self.rows.put_under(w)
 
@@ -166,6 +178,19 @@ class SoftPasses:
         if self.rows.by_blocks:
             self._known = False
         return sums
+
+    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
+        """The same where it is positive, any number ≤ 0 elsewhere."""
+        if self._step > SMALL_STEP or self._positive is None:
+            return self.sum_differences(by)
+        return self._positive.sums(self.tiles()[0], by)
+
+    @cached_property
+    def _positive(self) -> PositiveMargins | None:
+        rows = self.rows
+        if not self._keeps_coefficients or isinstance(rows, WeightedBlocks):
+            return None
+        return PositiveMargins(self.table, rows)
 
     def _anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """All rows, or so many spread evenly over their copies in an order that depends on content alone.

@@ -40,6 +40,7 @@ class WeightedRows:
         self._copies = table.copies.astype(table.dtype)
         self._far = soft.out_of_reach(table.dtype)
         self._order = np.arange(table.n_features)
+        self._n_active = 0
         self.X = table.scaled.whole()
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
@@ -47,7 +48,9 @@ class WeightedRows:
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Bring the columns into the order of these weights, and sum the rows."""
         active = np.flatnonzero(w)
-        self._reorder(np.concatenate([active, np.flatnonzero(w == 0.0)]))
+        # The others stay in the order that they have: it is only changed for columns to be left out.
+        self._reorder(np.concatenate([active, self._order[w[self._order] == 0.0]]))
+        self._n_active = active.size
         self.w = _whole_vectors(w[active], self._table.dtype)
         self.sums = np.zeros(self._table.n_rows)
 
@@ -96,6 +99,43 @@ class WeightedRows:
         sums = np.empty_like(reordered)
         sums[self._order] = reordered
         return sums
+
+    def sum_products(
+        self, S: NDArray[np.floating], row_totals: NDArray[np.float64], which: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """What :meth:`sum_differences` finds for some features, from the coefficients S and their totals."""
+        width = self._bring_forward(which)
+
+        def part(a: int, b: int) -> NDArray[np.float64]:
+            minima = np.zeros(width)
+            soft.add_products(self.X, S, a, b, minima)
+            return minima
+
+        minima = sum_in_order(run_all(part, parts_of_tiles(self._table), self._table.n_threads))
+        return self._mixed(row_totals, -2.0 * minima)[self._places()[which]]
+
+    def weighted_totals(self, of_rows: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Σ_n of_rows[n]·x_n, for some features."""
+        places = self._places()[which]
+        return self._mixed(of_rows, np.zeros(places.max(initial=-1) + 1))[places]
+
+    def _mixed(self, of_rows: NDArray[np.float64], mixture: NDArray[np.float64]) -> NDArray[np.float64]:
+        packing.mix_rows(of_rows, self.X, mixture)
+        return mixture
+
+    def _bring_forward(self, which: NDArray[np.int64]) -> int:
+        """Have the given columns among the first; returns among how many, in whole vectors."""
+        wanted = np.zeros(self._order.size, dtype=bool)
+        wanted[which] = True
+        n_active, others = self._n_active, self._order[self._n_active :]
+        is_wanted = wanted[others]
+        end = n_active + int(np.count_nonzero(is_wanted))
+        last = n_active + int(np.flatnonzero(is_wanted).max(initial=-1)) + 1
+        # To move all columns takes as long as to sum so many of them, about.
+        if last - end > 64 * self._order.size / self._table.n_rows:
+            self._reorder(np.concatenate([self._order[:n_active], others[is_wanted], others[~is_wanted]]))
+            last = end
+        return -(-last // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
 
     def in_order_of_features(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bring values by row and column of X, in place, into the order of the features."""

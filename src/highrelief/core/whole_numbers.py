@@ -228,6 +228,8 @@ class WholeNumbers:
                 kernels.mark_levels(array, first_rows, columns.n_samples, first, *seen)
 
         run_all(mark, self._chunks(columns.n_features), self._n_threads)
+        if is_other.all():
+            return Planes(), Planes(), np.flatnonzero(varies), 0.0
         # Two levels are always equally spaced, three need a true middle.
         has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
         if not has_levels.any():
@@ -283,8 +285,10 @@ class WholeNumbers:
     def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
         """Round columns to the grid; returns the sums of the rows, remembers how far values were moved."""
         columns, position = self._columns, self._position
-        low = columns.low[which]
-        per_step = (columns.factors[which] / self.step).astype(columns.dtype)
+        side_by_side = which.size > 0 and which[-1] - which[0] == which.size - 1
+        of = slice(which[0], which[-1] + 1) if side_by_side else which
+        low = columns.low[of]
+        per_step = (columns.factors[of] / self.step).astype(columns.dtype)
         # Where columns have to be copied first, a chunk of them is not cut further.
         n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
         rows = even_ranges(position.size, n_cuts, multiple=4)

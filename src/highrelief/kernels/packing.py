@@ -33,7 +33,8 @@ def _aligned(make, shape, dtype):
     dtype = np.dtype(dtype)
     n_bytes = math.prod(shape) * dtype.itemsize
     buffer = make(n_bytes + 64, dtype=np.uint8)
-    start = -buffer.ctypes.data % 64
+    # Not `buffer.ctypes.data`, which takes as long as a pass over a small table.
+    start = -buffer.__array_interface__["data"][0] % 64
     return buffer[start : start + n_bytes].view(dtype).reshape(shape)
 
 

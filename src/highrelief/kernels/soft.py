@@ -34,6 +34,18 @@ def out_of_reach(dtype):
     return float(np.finfo(dtype).max) / 8
 
 
+def relative_error(dtype, n_tiles):
+    """Bound the error of a sum over all pairs, relative to the sum of the sizes of its terms.
+
+    Roundings on the way of a term × unit roundoff: in its block, then once for every two rows of the blocks
+    that are added in the precision of the data; the coefficients of a tile are also added by row and column.
+    In float64 follow a few additions for each tile.
+    """
+    blocks = (ROWS_PER_SUM // ROW_BLOCK) * (TILE // ROW_BLOCK)
+    roundings = ROW_BLOCK + 1 + 2 * blocks + TILE
+    return roundings * np.finfo(dtype).eps / 2 + 8 * n_tiles * 2.0**-53
+
+
 @kernel
 def copy_row(row, out):
     """Copy a row. An assignment of slices would compile the message for shapes that differ: seconds."""
@@ -250,9 +262,13 @@ def _tile_coefficients(
 
 
 @kernel
-def _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima):
-    """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to minima[k0:k1], feature by feature."""
+def _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
+    """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to minima[k0:k1], feature by feature.
+
+    ``unit`` holds a 1 that the compiler cannot see; see :mod:`.vectors`.
+    """
     wide_vectors()
+    one = unit[0]
     out = minima[k0:k1]
     for first in range(i0, i1, ROWS_PER_SUM):
         partial[:] = 0
@@ -262,7 +278,7 @@ def _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima):
             for j in range(start, j1, ROW_BLOCK):
                 if i + 2 * ROW_BLOCK <= X.shape[0]:
                     fetch_rows(X, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
-                add_minimum_products(X, i, j, k0, k1, F, i - i0, j - j0, partial)
+                add_minimum_products(X, i, j, k0, k1, one, F, i - i0, j - j0, partial)
         for u in range(out.shape[0]):
             out[u] += partial[u]
 
@@ -297,9 +313,10 @@ def accumulate_margin(
 
 @kernel
 def _add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
+    unit = np.ones(1, X.dtype)
     for k0 in range(0, minima.shape[0], _FEATURES_PER_BLOCK):
         k1 = min(k0 + _FEATURES_PER_BLOCK, minima.shape[0])
-        _add_products(X, i0, i1, j0, j1, k0, k1, F, partial, minima)
+        _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima)
 
 
 @kernel
@@ -313,6 +330,51 @@ def coefficients_from_distances(D, codes, weights, per_sigma, nearest, scales, t
         _tile_coefficients(
             D[t], i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
+
+
+@summing_kernel
+def _renew_row(new, old, sizes):
+    """Put new coefficients for old ones; the sums of |change|, change and |new|, the last also by column."""
+    wide_vectors()
+    moved = drift = size = new.dtype.type(0)
+    for u in range(new.shape[0]):
+        apart = new[u] - old[u]
+        moved += abs(apart)
+        drift += apart
+        size += abs(new[u])
+        sizes[u] += abs(new[u])
+        old[u] = new[u]
+    return moved, drift, size
+
+
+@kernel
+def renew_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals, row_sizes):
+    """Put the coefficients that follow from the distances D in the place of earlier ones, S: tiles t0 … t1.
+
+    Adds up their sums, and those of their sizes, by row. Returns the sums of |change| and of the change.
+    """
+    n = codes.shape[0]
+    F = np.empty((TILE, TILE), D.dtype)
+    totals = np.empty(TILE, D.dtype)
+    sizes = np.empty(TILE, D.dtype)
+    moved, drift = 0.0, 0.0
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
+        for p in range(n_rows):
+            copy_row(D[t, p], F[p])
+        _tile_coefficients(
+            F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
+        )
+        sizes[:] = 0
+        for p in range(n_rows):
+            more = _renew_row(F[p, :n_columns], S[t, p, :n_columns], sizes[:n_columns])
+            moved += more[0]
+            drift += more[1]
+            row_sizes[i0 + p] += more[2]
+        for u in range(n_columns):
+            row_sizes[j0 + u] += sizes[u]
+    return moved, drift
 
 
 @kernel

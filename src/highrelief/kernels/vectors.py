@@ -230,22 +230,23 @@ def _weighted_minimum_sums(typing_context, A, i, B, j, k0, k1, weights, T, p, q)
 
 
 @intrinsic
-def _minimum_products(typing_context, X, i, j, k0, k1, S, p, q, out):
+def _minimum_products(typing_context, X, i, j, k0, k1, one, S, p, q, out):
     def emit(context, builder, signature, arguments):
-        X, S = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 5))
-        i, j, k0, k1, p, q = (arguments[n] for n in (1, 2, 3, 4, 6, 7))
-        out = context.make_array(signature.args[8])(context, builder, arguments[8]).data
+        X, S = (_Rows(context, builder, signature.args[n], arguments[n]) for n in (0, 6))
+        i, j, k0, k1, p, q = (arguments[n] for n in (1, 2, 3, 4, 7, 8))
+        out = context.make_array(signature.args[9])(context, builder, arguments[9]).data
         target = _Target(context, builder, signature.args[0].dtype)
+        one = target.everywhere(arguments[5])
         steps = builder.sdiv(builder.sub(k1, k0), _INT64(target.size))
         for top in range(0, ROW_BLOCK, target.rows):
-            _emit_products(target, X, S, (i, j, k0, p, q), top, steps, out)
+            _emit_products(target, X, S, (i, j, k0, p, q), top, steps, one, out)
         return context.get_dummy_value()
 
     place = types.intp
-    return types.void(X, place, place, place, place, S, place, place, out), emit
+    return types.void(X, place, place, place, place, X.dtype, S, place, place, out), emit
 
 
-def _emit_products(target, X, S, places, top, steps, out):
+def _emit_products(target, X, S, places, top, steps, one, out):
     builder = target.builder
     i, j, k0, p, q = places
     rows = range(top, top + target.rows)
@@ -261,16 +262,21 @@ def _emit_products(target, X, S, places, top, steps, out):
         left = [target.load(builder.gep(row, [offset])) for row in a]
         right = [target.load(builder.gep(row, [offset])) for row in b]
         total = target.load(here)
-        # Two rows, two chains of additions, so that one need not wait for the other.
+        # Two rows, two chains of additions, so that one need not wait for the other. The long sum is touched
+        # once for both: few roundings. Times one: as many operations for either kind of unit.
         for row in range(0, target.rows, 2):
-            second = None
-            for column, other in enumerate(right):
-                upper, lower = target.minimum(left[row], other), target.minimum(left[row + 1], other)
-                total = target.multiply_add(factors[row][column], upper, total)
-                factor = factors[row + 1][column]
-                second = target.multiply_add(factor, lower, second) if second else builder.fmul(factor, lower)
-            total = builder.fadd(total, second)
+            first, second = (_chain(target, factors[r], left[r], right) for r in (row, row + 1))
+            total = builder.fadd(total, target.multiply_add(first, one, second))
         target.store(total, here)
+
+
+def _chain(target, factors, value, others):
+    """Σ factor·min(value, other), from the first to the last."""
+    total = None
+    for factor, other in zip(factors, others, strict=True):
+        least = target.minimum(value, other)
+        total = target.multiply_add(factor, least, total) if total else target.builder.fmul(factor, least)
+    return total
 
 
 @intrinsic
@@ -382,7 +388,7 @@ def _plain_weighted_minimum_sums(A, i, B, j, k0, k1, weights, T, p, q):
 
 
 @kernel
-def _plain_minimum_products(X, i, j, k0, k1, S, p, q, out):
+def _plain_minimum_products(X, i, j, k0, k1, one, S, p, q, out):
     wide_vectors()
     b0, b1 = X[j, k0:k1], X[j + 1, k0:k1]
     b2, b3 = X[j + 2, k0:k1], X[j + 3, k0:k1]
@@ -393,7 +399,7 @@ def _plain_minimum_products(X, i, j, k0, k1, S, p, q, out):
         for k in range(a0.shape[0]):
             u, v = a0[k], a1[k]
             w0, w1, w2, w3 = b0[k], b1[k], b2[k], b3[k]
-            first = _multiply_add(c00, u if u < w0 else w0, out[k])
+            first = c00 * (u if u < w0 else w0)
             second = c10 * (v if v < w0 else w0)
             first = _multiply_add(c01, u if u < w1 else w1, first)
             second = _multiply_add(c11, v if v < w1 else w1, second)
@@ -401,7 +407,7 @@ def _plain_minimum_products(X, i, j, k0, k1, S, p, q, out):
             second = _multiply_add(c12, v if v < w2 else w2, second)
             first = _multiply_add(c03, u if u < w3 else w3, first)
             second = _multiply_add(c13, v if v < w3 else w3, second)
-            out[k] = first + second
+            out[k] += first + second
 
 
 # For the other kernels, which must call `wide_vectors`. ``one`` is a 1 that the compiler cannot see.
@@ -412,6 +418,6 @@ _plain = SETTING == "off"
 add_minimum_sums = _plain_minimum_sums if _plain else _minimum_sums
 #: The same for Σ_k w_k·min(a_ik, b_jk), with an array of weights in place of ``one``.
 add_weighted_minimum_sums = _plain_weighted_minimum_sums if _plain else _weighted_minimum_sums
-#: add_minimum_products(X, i, j, k0, k1, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over 4 × 4
-#: pairs of rows to ``out``, feature by feature.
+#: add_minimum_products(X, i, j, k0, k1, one, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over
+#: 4 × 4 pairs of rows to ``out``, feature by feature.
 add_minimum_products = _plain_minimum_products if _plain else _minimum_products
