@@ -192,9 +192,12 @@ class TestSoftMargins:
             ours = soft_margin(rows, w, sigma, margin=margin, outliers=outliers)
             np.testing.assert_allclose(ours.margin, nu, rtol=1e-9, atol=1e-13)
             np.testing.assert_allclose(ours.inlier, gamma, rtol=1e-9, atol=1e-15)
-        single = rows.soft_margin_rows(w, sigma, pooled=margin == "nearest")
-        np.testing.assert_allclose(single.margins, Z, rtol=1e-9, atol=1e-13)
-        np.testing.assert_allclose(single.inlier, gamma, rtol=1e-9, atol=1e-15)
+            near = rows.soft_neighborhoods(w, sigma)
+            single = near.margins(pooled=margin == "nearest")
+            np.testing.assert_allclose(single, Z @ w, rtol=1e-9, atol=1e-12)
+            by_feature = near.margin_columns(rows._table.X, pooled=margin == "nearest")
+            by_feature = rows._table.unpacked(by_feature)[:, : w.size]
+            np.testing.assert_allclose(by_feature, Z, rtol=1e-9, atol=1e-13)
 
     @pytest.mark.parametrize("dtype", PRECISIONS)
     @pytest.mark.parametrize("memory", [2.0**30, 0.0])
@@ -470,7 +473,8 @@ class TestThreads:
                 soft.add(
                     (
                         soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
-                        rows.soft_margin_rows(w, 0.5, pooled=False).margins.tobytes(),
+                        rows.soft_neighborhoods(w, 0.5).margins(pooled=False).tobytes(),
+                        rows.sparse_margins().at(w, 0.5).columns(np.arange(37)).tobytes(),
                         rows.width_for_perplexity(w, 0.5),
                     )
                 )

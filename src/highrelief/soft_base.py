@@ -87,7 +87,7 @@ class SoftWeighter(FeatureWeighter):
         """
         rows, _ = self._margin_rows(X, y)
         w = self.feature_importances_  # σ is in the units of the distance under these
-        return rows.soft_margin_rows(w, self.sigma_, pooled=self._pooled).margins @ w
+        return rows.soft_neighborhoods(w, self.sigma_).margins(pooled=self._pooled)
 
 
 class ClassMargins(SoftWeighter):

@@ -17,7 +17,7 @@ from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
 from .packed import Packed
 from .soft_neighborhoods import SoftNeighborhoods
-from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftPasses
+from .soft_rows import WIDTH_ANCHORS, SoftPasses
 from .sparse_margins import SparseMargins
 
 __all__ = ["LocalRows", "Neighborhood"]
@@ -75,10 +75,6 @@ class LocalRows:
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
         """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return SoftNeighborhoods(self._soft, w, sigma)
-
-    def soft_margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> MarginRows:
-        """Margins m̄_n − h̄_n of the single samples, without γ, and γ apart."""
-        return self._soft.margin_rows(w, sigma, pooled=pooled)
 
     def sparse_margins(self) -> SparseMargins:
         """Margins of single samples for few features, under weights that are mostly 0."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import expectations, soft
+from ..kernels import distances, expectations, soft, soft_margins
 from .packed import sum_in_order
 from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
@@ -107,6 +107,32 @@ class SoftNeighborhoods:
         nu = summed(self.coefficients(shares * weight))
         nu[np.abs(nu) <= self._rounding() * weight.sum() * table.scaled.spans] = 0.0
         return nu / table.n_copies
+
+    def margins(self, *, pooled: bool) -> NDArray[np.float64]:
+        """ρ_n = Σ_i P_m d_ni − Σ_i P_h d_ni, without γ, (n_samples,); 0 for a sample without a hit."""
+        shares, _ = self.shares(pooled)
+        # E[d] = low + σ·moment/mass of every class, times the mass that the shares divide by.
+        with np.errstate(invalid="ignore"):
+            sums = self._low * self._mass + self._moments() / float(self._per_sigma)
+        return self._table.unpacked(np.where(shares != 0.0, shares * sums, 0.0).sum(axis=0))
+
+    def margin_columns(self, X: NDArray[np.floating], *, pooled: bool) -> NDArray[np.float64]:
+        """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, over columns in the layout."""
+        table, passes = self._table, self._passes
+        passes.put_under(self._w)
+        passes.tiles()
+        by = self.coefficients(self.shares(pooled)[0])
+        Z = np.zeros(X.shape)
+
+        def of_rows(a: int, b: int) -> None:
+            for start in range(a, b, distances.TILE):
+                D = passes.distances_to(np.arange(start, min(start + distances.TILE, b)))
+                soft_margins.margins_from_distances(
+                    X, D, start, table.codes, passes.copies, by.per_sigma, by.low, by.scales, Z
+                )
+
+        run_all(of_rows, table.row_ranges(), table.n_threads)
+        return Z
 
     def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i|, feature by feature."""

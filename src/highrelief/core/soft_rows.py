@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft, soft_margins
+from ..kernels import distances, packing, soft
 from .packed import Packed
 from .pair_sums import Coefficients
 from .perplexity import width_for_entropy
@@ -26,15 +25,6 @@ MOST_BYTES = 2e8
 SMALL_STEP = 5e-3
 #: Most anchors whose neighbourhoods are measured when a kernel width is looked for.
 WIDTH_ANCHORS = 1024
-
-
-class MarginRows(NamedTuple):
-    """Margins of single samples, and how much each belongs to its class."""
-
-    #: m̄_n − h̄_n of Sun 2007, eq. (11), (n_samples, n_features).
-    margins: NDArray[np.float64]
-    #: γ_n = 1 − probability of being an outlier (eq. 10), (n_samples,).
-    inlier: NDArray[np.float64]
 
 
 class SoftPasses:
@@ -69,37 +59,6 @@ class SoftPasses:
     def rows(self) -> WeightedRows | WeightedBlocks:
         """The rows under the last weights."""
         return weighted_rows(self.table, self._memory)
-
-    def margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> MarginRows:
-        """Margins of the single samples, without γ, and γ apart. ``pooled``: eq. (21), else eq. (20)."""
-        table = self.table
-        # Margins of single samples are as large as a copy of the rows.
-        rows = self.rows if isinstance(self.rows, WeightedRows) else WeightedRows(table)
-        rows.put_under(w)
-        self._w = None
-        margins = np.zeros((table.n_rows, table.n_features))
-        inlier = np.zeros(table.n_rows)
-        per_sigma = float(self.per_sigma(sigma))
-
-        def work(a: int, b: int) -> None:
-            soft_margins.margin_rows(
-                rows.X,
-                rows.w,
-                rows.sums,
-                table.codes,
-                table.copies,
-                per_sigma,
-                self.far,
-                pooled,
-                table.miss_factors,
-                a,
-                b,
-                margins,
-                inlier,
-            )
-
-        run_all(work, table.row_ranges(), table.n_threads)
-        return MarginRows(table.unpacked(rows.in_order_of_features(margins)), table.unpacked(inlier))
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float, n_anchors: int) -> float:
         """Kernel width at which the neighbourhoods have a wanted size.

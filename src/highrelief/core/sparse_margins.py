@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft_margins
+from ..kernels import distances, packing
 from .packed import Packed
 from .pair_sums import PairSums
 from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, SoftPasses
-from .threads import run_all
 
 #: Sums of earlier coefficients that are kept, if there is memory, to bound later ones. An iteration makes
 #: about three; one that runs in a cycle of two finds those of the step before the last.
@@ -129,22 +128,11 @@ class MarginColumns:
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """z̄ of all rows for some features, (n_rows, n_features of them)."""
-        table, passes = self._table, self._passes
+        table = self._table
         width = packing.padded_width(features.size, table.dtype.itemsize)
         X = packing.aligned_zeros((table.n_rows, width), table.dtype)
         table.scaled.write(features, X)
-        Z = np.zeros((table.n_rows, width))
-        by = self._near.coefficients(self._shares)
-
-        def of_rows(a: int, b: int) -> None:
-            for start in range(a, b, distances.TILE):
-                D = passes.distances_to(np.arange(start, min(start + distances.TILE, b)))
-                soft_margins.margins_from_distances(
-                    X, D, start, table.codes, passes.copies, by.per_sigma, by.low, by.scales, Z
-                )
-
-        run_all(of_rows, table.row_ranges(), table.n_threads)
-        return Z[:, : features.size]
+        return self._near.margin_columns(X, pooled=True)[:, : features.size]
 
     def features_above(self, row_weights: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
         """Features j with Σ_n r_n z̄_nj above a threshold, those with the largest sums first."""

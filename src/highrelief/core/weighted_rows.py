@@ -137,11 +137,6 @@ class WeightedRows:
             last = end
         return -(-last // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
 
-    def in_order_of_features(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bring values by row and column of X, in place, into the order of the features."""
-        packing.reorder_columns(rows, self._places(), 0, rows.shape[0])
-        return rows
-
     def content(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
         content = np.zeros((self._table.n_rows, 3))
