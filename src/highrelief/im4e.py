@@ -270,7 +270,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.sigma_ = self._width(rows, self.feature_weights_)
         active = self.feature_weights_ > 0.0
         self._references = ClassDistances(
-            self._scaling.of(active).apply(table.X[:, active]),
+            table.X[:, active],
+            self._scaling.of(active),
             table.codes,
             self.feature_weights_[active],
             self.sigma_,
@@ -338,9 +339,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         check_is_fitted(self)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         active = self.feature_weights_ > 0.0
-        with np.errstate(over="ignore"):
-            scaled = self._scaling.of(active).apply(samples[:, active])
-        psi = self._references.expected(scaled, self._n_threads)
+        psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
         # Which of two equal sums is smaller must not be decided by their last digit.
         return np.where(psi <= nearest * (1.0 + _TIE), nearest, psi)
