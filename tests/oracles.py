@@ -14,6 +14,7 @@ s : (n,) sample weights or None (all 1). Weight s means s copies of the row. See
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit
 
 # --- scaling, distances, bookkeeping ------------------------------------------------------------
 
@@ -777,3 +778,135 @@ def coordinate_descent(loss, A, alpha, penalty, positive=False, n_sweeps=20000, 
         if largest <= tol * max(1.0, np.max(np.abs(w))):
             break
     return w
+
+
+# --- LOGO ---------------------------------------------------------------------------------------
+
+
+def logistic_l1(Z, alpha, s=None, tol=1e-13, max_sweeps=100_000):
+    """argmin over w >= 0 of sum_n s_n log(1 + exp(-w.z_n)) + alpha sum_j w_j.
+
+    One coordinate after the other, each by Newton steps with halving, until no coordinate breaks
+    the conditions of a minimum by more than tol, relative to the largest derivative at w = 0.
+    """
+    Z = np.asarray(Z, dtype=float)
+    s = _weights(Z, s)
+    w = np.zeros(Z.shape[1])
+    scale = max(alpha, np.abs(Z.T @ s).max() / 2)
+
+    def derivative(j):
+        return alpha - np.sum(s * Z[:, j] * expit(-(Z @ w)))
+
+    def violation(j):
+        return abs(derivative(j)) if w[j] > 0 else max(-derivative(j), 0.0)
+
+    for _ in range(max_sweeps):
+        for j in range(len(w)):
+            u = Z @ w
+            curvature = np.sum(s * Z[:, j] ** 2 * expit(u) * expit(-u))
+            if curvature == 0:
+                continue
+            before, g = w[j], derivative(j)
+            step = -g / curvature
+            while True:  # a step that lowers the derivative's size along j, or ends at 0
+                w[j] = max(before + step, 0.0)
+                if w[j] == before or derivative(j) * g >= 0 or abs(derivative(j)) <= 0.9 * abs(g):
+                    break
+                step /= 2
+        if max(violation(j) for j in range(len(w))) <= tol * scale:
+            return w
+    raise RuntimeError("not settled")
+
+
+def logo(X, y, sigma, alpha, n_iter=1, w0=None, s=None):
+    """The fixed-point iteration without its stopping rule: [w1, ..., wT]; w0 = 1 unless given.
+
+    w <- argmin over w >= 0 of sum_n log(1 + exp(-w.zbar_n)) + alpha |w|_1, zbar_n under the last w,
+    all misses pooled, no outlier factor. Stays at 0 once there.
+    """
+    w = np.ones(np.shape(X)[1]) if w0 is None else np.asarray(w0, dtype=float)
+    iterates = []
+    for _ in range(n_iter):
+        if w.any():
+            Z, _ = soft_margin_rows(X, y, w, sigma, "nearest", s)
+            w = logistic_l1(Z, alpha, s)
+        iterates.append(w)
+    return iterates
+
+
+def logo_auto(X, y, share=0.5, n_iter=10, s=None):
+    """The averaged iteration of AUTO: sigma from the entropy, lambda = 0.2 lambda_max, unit solutions."""
+    w = np.ones(np.shape(X)[1])
+    copies = _weights(X, s)
+    for t in range(1, n_iter + 1):
+        Z, _ = soft_margin_rows(X, y, w, sigma_for_perplexity(X, w, share, s), "nearest", s)
+        largest = np.max(copies @ Z) / 2
+        solution = logistic_l1(Z, 0.2 * largest, s)
+        w = w + (solution / np.sqrt(np.sum(solution**2)) - w) / t
+    return w / np.sqrt(np.sum(w**2))
+
+
+# --- ensembles and stability: Li et al., "FREL: a stable feature selection algorithm", 2015 ------
+
+
+def ensemble_weights(weigh, X, y, subsets):
+    """Algorithm 2, eq. (10), given the subsets: w_E = (1/m) sum_t w_D(r_t)."""
+    total = np.zeros(np.shape(X)[1])
+    for rows in subsets:
+        total = total + weigh(X[rows], y[rows]) / len(subsets)
+    return total
+
+
+def falling_ranks(w):
+    """Rank 1 = largest weight; equal weights share the mean of their places."""
+    ranks = np.zeros(len(w))
+    for i in range(len(w)):
+        larger = sum(w[j] > w[i] for j in range(len(w)))
+        equal = sum(w[j] == w[i] for j in range(len(w)))
+        ranks[i] = larger + (equal + 1) / 2
+    return ranks
+
+
+def rank_similarity(a, b):
+    """Eq. (22), literally: 1 - 6 sum_p (a_p - b_p)^2 / (d (d^2 - 1))."""
+    d = len(a)
+    return 1.0 - 6.0 * sum((a[p] - b[p]) ** 2 for p in range(d)) / (d * (d**2 - 1))
+
+
+def mean_over_pairs(similarity, rows):
+    """Eq. (21): 2 / (c (c - 1)) sum_{l < l'} similarity."""
+    c = len(rows)
+    total = sum(similarity(rows[a], rows[b]) for a in range(c) for b in range(a + 1, c))
+    return 2.0 * total / (c * (c - 1))
+
+
+def jaccard_similarity(a, b):
+    """|A and B| / |A or B| of two selections; 1 if both are empty."""
+    a, b = set(np.flatnonzero(a)), set(np.flatnonzero(b))
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+def kuncheva_similarity(a, b):
+    """Kuncheva 2007: (r d - k^2) / (k (d - k)) of two selections of k features out of d, r in both."""
+    d, k = len(a), int(np.sum(a))
+    r = len(set(np.flatnonzero(a)) & set(np.flatnonzero(b)))
+    return (r * d - k**2) / (k * (d - k))
+
+
+def nogueira_stability(Z):
+    """Nogueira, Sechidis and Brown 2018: the estimate (definition 4) and its variance, feature by feature."""
+    Z = np.asarray(Z, dtype=float)
+    M, d = Z.shape
+    p = [sum(Z[i, f] for i in range(M)) / M for f in range(d)]
+    k = [sum(Z[i, f] for f in range(d)) for i in range(M)]
+    k_mean = sum(k) / M
+    at_random = k_mean / d * (1 - k_mean / d)
+    variances = [M / (M - 1) * p[f] * (1 - p[f]) for f in range(d)]
+    estimate = 1 - sum(variances) / d / at_random
+    phi = []
+    for i in range(M):
+        seen = sum(Z[i, f] * p[f] for f in range(d)) / d - k[i] * k_mean / d**2
+        size = 2 * k_mean * k[i] / d**2 - k[i] / d - k_mean / d + 1
+        phi.append((seen + estimate / 2 * size) / at_random)
+    variance = 4 / M**2 * sum((each - sum(phi) / M) ** 2 for each in phi)
+    return estimate, variance

@@ -13,12 +13,14 @@ NAMES = (
     "startup",
     "relieff",
     "irelief",
+    "logo",
     "im4e",
     "limit",
     "avx2",
     "threads",
     "scaling",
     "algorithms",
+    "ensembles",
     "big",
 )
 

@@ -9,18 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import stability as stability
+    from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .logo import LOGO
     from .relief import Relief, ReliefF
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["IM4E", "FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
+__all__ = [
+    "IM4E",
+    "LOGO",
+    "EnsembleWeighting",
+    "FisherScore",
+    "IRelief",
+    "OnlineIRelief",
+    "Relief",
+    "ReliefF",
+]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "LOGO": "logo",
+    "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "IM4E": "im4e",
     "IRelief": "irelief",
@@ -28,7 +42,7 @@ _HOMES = {
     "Relief": "relief",
     "ReliefF": "relief",
 }
-_MODULES = ("datasets",)
+_MODULES = ("datasets", "stability")
 
 
 def __getattr__(name: str) -> Any:

@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import PRECISIONS, Table
+from .base import Table
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
 from .core.solvers import simplex_positive_part, simplex_projection, unit_positive_part
 from .folds import check_folds, usable_folds
 from .progress import with_callbacks
-from .soft_base import RepeatedWeighter
+from .selector_base import PRECISIONS
+from .soft_base import RepeatedWeighter, WithDistances
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
 SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
@@ -260,7 +261,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
         return w
 
-    def _width(self, rows: LocalRows, w: NDArray[np.float64]) -> float:
+    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         return super()._width(rows, w) if self._automatic else self.sigma_
 
     def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:

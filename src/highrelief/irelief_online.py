@@ -14,6 +14,7 @@ from .base import plain, warn_user
 from .core.parameters import check_count, check_flag, check_number, random_generator
 from .core.reservoir import Reservoir
 from .core.soft_rows import width_among
+from .core.solvers import euclidean_norm
 from .core.threads import n_pieces
 from .kernels.online import learn_samples
 from .progress import watched, with_callbacks
@@ -202,7 +203,7 @@ class OnlineIRelief(ClassMargins):
                 self._renewal = 0
                 seen = self.n_samples_seen_
                 self._learn(scaled, table.codes, here, order, scaled, table.codes, progress.advance)
-                changes.append(float(np.linalg.norm(self._w - before)))
+                changes.append(euclidean_norm(self._w - before))
                 if self.n_samples_seen_ < seen + len(here):
                     break
         self.n_iter_, self.history_ = len(changes), np.array(changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +18,19 @@ from .core.parameters import (
     check_number,
     random_generator,
 )
-from .core.rows import LocalRows
 from .progress import watched
 
 #: Which misses form a neighbourhood: of all classes (eq. 21), or of each by itself (eq. 20).
 MARGINS = ("nearest", "prior")
 #: Steps of the averaged iteration where the user does not say; they are then the whole method.
 AVERAGED_STEPS = 10
+
+
+class WithDistances(Protocol):
+    """Rows whose distances a kernel width can be found from."""
+
+    def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
+        """σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
 
 
 class SoftWeighter(FeatureWeighter):
@@ -54,7 +60,7 @@ class SoftWeighter(FeatureWeighter):
         """Whether the misses of all classes are one set, or each class counts by itself."""
         return True
 
-    def _width(self, rows: LocalRows, w: NDArray[np.float64]) -> float:
+    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         """σ as the user gave it, or such that neighbourhoods under w have the wanted size."""
         if self._automatic:
             return rows.width_for_perplexity(w, self.perplexity)

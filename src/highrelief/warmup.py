@@ -29,8 +29,9 @@ from .core.weighted_rows import WeightedBlocks
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 
-#: Parameters that lead to other kernels than the defaults do.
+#: Parameters that lead to other kernels than the defaults do; none for what is wrapped around others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "EnsembleWeighting": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [
         {},
@@ -41,6 +42,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
+    "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
 }
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from .solvers import euclidean_norm
+
 Weights = NDArray[np.float64]
 #: From weights to the next ones; None where it is not defined.
 Step = Callable[[Weights], Weights | None]
@@ -68,7 +70,7 @@ def fixed_point(
                 end.weights = np.zeros_like(start)
             return end
         w = end.weights + (image - end.weights) / t if averaging else image
-        change = float(np.linalg.norm(w - end.weights))
+        change = euclidean_norm(w - end.weights)
         end.weights, end.n_iter = w, t
         end.changes.append(change)
         moves = not change < tol
@@ -97,6 +99,6 @@ def _cycle_length(recent: deque[Weights], change: float, tolerance: float) -> in
         return 0
     last = recent[-1]
     for period in range(2, len(recent)):
-        if np.linalg.norm(last - recent[-1 - period]) < tolerance:
+        if euclidean_norm(last - recent[-1 - period]) < tolerance:
             return period
     return 0

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import packing, soft, weighted
+from ..kernels import distances, packing, soft, weighted
 from .packed import Packed, sum_in_order
 from .ranges import BLOCK_BYTES
 from .threads import even_ranges, run_all
+
+#: Decimal digits of ranges and coefficients, either way, that single precision is trusted with.
+_MOST_DIGITS = 15
 
 
 class Coefficients(NamedTuple):
@@ -51,21 +54,42 @@ class PairSums:
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'| for some features, with ``block`` as room for columns."""
+        if block is None:
+            block = block_of_columns(self._table, features.size, self._table.dtype)
+        return self._sums(features, self.tiles, block)
+
+    def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Numbers between which the sums of all features lie, found in single precision."""
         table = self._table
-        room = block_of_columns(table, features.size) if block is None else block
+        spans, total = table.scaled.spans, np.abs(self.tiles).sum(dtype=np.float64)
+        block = block_of_columns(table, table.n_features, np.dtype(np.float32))
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = self._sums(np.arange(table.n_features), self.tiles.astype(np.float32), block)
+        # What is rounded: two values and a coefficient, and their products before they go to float64.
+        roundings = 8 + soft.ROWS_PER_SUM * distances.TILE
+        error = roundings * float(np.finfo(np.float32).eps) * total * spans
+        # What is too large or too small for single precision may be anything.
+        known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
+        known &= np.isfinite(sums)
+        return np.where(known, sums - error, -np.inf), np.where(known, sums + error, np.inf)
+
+    def _sums(
+        self, features: NDArray[np.int64], tiles: NDArray[np.floating], block: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        table = self._table
 
         def products(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(room.shape[1])
-            soft.add_products(room, self.tiles, a, b, out)
+            out = np.zeros(block.shape[1])
+            soft.add_products(block, tiles, a, b, out)
             return out
 
         sums = np.empty(features.size)
-        for start in range(0, features.size, room.shape[1]):
-            which = features[start : start + room.shape[1]]
-            table.scaled.write(which, room)
+        for start in range(0, features.size, block.shape[1]):
+            which = features[start : start + block.shape[1]]
+            table.scaled.write(which, block)
             minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
             of_block = -2.0 * minima[: which.size]
-            packing.mix_rows(self._row_totals, room, of_block)
+            packing.mix_rows(self._row_totals, block, of_block)
             sums[start : start + which.size] = of_block
         return sums
 
@@ -76,10 +100,10 @@ def columns_at_once(table: Packed) -> int:
     return together * max(1, BLOCK_BYTES // (table.n_rows * together * table.dtype.itemsize))
 
 
-def block_of_columns(table: Packed, n_columns: int) -> NDArray[np.floating]:
+def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDArray[np.floating]:
     """Room for so many columns of a table, or for as many as are worked on at a time."""
-    width = packing.padded_width(min(columns_at_once(table), n_columns), table.dtype.itemsize)
-    return packing.aligned_zeros((table.n_rows, width), table.dtype)
+    width = packing.padded_width(min(columns_at_once(table), n_columns), dtype.itemsize)
+    return packing.aligned_zeros((table.n_rows, width), dtype)
 
 
 def parts_of_tiles(table: Packed) -> list[tuple[int, int]]:

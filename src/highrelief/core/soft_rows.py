@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft
+from ..kernels import distances, packing, soft, soft_margins
 from .packed import Packed
 from .pair_sums import Coefficients
 from .perplexity import width_for_entropy
@@ -71,7 +71,7 @@ class SoftPasses:
         per_sigma = float(self.per_sigma(sigma))
 
         def work(a: int, b: int) -> None:
-            soft.margin_rows(
+            soft_margins.margin_rows(
                 rows.X,
                 rows.w,
                 rows.sums,

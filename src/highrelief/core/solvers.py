@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,12 @@ def unit_positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
     if not largest > 0.0:
         return None
     positive /= largest  # the squares of tiny margins would underflow
-    return positive / np.linalg.norm(positive)
+    return positive / euclidean_norm(positive)
+
+
+def euclidean_norm(v: NDArray[np.float64]) -> float:
+    """‖v‖₂. Not by BLAS, whose threads may wait for each other longer than the sum takes."""
+    return math.sqrt(float(np.square(v).sum()))
 
 
 def simplex_positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:

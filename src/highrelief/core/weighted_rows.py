@@ -149,7 +149,7 @@ class WeightedBlocks:
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
         self._n_columns = columns_at_once(table)
-        self._block = block_of_columns(table, table.n_features)
+        self._block = block_of_columns(table, table.n_features, table.dtype)
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
