@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import Table
+from .base import Table, warn_user
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
@@ -295,6 +295,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 right[place] += copies[left_out] @ (known == table.codes[left_out])
             tried += copies[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
+        if not tried > 0.0:
+            warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
         best = int(np.argmax(right))
         for model in self._down_the_path(table, np.arange(len(table.X)), w, SIGMA_PATH[:best]):
             w = model.feature_weights_ if model.feature_weights_.any() else w

@@ -11,8 +11,8 @@ from ..kernels import distances, expectations, packing, soft, weighted
 from .scaling import Scaling
 from .threads import run_all
 
-# Queries farther out are out of reach of all samples alike; their sums must not overflow.
-_FARTHEST = 1e100
+# Values farther out are cut: sums of a few of them under weights of sum 1 must not overflow.
+_FARTHEST = 1e305
 
 
 class ClassDistances:
