@@ -198,6 +198,7 @@ def test_eq_9_is_the_exact_step_where_the_positive_part_has_sum_1():
     assert paper[0] / paper[2] == pytest.approx(5 / 3)
 
 
+@any_end
 def test_the_exact_step_between_one_feature_and_all(waves):
     X, y = waves
     few = IM4E(sigma=0.5, w_step="exact", alpha=1e-6, tol=1e-9).fit(X, y)

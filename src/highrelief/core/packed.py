@@ -152,7 +152,7 @@ class Packed:
 
     def n_parts(self, width: int) -> int:
         """Into how many partial sums of ``width`` numbers a sum is cut."""
-        return int(np.clip(_PARTIAL_SUMS_BYTES // (8 * width), 4, _MOST_PARTS))
+        return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)
 
     @property
     def n_pieces(self) -> int:
