@@ -490,13 +490,25 @@ def test_small_classes_on_the_path(y):
 
 
 @any_end
-@pytest.mark.parametrize("cv", [[], [([], [0, 1])], [(np.arange(0, 70, 2), np.arange(1, 70, 2))]])
+@pytest.mark.parametrize(
+    "cv", [[], [([], [0, 1])], [(np.arange(70), [])], [(np.arange(0, 70, 2), np.arange(1, 70, 2))]]
+)
 def test_no_fold_to_choose_by(waves, cv):
     X = waves[0]
     with pytest.warns(UserWarning, match=r"No fold of cv.*sigma=1\.0"):
         model = IM4E(sigma="path", cv=cv).fit(X, np.arange(len(X)) % 2)
     assert np.isnan(model.cv_scores_).all()
     assert model.sigma_ == 1.0
+
+
+@any_end
+def test_what_a_path_leaves_is_forgotten(waves):
+    model = IM4E(sigma="path", cv=2).fit(*waves)
+    assert hasattr(model, "cv_scores_")
+    model.set_params(sigma=0.1).fit(*waves)
+    assert not hasattr(model, "cv_scores_")
+    assert not hasattr(model, "sigma_path_")
+    assert vars(model).keys() == vars(IM4E(sigma=0.1).fit(*waves)).keys()
 
 
 def test_folds_with_samples_that_are_not_there(waves):

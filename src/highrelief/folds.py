@@ -36,11 +36,11 @@ def usable_folds(
     """Samples to fit and samples left out, fold by fold, as rows of X.
 
     A number means stratified folds, at most as many as the largest class has samples. Folds that leave one
-    class only, or only constant features, are skipped: there is nothing to fit. ``kept`` says which of the
+    class only, or only constant features, or leave nothing out are skipped. ``kept`` says which of the
     samples that the user counts are in X.
     """
     for fitted, left_out in _folds(cv, X, codes, kept):
-        if np.unique(codes[fitted]).size > 1 and np.any(X[fitted] != X[fitted[0]]):
+        if left_out.size and np.unique(codes[fitted]).size > 1 and np.any(X[fitted] != X[fitted[0]]):
             yield fitted, left_out
 
 

@@ -261,6 +261,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
         return w
 
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("sigma_path_", "cv_scores_"):
+            self.__dict__.pop(name, None)
+
     def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         return super()._width(rows, w) if self._automatic else self.sigma_
 
@@ -317,7 +322,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 table.X[which], table.codes[which], None if table.copies is None else table.copies[which]
             )
             rows = model._rows(part)
-        for model.sigma_ in widths:
+        for width in widths:
+            model.sigma_ = float(width)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model._learn(part, rows, w)
