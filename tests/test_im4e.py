@@ -198,6 +198,7 @@ def test_eq_9_is_the_exact_step_where_the_positive_part_has_sum_1():
     assert paper[0] / paper[2] == pytest.approx(5 / 3)
 
 
+@any_end
 def test_the_exact_step_between_one_feature_and_all(waves):
     X, y = waves
     few = IM4E(sigma=0.5, w_step="exact", alpha=1e-6, tol=1e-9).fit(X, y)
@@ -397,6 +398,16 @@ def test_queries_anywhere_get_an_answer():
         model.predict(X[:, 1:])
 
 
+@any_end
+@pytest.mark.parametrize("unit", [1e-150, 1e150, 1e280])
+def test_rule_in_extreme_units(unit):
+    X, y = continuous_table(60)
+    plain = IM4E(sigma=10.0, scale=None).fit(X[:40], y[:40])
+    extreme = IM4E(sigma=10.0 * unit, scale=None).fit(X[:40] * unit, y[:40])
+    np.testing.assert_array_equal(extreme.predict(X[40:] * unit), plain.predict(X[40:]))
+    np.testing.assert_allclose(extreme.predict_proba(X[40:] * unit), plain.predict_proba(X[40:]), rtol=1e-6)
+
+
 def test_only_features_with_weight_are_kept():
     X, y, _ = make_xor(60, n_irrelevant=200, random_state=0)
     model = IM4E(sparsity=0.5).fit(X, y)
@@ -476,6 +487,33 @@ def test_small_classes_on_the_path(y):
     assert np.isfinite(model.feature_weights_).all()
     assert model.sigma_ in SIGMA_PATH
     assert set(model.predict(X)) <= set(y)
+
+
+@any_end
+@pytest.mark.parametrize(
+    "cv", [[], [([], [0, 1])], [(np.arange(70), [])], [(np.arange(0, 70, 2), np.arange(1, 70, 2))]]
+)
+def test_no_fold_to_choose_by(waves, cv):
+    X = waves[0]
+    with pytest.warns(UserWarning, match=r"No fold of cv.*sigma=1\.0"):
+        model = IM4E(sigma="path", cv=cv).fit(X, np.arange(len(X)) % 2)
+    assert np.isnan(model.cv_scores_).all()
+    assert model.sigma_ == 1.0
+
+
+@any_end
+def test_what_a_path_leaves_is_forgotten(waves):
+    model = IM4E(sigma="path", cv=2).fit(*waves)
+    assert hasattr(model, "cv_scores_")
+    model.set_params(sigma=0.1).fit(*waves)
+    assert not hasattr(model, "cv_scores_")
+    assert not hasattr(model, "sigma_path_")
+    assert vars(model).keys() == vars(IM4E(sigma=0.1).fit(*waves)).keys()
+
+
+def test_folds_with_samples_that_are_not_there(waves):
+    with pytest.raises(ValueError, match=r"cv names samples.*70 of X"):
+        IM4E(sigma="path", cv=[(np.arange(60, 80), [0])]).fit(*waves)
 
 
 @any_end

@@ -352,7 +352,9 @@ class TestClassDistances:
         }[weighting]
         w = rng.random(X.shape[1])
         queries = np.concatenate([X[:7], rng.normal(size=(rng.integers(1, 80), X.shape[1]))])
-        ours = ClassDistances(X, y, w, sigma, s).expected(queries, n_threads)
+        ours = ClassDistances(X, Scaling.none(X.shape[1], X.dtype), y, w, sigma, s).expected(
+            queries, n_threads
+        )
         expected = oracles.im4e_psi(queries, X, y, w, sigma, s)
         if sigma == 1e-300:  # of equally near samples, one or another: all are as far
             d = np.abs(queries[:, None] - X) @ w
@@ -362,8 +364,9 @@ class TestClassDistances:
     def test_a_common_offset_costs_no_digits(self):
         X, y = draw_table(5, 60, 8, 2)
         X = np.round(X * 2**20) / 2**20  # so that adding the offset is exact
-        near = ClassDistances(X, y, np.full(8, 0.3), 0.2).expected(X, 1)
-        far = ClassDistances(X + 2.0**20, y, np.full(8, 0.3), 0.2).expected(X + 2.0**20, 1)
+        as_it_is = Scaling.none(8, X.dtype)
+        near = ClassDistances(X, as_it_is, y, np.full(8, 0.3), 0.2).expected(X, 1)
+        far = ClassDistances(X + 2.0**20, as_it_is, y, np.full(8, 0.3), 0.2).expected(X + 2.0**20, 1)
         np.testing.assert_allclose(far, near, rtol=1e-12)
 
 

@@ -118,9 +118,8 @@ def test_select_from_model_and_rfe(entry):
     positive = np.maximum(weighter.feature_weights_, 0.0)
     by_model = SelectFromModel(entry.make(), threshold="mean").fit(X, y)
     np.testing.assert_array_equal(by_model.get_support(), positive >= positive.mean())
-    dropped = np.argsort(positive, kind="stable")[0]
-    by_rfe = RFE(entry.make(), n_features_to_select=5).fit(X, y)
-    np.testing.assert_array_equal(np.flatnonzero(~by_rfe.get_support()), [dropped])
+    (dropped,) = np.flatnonzero(~RFE(entry.make(), n_features_to_select=5).fit(X, y).get_support())
+    assert positive[dropped] == positive.min()  # of several, RFE takes any
 
 
 def simple_parameters(estimator):

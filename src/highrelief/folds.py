@@ -36,11 +36,11 @@ def usable_folds(
     """Samples to fit and samples left out, fold by fold, as rows of X.
 
     A number means stratified folds, at most as many as the largest class has samples. Folds that leave one
-    class only, or only constant features, are skipped: there is nothing to fit. ``kept`` says which of the
+    class only, or only constant features, or leave nothing out are skipped. ``kept`` says which of the
     samples that the user counts are in X.
     """
     for fitted, left_out in _folds(cv, X, codes, kept):
-        if np.unique(codes[fitted]).size > 1 and np.any(X[fitted] != X[fitted[0]]):
+        if left_out.size and np.unique(codes[fitted]).size > 1 and np.any(X[fitted] != X[fitted[0]]):
             yield fitted, left_out
 
 
@@ -48,8 +48,7 @@ def _folds(
     cv: Any, X: NDArray[Any], codes: NDArray[np.int64], kept: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if not isinstance(cv, Integral) and not hasattr(cv, "split"):
-        place = np.cumsum(kept) - 1
-        return [(place[a[kept[a]]], place[b[kept[b]]]) for a, b in (map(np.asarray, pair) for pair in cv)]
+        return [(_places(fitted, kept), _places(left_out, kept)) for fitted, left_out in cv]
     if isinstance(cv, Integral):
         n_splits = min(int(cv), int(np.bincount(codes).max()))
         if n_splits < 2:
@@ -59,3 +58,12 @@ def _folds(
         # A class with fewer samples than folds is in some of them only.
         warnings.filterwarnings("ignore", message="The least populated class")
         return list(cv.split(X, codes))
+
+
+def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows of X at which the samples that the user names stand, as far as they are there."""
+    try:
+        chosen = np.arange(kept.size)[np.asarray(samples, dtype=None if len(samples) else np.int64)]
+    except IndexError as error:
+        raise ValueError(f"cv names samples that are not among the {kept.size} of X: {error}.") from error
+    return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]

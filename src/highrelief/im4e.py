@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import Table
+from .base import Table, warn_user
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
@@ -261,6 +261,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
         return w
 
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("sigma_path_", "cv_scores_"):
+            self.__dict__.pop(name, None)
+
     def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         return super()._width(rows, w) if self._automatic else self.sigma_
 
@@ -271,7 +276,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.sigma_ = self._width(rows, self.feature_weights_)
         active = self.feature_weights_ > 0.0
         self._references = ClassDistances(
-            self._scaling.of(active).apply(table.X[:, active]),
+            table.X[:, active],
+            self._scaling.of(active),
             table.codes,
             self.feature_weights_[active],
             self.sigma_,
@@ -294,6 +300,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 right[place] += copies[left_out] @ (known == table.codes[left_out])
             tried += copies[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
+        if not tried > 0.0:
+            warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
         best = int(np.argmax(right))
         for model in self._down_the_path(table, np.arange(len(table.X)), w, SIGMA_PATH[:best]):
             w = model.feature_weights_ if model.feature_weights_.any() else w
@@ -314,7 +322,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 table.X[which], table.codes[which], None if table.copies is None else table.copies[which]
             )
             rows = model._rows(part)
-        for model.sigma_ in widths:
+        for width in widths:
+            model.sigma_ = float(width)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model._learn(part, rows, w)
@@ -339,9 +348,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         check_is_fitted(self)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         active = self.feature_weights_ > 0.0
-        with np.errstate(over="ignore"):
-            scaled = self._scaling.of(active).apply(samples[:, active])
-        psi = self._references.expected(scaled, self._n_threads)
+        psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
         # Which of two equal sums is smaller must not be decided by their last digit.
         return np.where(psi <= nearest * (1.0 + _TIE), nearest, psi)
