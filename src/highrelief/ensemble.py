@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .base import known_codes
 from .core.parameters import check_choice
-from .core.threads import run_all
 from .meta_base import MetaTable, wrapped_has
 from .progress import with_callbacks
 from .resampling import ResampledWeighter
@@ -218,8 +217,11 @@ class EnsembleWeighting(ResampledWeighter):
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
         known_codes(self.classes_, classes)
-        margins = [_known_margins(member, samples, classes) for member in self.estimators_]
-        return _mean_of_known(np.stack(margins))
+
+        def seen_by(member: Any) -> NDArray[np.float64]:
+            return _known_margins(member, samples, classes)
+
+        return _mean_of_known(np.stack(self._in_threads(seen_by, self.estimators_)))
 
     # What members say about samples that they did not see
 
@@ -264,8 +266,7 @@ class EnsembleWeighting(ResampledWeighter):
                 margins[judged] = found[np.searchsorted(among, judged)]
             return margins
 
-        arguments = [(t,) for t in range(len(self.estimators_))]
-        return _mean_of_known(np.stack(run_all(seen_by, arguments, self._n_threads)))
+        return _mean_of_known(np.stack(self._in_threads(seen_by, range(len(self.estimators_)))))
 
     @available_if(wrapped_has("predict"))
     def left_out_score(self, X: ArrayLike, y: ArrayLike) -> float:
