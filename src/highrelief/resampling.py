@@ -245,4 +245,7 @@ def _group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[n
             f"groups must name the group of each of the {kept.size} samples; got an array of shape"
             f" {checked.shape}."
         )
-    return np.unique(checked[kept], return_inverse=True)[1]
+    try:
+        return np.unique(checked[kept], return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError(f"groups must hold names or numbers, all of one kind: {error}.") from error
