@@ -7,14 +7,16 @@ and ``BAD_PARAMETERS`` in ``test_errors.py`` asks for values that its own parame
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,32 @@ class Family:
     iterative: bool = False
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
+    #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
+    inside: Any = None
+
+    def __str__(self) -> str:
+        return self.estimator.__name__ + ("" if self.inside is None else f"({type(self.inside).__name__})")
+
+    @property
+    def method(self) -> type:
+        """Who weighs the features."""
+        return self.estimator if self.inside is None else type(self.inside)
+
+    def default(self, **parameters: Any) -> Any:
+        """Return a new estimator with its defaults but for the given parameters."""
+        if self.inside is None:
+            return self.estimator(**parameters)
+        own = inspect.signature(self.estimator).parameters
+        inner = {name: value for name, value in parameters.items() if name not in own}
+        wrapped = {"estimator": clone(self.inside).set_params(**inner)}
+        return self.estimator(**wrapped | {name: parameters[name] for name in parameters.keys() - inner})
+
+    def change(self, estimator: Any, **parameters: Any) -> Any:
+        """Set parameters of an estimator of the family, or of what it is wrapped around."""
+        own = inspect.signature(self.estimator).parameters
+        return estimator.set_params(
+            **{name if name in own else f"estimator__{name}": value for name, value in parameters.items()}
+        )
 
 
 FAMILIES = [
@@ -84,6 +112,24 @@ FAMILIES = [
         sample_weight=False,
     ),
     Family(FisherScore, {"": {}}, margins=False),
+    Family(
+        EnsembleWeighting,
+        {
+            "": {"n_estimators": 4, "random_state": 0},
+            "whole": {"n_estimators": 1, "max_samples": 1.0},
+        },
+        nonnegative=False,
+        inside=ReliefF(n_neighbors=3),
+    ),
+    Family(
+        EnsembleWeighting,
+        {
+            "": {"n_estimators": 3, "random_state": 0},
+            "ranks": {"n_estimators": 4, "aggregate": "ranks", "random_state": 0},
+        },
+        margins=False,
+        inside=FisherScore(),
+    ),
 ]
 
 
@@ -96,11 +142,11 @@ class Entry:
     parameters: dict[str, Any] = field(hash=False)
 
     def __str__(self) -> str:
-        return f"{self.family.estimator.__name__}{' ' if self.variant else ''}{self.variant}"
+        return f"{self.family}{' ' if self.variant else ''}{self.variant}"
 
     def make(self, **changes: Any) -> Any:
         """Return a new estimator, with parameters that differ from the variant's."""
-        return self.family.estimator(**{**self.parameters, **changes})
+        return self.family.default(**{**self.parameters, **changes})
 
     def unseeded(self) -> Any:
         """Return a new estimator that draws fresh random numbers."""
@@ -115,7 +161,12 @@ class Entry:
     @property
     def draws_samples(self) -> bool:
         """Whether a few rows are drawn by their place."""
-        return self.parameters.get("n_anchors") is not None
+        return self.resamples or self.parameters.get("n_anchors") is not None
+
+    @property
+    def resamples(self) -> bool:
+        """Whether members see some of the samples only, and are scaled by these."""
+        return "n_estimators" in self.parameters and self.parameters.get("max_samples") != 1.0
 
     @property
     def order_dependent(self) -> bool:

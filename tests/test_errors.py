@@ -9,7 +9,7 @@ import scipy.sparse
 from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
 from sklearn.exceptions import NotFittedError
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
 
 N_SAMPLES, N_FEATURES = 60, 6
 
@@ -87,10 +87,20 @@ BAD_PARAMETERS = {
         "buffer_size": OPTIONAL_COUNT,
     },
     FisherScore: SHARED,
+    EnsembleWeighting: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
+        **RANDOM,
+        "estimator": ["relieff", ReliefF, None, 3],
+        "n_estimators": COUNT,
+        "max_samples": [0, 1, N_SAMPLES + 1, 0.0, 0.01, 1.5, np.nan, "many", True, None],
+        "aggregate": choice(None, True, "rank"),
+    },
 }
+#: What meta-estimators are wrapped around.
+INSIDE = {family.estimator: family.inside for family in FAMILIES}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.estimator.__name__)
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_every_parameter_has_values_to_refuse(family):
     parameters = set(inspect.signature(family.estimator).parameters)
     assert set(BAD_PARAMETERS[family.estimator]) == parameters
@@ -107,7 +117,8 @@ def test_every_parameter_has_values_to_refuse(family):
 )
 def test_bad_parameters(estimator, name, value):
     X, y = continuous_table(N_SAMPLES)
-    weighter = estimator(**{name: value})
+    inside = {} if INSIDE[estimator] is None else {"estimator": INSIDE[estimator]}
+    weighter = estimator(**{**inside, name: value})
     with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         weighter.fit(X, y)
 
@@ -153,7 +164,7 @@ def test_anchors_are_counted_without_samples_of_weight_0():
 def test_parameters_are_judged_in_fit_only(entry):
     """scikit-learn's rule: what is wrong may be put right before ``fit``."""
     weighter = entry.make(scale="unknown", weighted=7, n_features_to_select=-1)
-    weighter.set_params(scale="range", weighted=False, n_features_to_select=2)
+    entry.family.change(weighter, scale="range", weighted=False, n_features_to_select=2)
     assert weighter.fit(*continuous_table()).get_support().sum() == 2
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import stability as stability
+    from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
@@ -16,17 +18,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
+__all__ = ["EnsembleWeighting", "FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "IRelief": "irelief",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",
     "ReliefF": "relief",
 }
-_MODULES = ("datasets",)
+_MODULES = ("datasets", "stability")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,45 +1,30 @@
-"""The contract of every feature weighter: input, scaling, ranking, selection."""
+"""What every feature weighter does before and after its method: input, scaling, iterations, margins."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, assert_all_finite, check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.columns import ColumnRanges
 from .core.drivers import FixedPoint
 from .core.packed import Packed
-from .core.parameters import check_choice, check_count, check_number, check_seed, check_whole
+from .core.parameters import check_choice
 from .core.rows import LocalRows
-from .core.scaling import SCALES, feature_scaling
-from .core.threads import thread_count
-from .progress import CallbackSupportMixin
+from .core.scaling import SCALES, Scaling, feature_scaling
+from .selector_base import WeightSelector
 
-#: What is computed in its own precision; anything else becomes float64.
-PRECISIONS = [np.float64, np.float32]
-#: What ``weighted`` may be.
-WEIGHTED = (False, True, "manhattan", "euclidean")
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
-
-
-@dataclass
-class WeighterTags(Tags):
-    """scikit-learn's tags, and whether the order of the samples matters by nature."""
-
-    order_dependent: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,8 +43,29 @@ class Table:
     ranges: ColumnRanges
 
 
-class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
-    """Base of all weighters: gives every feature a weight, ranks by it, keeps the best.
+def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
+    """Where the rows of a table, scaled, are worked on; ``memory`` as :func:`working_memory` says."""
+    # New samples may come in another precision than those of the fit.
+    dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
+    packed = Packed(
+        table.X.astype(dtype, copy=False),
+        table.codes,
+        int(table.codes.max()) + 1,
+        scaling=scaling,
+        copies=table.copies,
+        n_threads=n_threads,
+        ranges=table.ranges if table.X.dtype == dtype else None,
+    )
+    return LocalRows(packed, memory=memory)
+
+
+def working_memory() -> float:
+    """Bytes that may be spent on lists of neighbours, or on distances, between two passes."""
+    return float(get_config()["working_memory"] * 2.0**20)
+
+
+class FeatureWeighter(WeightSelector):
+    """Base of all weighters: checks and scales the input, gives every feature a weight.
 
     A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table (or
     :meth:`_rows` for the rows, scaled), computes one weight per feature and ends with
@@ -81,14 +87,8 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         1 shows progress on long work.
     """
 
-    # What ``weighted=True`` means for the method.
-    _own_metric = "manhattan"
-    # The result depends on the order in which samples are visited.
-    _order_dependent = False
     # A class of one sample says nothing.
     _needs_hits = True
-    # What is worked on as it is; anything else becomes float64.
-    _types: Sequence[type] = PRECISIONS
 
     def __init__(
         self,
@@ -108,28 +108,14 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     # Fit
 
     def _check_parameters(self, n_samples: int) -> None:
-        """Raise if a constructor parameter cannot be used; subclasses add their own."""
-        check_choice("weighted", self.weighted, WEIGHTED)
+        super()._check_parameters(n_samples)
         check_choice("scale", self.scale, SCALES)
-        check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
-        check_seed("random_state", getattr(self, "random_state", None))
-        if self.n_features_to_select is None:
-            return
-        if _is_share(self.n_features_to_select):
-            check_number("n_features_to_select", self.n_features_to_select, above=0.0, at_most=1.0)
-        else:
-            check_count(
-                "n_features_to_select",
-                self.n_features_to_select,
-                at_most=self.n_features_in_,
-                of="features of X",
-            )
 
     def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be weighed."""
         self._forget()
         X, y, ranges = self._checked(X, y, reset=True, min_samples=2)
-        copies, kept = _checked_copies(sample_weight, X)
+        copies, kept = checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
@@ -157,11 +143,6 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _set_scaling(self, table: Table) -> None:
         self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges)
         self._constant = table.ranges.low == table.ranges.high
-
-    def _forget(self) -> None:
-        """Be unfitted, so that a fit that fails does not leave the weights of an earlier one behind."""
-        if hasattr(self, "feature_weights_"):
-            del self.feature_weights_
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
@@ -191,31 +172,13 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             check_classification_targets(classes)
         return samples, classes, ranges
 
-    @property
-    def _n_threads(self) -> int:
-        if self.n_jobs is not None:
-            check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
-        return thread_count(self.n_jobs)
-
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
-        # New samples may come in another precision than those of the fit.
-        dtype = table.X.dtype if table.X.dtype.itemsize == 1 else self._scaling.offset.dtype
-        packed = Packed(
-            table.X.astype(dtype, copy=False),
-            table.codes,
-            int(table.codes.max()) + 1,
-            scaling=self._scaling,
-            copies=table.copies,
-            n_threads=self._n_threads,
-            ranges=table.ranges if table.X.dtype == dtype else None,
-        )
-        return LocalRows(packed, memory=self._memory)
+        return scaled_rows(table, self._scaling, self._n_threads, self._memory)
 
     @property
     def _memory(self) -> float:
-        """Bytes that may be spent on lists of neighbours, or on distances, between two passes."""
-        return float(get_config()["working_memory"] * 2.0**20)
+        return working_memory()
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
         """Store the weights, and what follows from them. A constant feature weighs 0."""
@@ -253,99 +216,11 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if not self.converged_:
             warn_user(reason.rstrip(), ConvergenceWarning)
 
-    # What a fitted weighter offers
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """max(weight, 0), for ``SelectFromModel`` and ``RFE``, which take absolute values or squares."""
-        check_is_fitted(self)
-        return np.maximum(self.feature_weights_, 0.0)
-
-    @property
-    def ranking_(self) -> NDArray[np.int64]:
-        """1 = best; equal weights share the lowest number."""
-        check_is_fitted(self)
-        return _ranks(self.feature_weights_)
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        weights = self.feature_weights_
-        if self.n_features_to_select is None:
-            n_kept = max(1, np.count_nonzero(weights > 0.0))
-        else:
-            n_kept = n_features_kept(self.n_features_to_select, weights.size)
-        # Stable: a cut through a tie keeps the lower index.
-        best = np.argsort(-weights, kind="stable")[:n_kept]
-        mask = np.zeros(weights.size, dtype=bool)
-        mask[best] = True
-        return mask
-
-    def _factors(self) -> NDArray[np.float64]:
-        """What ``transform`` multiplies the kept columns with."""
-        check_choice("weighted", self.weighted, WEIGHTED)
-        metric = self._own_metric if self.weighted is True else self.weighted
-        kept = self.feature_importances_[self.get_support()]
-        return np.sqrt(kept) if metric == "euclidean" else kept
-
-    def transform(self, X: ArrayLike) -> Any:
-        """Reduce X to the kept features; see ``weighted``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        X_kept : array of shape (n_samples, n_kept)
-            The kept columns: as they are, or scaled as in ``fit`` and weighted.
-        """
-        if self.weighted is False:
-            return super().transform(X)
-        check_is_fitted(self)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
-        kept = self.get_support()
-        scaled = self._scaling.of(kept).apply(samples[:, kept])
-        return (scaled * self._factors()).astype(samples.dtype, copy=False)
-
-    def inverse_transform(self, X: ArrayLike) -> Any:
-        """Put the kept features back in their places, zeros elsewhere.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_kept)
-            What ``transform`` returned.
-
-        Returns
-        -------
-        X_original : array of shape (n_samples, n_features)
-            Kept columns in the original units; a column that was multiplied by 0 comes back as the value
-            that the scaling maps to 0.
-        """
-        if self.weighted is False:
-            return super().inverse_transform(X)
-        weighted = check_array(X, dtype=PRECISIONS)
-        kept = self.get_support()
-        factors = self._factors()
-        if weighted.shape[1] != factors.size:
-            raise ValueError(
-                f"X has a different shape than what transform returned: {weighted.shape[1]} columns, not"
-                f" {factors.size}."
-            )
-        scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
-        return super().inverse_transform(self._scaling.of(kept).invert(scaled))
-
     def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
         check_is_fitted(self)
         X, y, ranges = self._checked(X, y, reset=False, min_samples=2)
-        codes = np.searchsorted(self.classes_, y)
-        codes = np.minimum(codes, self.classes_.size - 1)
-        unknown = np.flatnonzero(self.classes_[codes] != y)
-        if unknown.size:
-            raise ValueError(
-                f"y has the class {plain(y[unknown[0]])!r}, which was not in fit; known are {self.classes_}."
-            )
+        codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
         rows = self._rows(Table(X, codes, None, np.ones(len(X), dtype=bool), ranges))
@@ -353,15 +228,16 @@ class FeatureWeighter(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         norm = np.linalg.norm(positive)
         return rows, positive / norm if norm > 0.0 else positive
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "feature_weights_")
 
-    def __sklearn_tags__(self) -> WeighterTags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
-        return WeighterTags(**known, order_dependent=self._order_dependent)
+def known_codes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
+    """Positions of new samples' classes among the fitted ones."""
+    codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
+    unknown = np.flatnonzero(classes[codes] != y)
+    if unknown.size:
+        raise ValueError(
+            f"y has the class {plain(y[unknown[0]])!r}, which was not in fit; known are {classes}."
+        )
+    return codes
 
 
 def plain(value: Any) -> Any:
@@ -369,30 +245,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def n_features_kept(wanted: int | float, n_features: int) -> int:
-    """Number of features that a number or a share of them stands for."""
-    if _is_share(wanted):
-        # 0.29 of 100 features are 29, although 0.29·100 is a little less.
-        return max(1, int(wanted * n_features + 1e-9))
-    return int(wanted)
-
-
-def _ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """1 for the largest; equal weights share the lowest number."""
-    order = np.argsort(-weights)
-    falling = weights[order]
-    first = np.concatenate([[True], falling[1:] != falling[:-1]])
-    ranks = np.empty(weights.size, dtype=np.int64)
-    ranks[order] = np.maximum.accumulate(np.where(first, np.arange(1, weights.size + 1), 0))
-    return ranks
-
-
-def _is_share(value: Any) -> bool:
-    """Whether a number of features to keep is a share of them: a float, also 1.0."""
-    return isinstance(value, Real) and not isinstance(value, Integral)
-
-
-def _checked_copies(
+def checked_copies(
     sample_weight: ArrayLike | None, X: NDArray[Any]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Weights of the samples that count, and which those are; None if all count once."""

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import PRECISIONS, FeatureWeighter, n_features_kept
+from .base import FeatureWeighter
 from .core.neighborhood import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.rows import LocalRows, Neighborhood
 from .core.sampling import AnchorSample, is_settled, looks
 from .progress import watched, with_callbacks
+from .selector_base import PRECISIONS, n_features_kept
 
 
 class _NearestWeighter(FeatureWeighter):

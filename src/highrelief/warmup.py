@@ -29,8 +29,9 @@ from .core.weighted_rows import WeightedBlocks
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 
-#: Parameters that lead to other kernels than the defaults do.
+#: Parameters that lead to other kernels than the defaults do; none for what is wrapped around others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "EnsembleWeighting": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [
         {},

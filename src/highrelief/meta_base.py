@@ -1,0 +1,246 @@
+"""What the meta-estimators share: a wrapped estimator, its weights, and the contract around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import MetaEstimatorMixin, is_regressor
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import has_fit_parameter, validate_data
+
+from .base import FeatureWeighter, Table, checked_copies
+from .core.columns import ColumnRanges
+from .core.scaling import feature_scaling
+from .selector_base import WeighterTags, WeightSelector
+
+
+@dataclass(frozen=True)
+class MetaTable(Table):
+    """Checked input of the fit of a meta-estimator, samples of weight 0 left out.
+
+    ``codes`` is all 0 where y does not hold classes; ``ranges`` is None where the wrapped estimator is not
+    one of ours, or gets a sparse table.
+    """
+
+    #: Of the columns, or None.
+    ranges: Any
+    #: (n_samples,) what the wrapped estimator is to be told.
+    y: Any = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples that count."""
+        return int(self.X.shape[0])
+
+
+class MetaWeighter(MetaEstimatorMixin, WeightSelector):
+    """Base of the meta-estimators: the contract of a weighter around any estimator that weighs features.
+
+    What can be wrapped: a weighter of this package, or any estimator of scikit-learn that has
+    ``feature_importances_`` or ``coef_`` after its fit (see :func:`weights_of`). What kind of input is taken
+    (sparse, with missing values), and whether ``y`` is needed, is up to the wrapped estimator. It is cloned
+    and never fitted itself.
+
+    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table, fits clones of
+    ``self.estimator``, and ends with :meth:`_set_weights`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is wrapped.
+    n_features_to_select : int, float or None
+        As for any weighter; that of the wrapped estimator plays no part.
+    weighted : bool, "manhattan" or "euclidean"
+        As for any weighter, with the ``scale`` and the metric of the wrapped one. An estimator that is not
+        of this package has neither: only False is possible.
+    n_jobs : int or None
+        How many threads or, around an estimator that is not of this package, workers of joblib.
+    verbose : int
+        1 shows progress on long work.
+    """
+
+    estimator: Any
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_features_to_select = n_features_to_select
+        self.weighted = weighted
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # What the wrapped estimator says
+
+    @property
+    def _weighter(self) -> FeatureWeighter | None:
+        """The weighter of ours in the middle, if there is one."""
+        inside = self.estimator
+        if isinstance(inside, MetaWeighter):
+            return inside._weighter
+        return inside if isinstance(inside, FeatureWeighter) else None
+
+    @property
+    def _own_metric(self) -> str:  # type: ignore[override]
+        return "manhattan" if self._weighter is None else self._weighter._own_metric
+
+    @property
+    def _types(self) -> Sequence[type] | None:  # type: ignore[override]
+        """What a weighter of ours works on as it is; None leaves other estimators what they are given."""
+        return None if self._weighter is None else self._weighter._types
+
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        wrapped = get_tags(self.estimator)
+        tags.input_tags = wrapped.input_tags
+        tags.target_tags = wrapped.target_tags
+        tags.order_dependent = getattr(wrapped, "order_dependent", False)
+        return tags
+
+    # Fit
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if self.weighted is not False and self._weighter is None:
+            raise ValueError(
+                f"weighted={self.weighted!r} needs a weighter of highrelief inside, whose scaling and metric"
+                f" it takes; {type(self.estimator).__name__} has none. Use weighted=False."
+            )
+
+    def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MetaTable:
+        """Judge the input of ``fit``, set ``classes_`` where y holds them, return what is to be weighed."""
+        self._forget()
+        _check_wrapped(self.estimator)
+        n_threads = self._n_threads
+        samples, target = self._checked(X, y, reset=True)
+        copies, kept = checked_copies(sample_weight, samples)
+        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise TypeError(f"The fit of {type(self.estimator).__name__} does not take sample_weight.")
+        self._check_parameters(int(kept.sum()))
+        if not kept.all():
+            samples, target = samples[kept], None if target is None else target[kept]
+        codes = self._set_classes(target, samples.shape[0])
+        ranges = None
+        if self._weighter is not None and not sparse.issparse(samples):
+            ranges = ColumnRanges.of(samples, n_threads)
+        table = MetaTable(samples, codes, copies, kept, ranges, target)
+        self._set_scaling(table)
+        return table
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+        """Samples and what they are labelled with, as far as this is not up to the wrapped estimator.
+
+        Estimators that are not ours judge sparse tables and missing values themselves: before scikit-learn
+        1.7 their tags do not always say what they take.
+        """
+        tags = get_tags(self.estimator)
+        ours = self._weighter is not None
+        labelled = y is not None or tags.target_tags.required
+        checked = validate_data(
+            self,
+            X,
+            y if labelled else "no_validation",
+            accept_sparse=("csr", "csc") if tags.input_tags.sparse or not ours else False,
+            dtype=None if self._types is None else list(self._types),
+            ensure_all_finite=("allow-nan" if tags.input_tags.allow_nan else True) if ours else False,
+            ensure_min_samples=min_samples,
+            reset=reset,
+            **({"multi_output": tags.target_tags.multi_output} if labelled else {}),
+        )
+        return checked if labelled else (checked, None)
+
+    def _set_classes(self, y: Any, n_samples: int) -> NDArray[np.int64]:
+        """Store the classes, if that is what y holds, and return each sample's place among them."""
+        if hasattr(self, "classes_"):
+            del self.classes_
+        if y is None or is_regressor(self.estimator) or type_of_target(y) not in ("binary", "multiclass"):
+            return np.zeros(n_samples, dtype=np.int64)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        return codes
+
+    def _set_scaling(self, table: MetaTable) -> None:
+        """Scale as the wrapped weighter does, by all samples."""
+        if hasattr(self, "_scaling"):
+            del self._scaling
+        if self._weighter is not None and table.ranges is not None and table.ranges.finite:
+            self._scaling = feature_scaling(table.X, self._weighter.scale, table.copies, table.ranges)
+        elif self.weighted is not False:
+            raise ValueError(
+                f"weighted={self.weighted!r} needs a dense table without missing values; use weighted=False."
+            )
+
+    def _set_weights(self, weights: NDArray[np.float64]) -> Self:
+        """Store the weights, and what follows from them."""
+        self.feature_weights_ = weights
+        return self
+
+
+def _check_wrapped(estimator: Any) -> None:
+    """Raise unless ``estimator`` is an object that can be cloned and fitted."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator={estimator!r} must be an estimator, such as ReliefF().")
+
+
+def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
+    """Return a check for ``available_if``: whether the wrapped estimator has a method."""
+
+    def check(meta: MetaWeighter) -> bool:
+        # The AttributeError of what is wrapped says more than a bare False.
+        getattr(meta.estimator, method)
+        return True
+
+    return check
+
+
+def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
+    """One weight per feature, larger = better, of any fitted estimator that has them.
+
+    ``feature_weights_``, ``feature_importances_`` or the absolute ``coef_`` summed over classes, the first
+    that is there; of a pipeline those of its last step, of a search those of its best estimator.
+
+    Parameters
+    ----------
+    fitted : estimator
+        A fitted estimator.
+    n_features : int
+        How many features it was fitted to.
+
+    Returns
+    -------
+    weights : array of shape (n_features,)
+        The weights.
+    """
+    inside = fitted
+    while hasattr(inside, "steps") or hasattr(inside, "best_estimator_"):
+        inside = inside.best_estimator_ if hasattr(inside, "best_estimator_") else inside.steps[-1][1]
+    for name in ("feature_weights_", "feature_importances_", "coef_"):
+        if hasattr(inside, name):
+            found = getattr(inside, name)
+            break
+    else:
+        raise ValueError(
+            f"{type(fitted).__name__} weighs no features: it has neither feature_weights_ nor"
+            " feature_importances_ nor coef_ after its fit."
+        )
+    weights = np.array(found.toarray() if sparse.issparse(found) else found, dtype=np.float64)
+    if name == "coef_":
+        weights = np.abs(weights).reshape(-1, weights.shape[-1]).sum(axis=0)
+    if weights.shape != (n_features,):
+        raise ValueError(
+            f"{name} of {type(inside).__name__} has the shape {weights.shape}; one weight for each of the"
+            f" {n_features} features of X is needed."
+        )
+    return weights

@@ -1,0 +1,234 @@
+"""Clones of an estimator, each fitted to a random subset of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context, get_config
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_array
+
+from .base import warn_user
+from .core.parameters import check_count, check_number, check_seed, random_generator
+from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
+from .core.threads import one_blas_thread, run_all
+from .meta_base import MetaTable, MetaWeighter, weights_of
+from .progress import watched
+from .selector_base import is_share
+
+_SEEDS = 2**31 - 1
+
+
+class Draw(NamedTuple):
+    """What chance decides of a member."""
+
+    #: Places of its samples in the table.
+    samples: NDArray[np.int64]
+    #: Where its own random numbers begin.
+    seed: int
+
+
+class ResampledWeighter(MetaWeighter):
+    """Base of the meta-estimators that fit members to random subsets of the samples.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What is wrapped.
+    n_estimators : int
+        Number of members.
+    max_samples : int or float
+        Samples of a member: that many, or that share, rounded.
+    n_features_to_select, weighted, n_jobs, verbose
+        As in the meta-estimators.
+    random_state : int, RandomState or None
+        What subsets are drawn, and what random numbers members draw whose ``random_state`` is None.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The members.
+    estimators_samples_ : list of arrays
+        Rows of X that each member was fitted to.
+    member_weights_ : array of shape (n_estimators, n_features)
+        Their weights.
+    """
+
+    # What users call the size of a subset.
+    _size_name = "max_samples"
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_estimators: int = 20,
+        max_samples: int | float = 0.9,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_count("n_estimators", self.n_estimators)
+        check_seed("random_state", self.random_state)
+        if is_share(self.max_samples):
+            check_number("max_samples", self.max_samples, above=0.0, at_most=1.0)
+            if self._subset_size(n_samples) < 2:
+                raise ValueError(
+                    f"{self._size_name}={self.max_samples!r} of {n_samples} samples are fewer than 2; use"
+                    " a larger share."
+                )
+        else:
+            check_count("max_samples", self.max_samples, at_least=2, at_most=n_samples, of="samples of X")
+
+    def _subset_size(self, n_samples: int) -> int:
+        """Number of samples of a member; the integer closest to a·n for a share a."""
+        return round(self.max_samples * n_samples) if is_share(self.max_samples) else int(self.max_samples)
+
+    def _fit_members(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> MetaTable:
+        """Draw the subsets, fit a clone to each, store clones, subsets and weights."""
+        table = self._check_fit(X, y, sample_weight)
+        codes = _group_codes(groups, table.kept)
+        draws = self._draws(table, codes)
+        with watched(self, total=len(draws)) as progress:
+            fit = partial(_fit_member, self.estimator, table, self.n_features_in_)
+            fitted = self._run(fit, draws, progress.advance)
+        done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
+        if len(done) < len(draws):
+            warn_user(
+                f"{type(self).__name__} was stopped by a callback after {len(done)} of {len(draws)} members.",
+                UserWarning,
+            )
+        rows = np.flatnonzero(table.kept)
+        self.estimators_samples_ = [rows[samples] for samples, _, _ in done]
+        self.estimators_ = [member for _, member, _ in done]
+        self.member_weights_ = np.stack([weights for _, _, weights in done])
+        self._n_samples, self._counted, self._groups = table.kept.size, table.kept, None
+        if codes is not None:
+            self._groups = np.full(table.kept.size, -1)
+            self._groups[rows] = codes
+        return table
+
+    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
+        """Draw the members one after another: more of them leave the first ones as they are."""
+        random = random_generator("random_state", self.random_state)
+        size = self._subset_size(table.n_samples)
+        if groups is not None and groups.max() == 0 and size < table.n_samples:
+            raise ValueError(
+                f"All samples are of one group, which is kept together:"
+                f" {self._size_name}={self.max_samples!r} of them cannot be drawn."
+            )
+        suits = _suiting(table)
+        draws = []
+        for seed in random.randint(_SEEDS, size=self.n_estimators):
+            of_member = np.random.RandomState(seed)
+            samples = draw_suitable(partial(draw_subset, of_member, table.n_samples, size, groups), suits)
+            if samples is None:
+                raise ValueError(
+                    f"None of {MOST_DRAWS} subsets of about {size} of {table.n_samples} samples, drawn at"
+                    f" random, holds two classes and two different samples. A larger"
+                    f" {self._size_name} (now {self.max_samples!r}) would help."
+                )
+            draws.append(Draw(samples, int(of_member.randint(_SEEDS))))
+        return draws
+
+    def _run(
+        self, fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool]
+    ) -> list[tuple[Any, NDArray[np.float64]] | None]:
+        """Fit the members, some at a time; None in the place of those that a callback did not want."""
+        n_threads = self._n_threads
+        if self._weighter is None and n_threads > 1:
+            fitted = Parallel(n_jobs=self.n_jobs)(delayed(fit)(each) for each in draws)
+            for _ in fitted:
+                advance()
+            return list(fitted)
+        # Threads share the work of our kernels, which release the interpreter lock; a member that asks for
+        # threads itself is helped by those of them that are idle.
+        lock, stopped, config = Lock(), [False], get_config()
+
+        def fit_one(draw: Draw) -> tuple[Any, NDArray[np.float64]] | None:
+            if stopped[0]:
+                return None
+            with config_context(**config):
+                if self._weighter is None:
+                    fitted = fit(draw)
+                else:
+                    with one_blas_thread():
+                        fitted = fit(draw)
+            with lock:
+                stopped[0] = advance() or stopped[0]
+            return fitted
+
+        return run_all(fit_one, [(each,) for each in draws], n_threads)
+
+
+def _fit_member(
+    estimator: Any, table: MetaTable, n_features: int, draw: Draw
+) -> tuple[Any, NDArray[np.float64]]:
+    """A clone fitted to a subset, and its weights."""
+    member = seeded_clone(estimator, draw.seed)
+    some = slice(None) if draw.samples.size == table.n_samples else draw.samples
+    more = {} if table.copies is None else {"sample_weight": table.copies[some]}
+    member.fit(table.X[some], None if table.y is None else table.y[some], **more)
+    return member, weights_of(member, n_features)
+
+
+def seeded_clone(estimator: Any, seed: int) -> Any:
+    """A clone in which every ``random_state`` that was None follows from the seed."""
+    member = clone(estimator)
+    random = np.random.RandomState(seed)
+    unset = [
+        name
+        for name, value in sorted(member.get_params(deep=True).items())
+        if value is None and name.rpartition("__")[2] == "random_state"
+    ]
+    return member.set_params(**{name: int(random.randint(_SEEDS)) for name in unset}) if unset else member
+
+
+def _suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
+    """Whether a subset holds two classes, and features that vary, as far as the table does."""
+    several_classes = bool(np.any(table.codes != table.codes[0]))
+    varies = table.ranges is not None and bool(np.any(table.ranges.low != table.ranges.high))
+
+    def suits(samples: NDArray[np.int64]) -> bool:
+        codes = table.codes[samples]
+        if several_classes and np.all(codes == codes[0]):
+            return False
+        # Ends at the first sample that differs.
+        return not varies or any((table.X[n] != table.X[samples[0]]).any() for n in samples[1:])
+
+    return suits
+
+
+def _group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    """Numbers from 0 on for the groups of the samples that count."""
+    if groups is None:
+        return None
+    checked = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+    if checked.shape != kept.shape:
+        raise ValueError(
+            f"groups must name the group of each of the {kept.size} samples; got an array of shape"
+            f" {checked.shape}."
+        )
+    return np.unique(checked[kept], return_inverse=True)[1]

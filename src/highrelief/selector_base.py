@@ -1,0 +1,216 @@
+"""What everything with one weight per feature offers: importances, ranking, selection, ``transform``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags, check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .core.parameters import check_choice, check_count, check_number, check_seed, check_whole
+from .core.scaling import Scaling
+from .core.threads import thread_count
+from .progress import CallbackSupportMixin
+
+#: What is computed in its own precision; anything else becomes float64.
+PRECISIONS = [np.float64, np.float32]
+#: What ``weighted`` may be.
+WEIGHTED = (False, True, "manhattan", "euclidean")
+
+
+@dataclass
+class WeighterTags(Tags):
+    """scikit-learn's tags, and whether the order of the samples matters by nature."""
+
+    order_dependent: bool = False
+
+
+class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    """Base of weighters and of what is wrapped around them: ranks by ``feature_weights_``, keeps the best.
+
+    A subclass implements ``fit``, which sets ``feature_weights_`` and, for ``weighted``, ``_scaling``.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean"
+        What ``transform`` returns: False the kept columns as they are; "manhattan" the kept columns scaled
+        as in ``fit`` times max(weight, 0), "euclidean" times its square root; True the metric of the method.
+    n_jobs : int or None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int
+        1 shows progress on long work.
+    """
+
+    # What ``weighted=True`` means for the method.
+    _own_metric: str = "manhattan"
+    # The result depends on the order in which samples are visited.
+    _order_dependent: bool = False
+    # What is worked on as it is; anything else becomes float64.
+    _types: Sequence[type] = PRECISIONS
+    # How ``fit`` made features comparable.
+    _scaling: Scaling
+
+    n_features_to_select: int | float | None
+    weighted: bool | str
+    n_jobs: int | None
+    verbose: int
+    feature_weights_: NDArray[np.float64]
+
+    # Fit
+
+    def _check_parameters(self, n_samples: int) -> None:
+        """Raise if a constructor parameter cannot be used; subclasses add their own."""
+        check_choice("weighted", self.weighted, WEIGHTED)
+        check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
+        check_seed("random_state", getattr(self, "random_state", None))
+        if self.n_features_to_select is None:
+            return
+        if is_share(self.n_features_to_select):
+            check_number("n_features_to_select", self.n_features_to_select, above=0.0, at_most=1.0)
+        else:
+            check_count(
+                "n_features_to_select",
+                self.n_features_to_select,
+                at_most=self.n_features_in_,
+                of="features of X",
+            )
+
+    def _forget(self) -> None:
+        """Be unfitted, so that a fit that fails does not leave the weights of an earlier one behind."""
+        if hasattr(self, "feature_weights_"):
+            del self.feature_weights_
+
+    @property
+    def _n_threads(self) -> int:
+        if self.n_jobs is not None:
+            check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
+        return thread_count(self.n_jobs)
+
+    # What a fitted weighter offers
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """max(weight, 0), for ``SelectFromModel`` and ``RFE``, which take absolute values or squares."""
+        check_is_fitted(self)
+        return np.maximum(self.feature_weights_, 0.0)
+
+    @property
+    def ranking_(self) -> NDArray[np.int64]:
+        """1 = best; equal weights share the lowest number."""
+        check_is_fitted(self)
+        return lowest_ranks(self.feature_weights_)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return best_features(self.feature_weights_, self.n_features_to_select)
+
+    def _factors(self) -> NDArray[np.float64]:
+        """What ``transform`` multiplies the kept columns with."""
+        check_choice("weighted", self.weighted, WEIGHTED)
+        metric = self._own_metric if self.weighted is True else self.weighted
+        kept = self.feature_importances_[self.get_support()]
+        return np.sqrt(kept) if metric == "euclidean" else kept
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Reduce X to the kept features; see ``weighted``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        X_kept : array of shape (n_samples, n_kept)
+            The kept columns: as they are, or scaled as in ``fit`` and weighted.
+        """
+        if self.weighted is False:
+            return super().transform(X)
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        kept = self.get_support()
+        scaled = self._scaling.of(kept).apply(samples[:, kept])
+        return (scaled * self._factors()).astype(samples.dtype, copy=False)
+
+    def inverse_transform(self, X: ArrayLike) -> Any:
+        """Put the kept features back in their places, zeros elsewhere.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_kept)
+            What ``transform`` returned.
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+            Kept columns in the original units; a column that was multiplied by 0 comes back as the value
+            that the scaling maps to 0.
+        """
+        if self.weighted is False:
+            return super().inverse_transform(X)
+        weighted = check_array(X, dtype=PRECISIONS)
+        kept = self.get_support()
+        factors = self._factors()
+        if weighted.shape[1] != factors.size:
+            raise ValueError(
+                f"X has a different shape than what transform returned: {weighted.shape[1]} columns, not"
+                f" {factors.size}."
+            )
+        scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
+        return super().inverse_transform(self._scaling.of(kept).invert(scaled))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "feature_weights_")
+
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
+        return WeighterTags(**known, order_dependent=self._order_dependent)
+
+
+def n_features_kept(wanted: int | float, n_features: int) -> int:
+    """Number of features that a number or a share of them stands for."""
+    if is_share(wanted):
+        # 0.29 of 100 features are 29, although 0.29·100 is a little less.
+        return max(1, int(wanted * n_features + 1e-9))
+    return int(wanted)
+
+
+def best_features(weights: NDArray[np.float64], wanted: int | float | None) -> NDArray[np.bool_]:
+    """Which features are kept, by the rule of ``n_features_to_select``."""
+    if wanted is None:
+        n_kept = max(1, np.count_nonzero(weights > 0.0))
+    else:
+        n_kept = n_features_kept(wanted, weights.size)
+    # Stable: a cut through a tie keeps the lower index.
+    best = np.argsort(-weights, kind="stable")[:n_kept]
+    mask = np.zeros(weights.size, dtype=bool)
+    mask[best] = True
+    return mask
+
+
+def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """1 for the largest; equal weights share the lowest number."""
+    order = np.argsort(-weights)
+    falling = weights[order]
+    first = np.concatenate([[True], falling[1:] != falling[:-1]])
+    ranks = np.empty(weights.size, dtype=np.int64)
+    ranks[order] = np.maximum.accumulate(np.where(first, np.arange(1, weights.size + 1), 0))
+    return ranks
+
+
+def is_share(value: Any) -> bool:
+    """Whether a number of features to keep is a share of them: a float, also 1.0."""
+    return isinstance(value, Real) and not isinstance(value, Integral)

@@ -1,0 +1,371 @@
+r"""How much the rankings or selections of several fits agree.
+
+Rankings are compared by :func:`spearman`; selections by :func:`jaccard`, :func:`kuncheva` and
+:func:`nogueira`. The last two are corrected for chance: selections that have nothing to do with each other
+score 0 on average, however many features they keep. :func:`stability_score` fits an estimator to random
+subsets of the samples and compares what comes out.
+
+Every measure takes one ranking, or one selection, per row. Two rows at least are needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from sklearn.utils import check_array
+
+from .core.parameters import check_choice, check_count, check_number
+from .resampling import ResampledWeighter
+from .selector_base import best_features, is_share
+
+#: What ``stability_score`` can measure.
+MEASURES = ("spearman", "jaccard", "kuncheva", "nogueira")
+
+
+class NogueiraStability(NamedTuple):
+    """Nogueira's estimate of the stability of a selection, and its confidence interval."""
+
+    #: At most 1; 0 on average for selections at random; nan if nothing, or everything, was selected.
+    stability: float
+    #: Ends of the interval, from asymptotic normality; they may lie beyond 1.
+    lower: float
+    upper: float
+
+
+def spearman(rankings: ArrayLike) -> float:
+    r"""Mean of Spearman's rank correlation over all pairs of rankings (Li et al. 2015, eqs. 21 and 22).
+
+    .. math:: S = \frac{2}{c (c - 1)} \sum_{l < l'} \rho(R_l, R_{l'})
+
+    Each row is ranked anew, equal values sharing the mean of their ranks, and ρ is the correlation of these
+    ranks: without ties that is the paper's :math:`1 - 6 \sum_p (R_l^p - R_{l'}^p)^2 / (d (d^2 - 1))`. The
+    latter must not be fed averaged ranks, as those of an ensemble: m random rankings averaged score 1 − 1/m
+    by it.
+
+    Parameters
+    ----------
+    rankings : array-like of shape (n_rankings, n_features)
+        Ranks, mean ranks or weights, one row for each fit; all best-first, or all best-last.
+
+    Returns
+    -------
+    stability : float
+        In [−1, 1]; nan for a single feature. A row whose values are all the same orders nothing: its
+        correlation with any other counts as 0.
+
+    References
+    ----------
+    Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm.
+    IEEE TNNLS 26(7), 1388-1402.
+
+    Examples
+    --------
+    >>> from highrelief.stability import spearman
+    >>> spearman([[1, 2, 3, 4], [1, 2, 3, 4], [2, 1, 3, 4]])
+    0.8666666666666666
+    """
+    rows = _checked_rows(rankings, "rankings")
+    n_rankings, n_features = rows.shape
+    if n_features == 1:
+        return float("nan")
+    centered = rankdata(rows, axis=1) - 0.5 * (n_features + 1)
+    squares = np.sum(np.square(centered), axis=1, keepdims=True)
+    largest = squares.max()
+    if largest == 0.0:
+        return 0.0
+    # Of the same length; rows without ties keep their exact ranks.
+    even = np.divide(centered, np.sqrt(squares / largest), out=np.zeros_like(centered), where=squares > 0.0)
+    # Products of all pairs, from the square of the sum.
+    total = np.sum(np.square(even.sum(axis=0))) / largest - np.count_nonzero(squares)
+    return _within(total / (n_rankings * (n_rankings - 1)), -1.0, 1.0)
+
+
+def jaccard(supports: ArrayLike) -> float:
+    r"""Mean over all pairs of selections of what they share, as part of what either keeps.
+
+    .. math:: J = \frac{2}{c (c - 1)} \sum_{l < l'} \frac{|A_l \cap A_{l'}|}{|A_l \cup A_{l'}|}
+
+    Not corrected for chance: who keeps nearly all features looks stable.
+
+    Parameters
+    ----------
+    supports : array-like of shape (n_selections, n_features)
+        True, or 1, where a feature is kept, one row for each fit.
+
+    Returns
+    -------
+    stability : float
+        In [0, 1]. Two selections of nothing are the same: 1.
+
+    Examples
+    --------
+    >>> from highrelief.stability import jaccard
+    >>> jaccard([[1, 1, 0, 0], [1, 0, 1, 0]])
+    0.3333333333333333
+    """
+    kept = _checked_supports(supports)
+    sizes = kept.sum(axis=1)
+    shared = kept @ kept.T
+    either = sizes[:, np.newaxis] + sizes - shared
+    parts = np.divide(shared, either, out=np.ones_like(shared), where=either > 0.0)
+    np.fill_diagonal(parts, 0.0)
+    return _within(parts.sum() / (len(kept) * (len(kept) - 1)), 0.0, 1.0)
+
+
+def kuncheva(supports: ArrayLike) -> float:
+    r"""Mean over all pairs of Kuncheva's consistency of two selections of the same size.
+
+    .. math:: I(A, B) = \frac{r d - k^2}{k (d - k)}
+
+    with k features of d in each and r in both; 0 on average for selections at random.
+
+    Parameters
+    ----------
+    supports : array-like of shape (n_selections, n_features)
+        True, or 1, where a feature is kept, one row for each fit; the same number in every row.
+
+    Returns
+    -------
+    stability : float
+        In (−1, 1]; nan if nothing, or everything, is kept: there was no choice.
+
+    References
+    ----------
+    Kuncheva, L. (2007). A stability index for feature selection. Proceedings of the 25th IASTED International
+    Conference on Artificial Intelligence and Applications, 390-395.
+
+    Examples
+    --------
+    >>> from highrelief.stability import kuncheva
+    >>> kuncheva([[1, 1, 0, 0], [1, 1, 0, 0]]), kuncheva([[1, 1, 0, 0], [1, 0, 1, 0]])
+    (1.0, 0.0)
+    """
+    kept = _checked_supports(supports)
+    sizes = kept.sum(axis=1)
+    if np.any(sizes != sizes[0]):
+        raise ValueError(
+            f"kuncheva compares selections of the same size, but the rows of supports keep"
+            f" {int(sizes.min())} to {int(sizes.max())} features; use nogueira, which does without."
+        )
+    n, d, k = len(kept), kept.shape[1], sizes[0]
+    if k in {0, d}:
+        return float("nan")
+    # r summed over ordered pairs, from how often each feature is kept.
+    times = kept.sum(axis=0)
+    mean_shared = np.sum(times * (times - 1.0)) / (n * (n - 1))
+    return float((mean_shared * d - k**2) / (k * (d - k)))
+
+
+def nogueira(supports: ArrayLike, *, confidence: float = 0.95) -> NogueiraStability:
+    r"""Nogueira's stability of selections of any sizes, with a confidence interval.
+
+    .. math:: \hat\Phi = 1 - \frac{\frac{1}{d} \sum_f \frac{M}{M - 1} \hat p_f (1 - \hat p_f)}
+              {\frac{\bar k}{d} (1 - \frac{\bar k}{d})}
+
+    with :math:`\hat p_f` the share of the M selections that keep feature f, and :math:`\bar k` features
+    kept on average. Equal to Kuncheva's index where all selections have the same size.
+
+    Parameters
+    ----------
+    supports : array-like of shape (n_selections, n_features)
+        True, or 1, where a feature is kept, one row for each fit.
+    confidence : float, default=0.95
+        Of the interval. It holds for independent selections; fits to overlapping subsets of one table are
+        not, and only tell how stable the selection is under leaving samples out.
+
+    Returns
+    -------
+    result : NogueiraStability
+        ``stability`` with the interval from ``lower`` to ``upper``; all nan if nothing, or everything, is
+        kept in every row.
+
+    References
+    ----------
+    Nogueira, S., Sechidis, K. and Brown, G. (2018). On the stability of feature selection algorithms.
+    Journal of Machine Learning Research 18(174), 1-54.
+
+    Examples
+    --------
+    >>> from highrelief.stability import nogueira
+    >>> nogueira([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]]).stability
+    0.33333333333333326
+    """
+    check_number("confidence", confidence, above=0.0, below=1.0)
+    kept = _checked_supports(supports)
+    m, d = kept.shape
+    sizes = kept.sum(axis=1)
+    share, mean_size = kept.mean(axis=0), sizes.mean()
+    at_random = mean_size / d * (1.0 - mean_size / d)
+    if at_random == 0.0:
+        return NogueiraStability(*3 * [float("nan")])
+    stability = 1.0 - m / (m - 1) * np.mean(share * (1.0 - share)) / at_random
+    # What each selection contributes, and from it the variance of the estimate.
+    parts = (
+        kept @ share / d
+        - sizes * mean_size / d**2
+        + stability / 2.0 * (2.0 * sizes * mean_size / d**2 - sizes / d - mean_size / d + 1.0)
+    ) / at_random
+    variance = 4.0 / m**2 * np.sum(np.square(parts - parts.mean()))
+    half = ndtri(0.5 + 0.5 * confidence) * np.sqrt(variance)
+    return NogueiraStability(float(stability), float(stability - half), float(stability + half))
+
+
+def stability_score(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_subsets: int = 10,
+    fraction: float = 0.9,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    measure: str = "spearman",
+    n_features: int | float | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> float | NogueiraStability:
+    """How much the results of an estimator agree that is fitted to random subsets of the samples.
+
+    The protocol of Li et al. (2015): c subsets of a share of the samples, drawn without replacement and
+    without regard to classes; one ranking or selection from each; :func:`spearman` or another measure.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A weighter, or any estimator with ``feature_importances_`` or ``coef_``; cloned, not changed.
+    X : array-like of shape (n_samples, n_features)
+        The samples.
+    y : array-like of shape (n_samples,)
+        Their classes.
+    n_subsets : int, default=10
+        Number of subsets, c.
+    fraction : float, default=0.9
+        Share of the samples in each, below 1.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of the same group are all in a subset, or none of them.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts; a subset is drawn from samples, not from copies.
+    measure : {"spearman", "jaccard", "kuncheva", "nogueira"}, default="spearman"
+        How results are compared. The last three compare selections.
+    n_features : int, float or None, default=None
+        What is selected by the weights: that many features, or that share; None what the estimator's own
+        ``get_support`` says.
+    n_jobs : int or None, default=None
+        How many fits at a time; does not change the result.
+    random_state : int, RandomState or None, default=None
+        Which subsets are drawn.
+
+    Returns
+    -------
+    stability : float, or NogueiraStability
+        What the measure returns.
+
+    References
+    ----------
+    Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm.
+    IEEE TNNLS 26(7), 1388-1402.
+
+    Examples
+    --------
+    >>> from highrelief import ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> from highrelief.stability import stability_score
+    >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
+    >>> stability_score(ReliefF(), X, y, measure="kuncheva", n_features=2, random_state=0)
+    1.0
+    """
+    check_choice("measure", measure, MEASURES)
+    check_count("n_subsets", n_subsets, at_least=2)
+    check_number("fraction", fraction, above=0.0, below=1.0)
+    fits = _SubsetFits(
+        estimator,
+        n_estimators=n_subsets,
+        max_samples=float(fraction),
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    fits._fit_members(X, y, sample_weight, groups)
+    if measure == "spearman":
+        return spearman(fits.member_weights_)
+    supports = _selections(fits, n_features)
+    if measure == "nogueira":
+        return nogueira(supports)
+    return jaccard(supports) if measure == "jaccard" else kuncheva(supports)
+
+
+class _SubsetFits(ResampledWeighter):
+    """The fits of a score, in its words."""
+
+    _size_name = "fraction"
+
+
+def _selections(fits: ResampledWeighter, n_features: int | float | None) -> NDArray[np.bool_]:
+    """What each fit keeps."""
+    if n_features is None:
+        without = [each for each in fits.estimators_ if not hasattr(each, "get_support")]
+        if without:
+            raise ValueError(
+                f"{type(without[0]).__name__} selects nothing by itself; n_features says how many to keep."
+            )
+        return np.stack([each.get_support() for each in fits.estimators_])
+    if is_share(n_features):
+        check_number("n_features", n_features, above=0.0, at_most=1.0)
+    else:
+        check_count("n_features", n_features, at_most=fits.n_features_in_, of="features of X")
+    return np.stack([best_features(each, n_features) for each in fits.member_weights_])
+
+
+def accuracy_tradeoff(stability: float, accuracy: float) -> float:
+    """Harmonic mean of stability and accuracy, 2·S·A/(S + A) (Li et al. 2015).
+
+    Parameters
+    ----------
+    stability : float
+        At most 1; one below 0, which is worse than chance, counts as 0.
+    accuracy : float
+        Share of samples that are classified correctly, in [0, 1].
+
+    Returns
+    -------
+    tradeoff : float
+        0 if either is 0.
+
+    References
+    ----------
+    Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm.
+    IEEE TNNLS 26(7), 1388-1402.
+
+    Examples
+    --------
+    >>> from highrelief.stability import accuracy_tradeoff
+    >>> accuracy_tradeoff(0.5, 1.0)
+    0.6666666666666666
+    """
+    check_number("stability", stability, at_least=-1.0, at_most=1.0)
+    check_number("accuracy", accuracy, at_least=0.0, at_most=1.0)
+    stable = max(float(stability), 0.0)
+    return 2.0 * stable * accuracy / (stable + accuracy) if stable + accuracy > 0.0 else 0.0
+
+
+def _checked_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
+    return check_array(rows, dtype=np.float64, ensure_min_samples=2, input_name=name, estimator=name)
+
+
+def _checked_supports(supports: ArrayLike) -> NDArray[np.float64]:
+    """Selections as 0 and 1."""
+    kept = _checked_rows(supports, "supports")
+    if np.any((kept != 0.0) & (kept != 1.0)):
+        raise ValueError(
+            "supports must hold True or False, or 1 and 0, for each feature; the first k of rankings are"
+            " rankings <= k."
+        )
+    return kept
+
+
+def _within(mean: float, least: float, most: float) -> float:
+    """A mean that rounding must not carry beyond its bounds."""
+    return float(min(max(mean, least), most))
