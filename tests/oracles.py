@@ -582,6 +582,99 @@ def fisher(X, y, s=None):
     return scores
 
 
+# --- margin losses and their penalised minimisers (FREL) ----------------------------------------
+
+
+def margin_loss(name, E, Ebar, delta, gamma=1.0):
+    """Loss of one sample by its energies E = w'h and Ebar = w'm (Li et al. 2015, eqs. 6, 7)."""
+    if name == "log":
+        return float(np.logaddexp(0.0, E - Ebar))
+    if name == "square":
+        return E**2 + max(0.0, delta - Ebar) ** 2
+    if name == "hinge":
+        return max(0.0, delta + E - Ebar)
+    if name == "square-exp":
+        return E**2 + gamma * float(np.exp(-Ebar))
+    raise ValueError(f"unknown loss {name!r}")
+
+
+def frel_objective(w, H, M, delta, loss, penalty, alpha, s=None):
+    """(1/N) sum_i L(w, x_i) + alpha R(w); Li et al. 2015, eq. (2)."""
+    s = _weights(H, s)
+    total = 0.0
+    for i in range(len(H)):
+        total += s[i] * margin_loss(loss, w @ H[i], w @ M[i], delta[i])
+    penalty = np.sum(w**2) if penalty == "l2" else np.sum(np.abs(w))
+    return total / s.sum() + alpha * penalty
+
+
+def soft_threshold(v, by, positive=False):
+    """Proximal point of by*|v|_1, on v >= 0 if asked."""
+    return np.maximum(v - by, 0.0) if positive else np.sign(v) * np.maximum(np.abs(v) - by, 0.0)
+
+
+def fista(value, gradient, d, alpha, penalty, positive=False, n_iter=20000, tol=1e-12):
+    """Accelerated proximal gradient with backtracking and restart, for value(w) + alpha R(w)."""
+
+    def prox(v, step):
+        if penalty == "l1":
+            return soft_threshold(v, step * alpha, positive)
+        v = v / (1.0 + 2.0 * step * alpha)
+        return np.maximum(v, 0.0) if positive else v
+
+    w = v = np.zeros(d)
+    step, momentum = 1.0, 1.0
+    for _ in range(n_iter):
+        at, slope = value(v), gradient(v)
+        while True:
+            new = prox(v - step * slope, step)
+            move = new - v
+            if value(new) <= at + slope @ move + move @ move / (2.0 * step) + 1e-15 * abs(at):
+                break
+            step /= 2.0
+        if (v - new) @ (new - w) > 0.0:
+            momentum = 1.0
+        following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        v_next = new + (momentum - 1.0) / following * (new - w)
+        change = np.max(np.abs(new - w))
+        w, v, momentum = new, v_next, following
+        if change <= tol * max(1.0, np.max(np.abs(w))):
+            break
+    return w
+
+
+def coordinate_descent(loss, A, alpha, penalty, positive=False, n_sweeps=20000, tol=1e-13):
+    """Newton steps in one weight at a time with halving, for loss(Aw) + alpha R(w), loss smooth."""
+    d = A.shape[1]
+    w, u = np.zeros(d), np.zeros(len(A))
+    for _ in range(n_sweeps):
+        largest = 0.0
+        for j in range(d):
+            a = A[:, j]
+            slope = a @ loss.gradient(u)
+            bend = a**2 @ loss.curvature(u)
+            if penalty == "l2":
+                target = w[j] - (slope + 2 * alpha * w[j]) / (bend + 2 * alpha)
+                target = max(target, 0.0) if positive else target
+            elif bend == 0.0:
+                continue
+            else:
+                target = float(soft_threshold(w[j] - slope / bend, alpha / bend, positive))
+
+            def one_weight(v, a=a, j=j, u=u):
+                size = v**2 if penalty == "l2" else abs(v)
+                return loss.value(u + (v - w[j]) * a) + alpha * size
+
+            while one_weight(target) > one_weight(w[j]) + 1e-15 * abs(one_weight(w[j])):
+                target = (target + w[j]) / 2.0
+            u = u + (target - w[j]) * a
+            largest = max(largest, abs(target - w[j]))
+            w[j] = target
+        if largest <= tol * max(1.0, np.max(np.abs(w))):
+            break
+    return w
+
+
 # --- ensembles and stability: Li et al., "FREL: a stable feature selection algorithm", 2015 ------
 
 

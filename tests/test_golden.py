@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    FREL,
+    FisherScore,
+    IRelief,
+    Lmba,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+    VarianceReduction,
+)
 
 
 def _irelief(sigma, n_iter, margin):
@@ -25,6 +34,13 @@ CASES = {
     },
     "online_s1_a1_2epochs_in_order": OnlineIRelief(sigma=1.0, n_epochs=2, shuffle=False, scale=None),
     "fisher": FisherScore(scale=None),
+    **{
+        f"frel_sgd_{loss}_{penalty}_{alpha}": FREL(loss=loss, penalty=penalty, alpha=alpha, scale=None)
+        for loss in ("log", "square")
+        for penalty, alpha in (("l2", 1.0), ("l1", 0.01))
+    },
+    "lmba_k5": Lmba(n_neighbors=5, scale=None),
+    "vr_lmba_k5": VarianceReduction(Lmba(n_neighbors=5, scale=None)),
 }
 
 
@@ -36,3 +52,23 @@ def test_equals_the_reference(golden_folder, name, case):
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of iterations
         weights = CASES[case].fit(reference["X"], reference["y"]).feature_weights_
     np.testing.assert_allclose(weights, reference[case], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "alpha"), [("log", "l2", 0.5), ("log", "l1", 0.01), ("square", "l2", 0.5)]
+)
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_minimisers_equal_the_reference_as_far_as_it_is_exact(golden_folder, name, loss, penalty, alpha):
+    """The reference comes from L-BFGS-B."""
+    reference = np.load(golden_folder / f"{name}.npz")
+    frel = FREL(loss=loss, penalty=penalty, alpha=alpha, solver="exact", scale=None)
+    weights = frel.fit(reference["X"], reference["y"]).feature_weights_
+    expected = reference[f"frel_exact_{loss}_{penalty}_{alpha}"]
+    np.testing.assert_allclose(weights, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_weights_of_samples_equal_the_reference(golden_folder, name):
+    reference = np.load(golden_folder / f"{name}.npz")
+    meta = VarianceReduction(Lmba(n_neighbors=5, scale=None)).fit(reference["X"], reference["y"])
+    np.testing.assert_allclose(meta.sample_weights_, reference["vr_sample_weights_k5"], rtol=1e-10)

@@ -128,7 +128,7 @@ for entry in ENTRIES:
                         model = entry.make(n_jobs=n_jobs, **more).fit(layout(X.astype(dtype)), y)
                         if entry.family.margins:
                             model.margins(X.astype(dtype), y)
-                        if entry.family.sample_weight:
+                        if entry.sample_weight:
                             model.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
                         if hasattr(model, "partial_fit"):
                             model.partial_fit(X.astype(dtype), y)

@@ -12,22 +12,38 @@ if TYPE_CHECKING:
     from . import stability as stability
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
+    from .frel import FREL
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .lmba import Lmba
     from .relief import Relief, ReliefF
+    from .variance_reduction import VarianceReduction
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["EnsembleWeighting", "FisherScore", "IRelief", "OnlineIRelief", "Relief", "ReliefF"]
+__all__ = [
+    "FREL",
+    "EnsembleWeighting",
+    "FisherScore",
+    "IRelief",
+    "Lmba",
+    "OnlineIRelief",
+    "Relief",
+    "ReliefF",
+    "VarianceReduction",
+]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "FREL": "frel",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "IRelief": "irelief",
+    "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",
     "ReliefF": "relief",
+    "VarianceReduction": "variance_reduction",
 }
 _MODULES = ("datasets", "stability")
 

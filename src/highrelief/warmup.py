@@ -32,6 +32,7 @@ from .kernels.jit import ALL_KERNELS
 #: Parameters that lead to other kernels than the defaults do; none for what is wrapped around others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "EnsembleWeighting": [],
+    "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [
         {},
@@ -41,6 +42,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scale": None, "n_anchors": 2},
     ],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
+    "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
 }
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.

@@ -1,0 +1,168 @@
+"""Smooth losses with an L2 penalty: Newton's method, in the weights or in the span of the samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .losses import SmoothLoss
+from .optimality import Minimum, Vector, l2_violation, step_length
+
+#: Newton's method needs about ten steps.
+_MOST_STEPS = 200
+#: Residual at which nothing is left to win.
+_ROUNDING = 1e-15
+#: Residual from which on a step that does not halve it is rounding.
+_CLOSE = 1e-10
+
+
+def minimize_smooth_l2(
+    loss: SmoothLoss,
+    A: NDArray[np.float64],
+    alpha: float,
+    *,
+    positive: bool = False,
+    gram: NDArray[np.float64] | None = None,
+    start: Vector | None = None,
+) -> Minimum:
+    """Minimise loss(Aw) + α‖w‖₂².
+
+    ``gram``: AAᵀ, if it is known. ``start``: weights near the minimum; where there are more columns than
+    rows they are left aside, unless w ≥ 0 is asked for.
+    """
+    scale = float(np.abs(A.T @ loss.gradient(np.zeros(len(A)))).max(initial=0.0))
+    if scale == 0.0:
+        return Minimum(np.zeros(A.shape[1]), 0.0, 0)
+    if positive:
+        w, n_steps = _projected(loss, A, alpha, scale, start)
+    elif A.shape[1] <= len(A):
+        w, n_steps = _in_weights(loss, A, alpha, scale, start)
+    else:
+        w, n_steps = _in_span(loss, A, alpha, A @ A.T if gram is None else gram)
+    derivative = A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
+    return Minimum(w, l2_violation(derivative, w, positive) / scale, n_steps)
+
+
+def _newton(
+    start: Vector, residual: Callable[[Vector], float], step: Callable[[Vector], Vector | None]
+) -> tuple[Vector, int]:
+    """Repeat a step until the residual is rounding; the last point, and the number of steps."""
+    point, last = start, np.inf
+    for n_steps in range(_MOST_STEPS):
+        now = residual(point)
+        if now <= _ROUNDING or (now < _CLOSE and now > 0.5 * last):
+            return point, n_steps
+        last = now
+        moved = step(point)
+        if moved is None:
+            return point, n_steps
+        point = moved
+    return point, _MOST_STEPS
+
+
+def _in_weights(
+    loss: SmoothLoss, A: NDArray[np.float64], alpha: float, scale: float, start: Vector | None
+) -> tuple[Vector, int]:
+    def derivative(w: Vector) -> Vector:
+        return A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
+
+    def step(w: Vector) -> Vector | None:
+        move = _target(loss, A, alpha, A @ w) - w
+
+        def objective(t: float) -> float:
+            moved = w + t * move
+            return loss.value(A @ moved) + alpha * float(moved @ moved)
+
+        t = step_length(objective, float(derivative(w) @ move))
+        return w + t * move if t > 0.0 else None
+
+    first = np.zeros(A.shape[1]) if start is None else start
+    return _newton(first, lambda w: float(np.abs(derivative(w)).max()) / scale, step)
+
+
+def _in_span(
+    loss: SmoothLoss, A: NDArray[np.float64], alpha: float, K: NDArray[np.float64]
+) -> tuple[Vector, int]:
+    """Look for w = Aᵀa, ∇loss(Ka) + 2αa = 0: as many unknowns as samples, however many features."""
+    zero = np.zeros(len(A))
+
+    def rest(a: Vector) -> Vector:
+        return loss.gradient(K @ a) + 2.0 * alpha * a
+
+    def length(b: Vector) -> float:
+        return math.sqrt(max(float(b @ K @ b), 0.0))  # ‖Aᵀb‖₂
+
+    def step(a: Vector) -> Vector | None:
+        u = K @ a
+        move = _span_target(loss, K, alpha, u) - a
+        along = K @ move
+
+        def objective(t: float) -> float:
+            moved = u + t * along
+            return loss.value(moved) + alpha * float((a + t * move) @ moved)
+
+        t = step_length(objective, float(rest(a) @ along))
+        return a + t * move if t > 0.0 else None
+
+    scale = length(rest(zero))
+    a, n_steps = _newton(zero, lambda a: length(rest(a)) / scale, step)
+    return A.T @ a, n_steps
+
+
+def _projected(
+    loss: SmoothLoss, A: NDArray[np.float64], alpha: float, scale: float, start: Vector | None
+) -> tuple[Vector, int]:
+    """Hold weights at 0 that would be negative; Newton's method in the others (Bertsekas 1982)."""
+
+    def derivative(w: Vector) -> Vector:
+        return A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
+
+    def step(w: Vector) -> Vector | None:
+        slopes = derivative(w)
+        # What is about to reach 0 is held too: the step would be cut short by it.
+        near = min(l2_violation(slopes, w, positive=True) / (2.0 * alpha), 1e-3 * float(w.max()))
+        free = (slopes < 0.0) | (w > near)
+        target = np.zeros_like(w)
+        target[free] = _target(loss, A[:, free], alpha, A @ w)
+
+        def moved(t: float) -> Vector:
+            return np.maximum(w + t * (target - w), 0.0)
+
+        def objective(t: float) -> float:
+            to = moved(t)
+            return loss.value(A @ to) + alpha * float(to @ to)
+
+        t = step_length(objective, min(float(slopes @ (moved(1.0) - w)), 0.0))
+        return moved(t) if t > 0.0 else None
+
+    first = np.zeros(A.shape[1]) if start is None else np.maximum(start, 0.0)
+    return _newton(first, lambda w: l2_violation(derivative(w), w, positive=True) / scale, step)
+
+
+def _target(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, u: Vector) -> Vector:
+    """Minimiser of the quadratic model at the scores u over the weights of these columns."""
+    n_rows, n_columns = A.shape
+    curvature = loss.curvature(u)
+    pull = curvature * u - loss.gradient(u)
+    if n_columns > n_rows:
+        system = curvature[:, np.newaxis] * (A @ A.T)
+        system[np.diag_indices(n_rows)] += 2.0 * alpha
+        return A.T @ _solved(system, pull)
+    hessian = A.T @ (curvature[:, np.newaxis] * A)
+    hessian[np.diag_indices(n_columns)] += 2.0 * alpha
+    return _solved(hessian, A.T @ pull)
+
+
+def _solved(system: NDArray[np.float64], right: Vector) -> Vector:
+    return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
+
+
+def _span_target(loss: SmoothLoss, K: NDArray[np.float64], alpha: float, u: Vector) -> Vector:
+    """Where w = Aᵀa minimises the quadratic model at the scores u, this a."""
+    curvature = loss.curvature(u)
+    system = curvature[:, np.newaxis] * K
+    system[np.diag_indices(len(K))] += 2.0 * alpha
+    return _solved(system, curvature * u - loss.gradient(u))
