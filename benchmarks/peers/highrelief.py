@@ -86,11 +86,16 @@ def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
 
 
 def ensemble(
-    X: NDArray[Any], y: NDArray[np.integer], member: str, n_estimators: int, n_jobs: int = 1
+    X: NDArray[Any],
+    y: NDArray[np.integer],
+    member: str,
+    parameters: dict[str, Any],
+    n_estimators: int,
+    n_jobs: int = 1,
 ) -> Call:
     import highrelief
 
-    weighter = getattr(highrelief, member)()
+    weighter = getattr(highrelief, member)(**parameters)
     ensemble = highrelief.EnsembleWeighting(
         weighter, n_estimators=n_estimators, random_state=0, n_jobs=n_jobs
     )
