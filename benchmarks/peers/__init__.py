@@ -46,6 +46,7 @@ NAMES = (
     "sklearn_distances",
     "sklearn_nca",
     "numpy_irelief",
+    "numpy_frel",
 )
 
 
