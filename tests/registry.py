@@ -129,7 +129,7 @@ FAMILIES = [
             "square": {"loss": "square", "alpha": 1e-3},
             "hinge l1": {"loss": "hinge", "penalty": "l1", "alpha": 1e-3, "n_epochs": 2},
             "exact": {"solver": "exact", "alpha": 1e-2},
-            "exact log l1": {"solver": "exact", "penalty": "l1", "alpha": 0.01},
+            "exact log l1": {"solver": "exact", "penalty": "l1", "alpha": 0.02},
             "exact square": {"solver": "exact", "loss": "square", "alpha": 1e-2},
             "exact square-exp": {"solver": "exact", "loss": "square-exp", "alpha": 1e-2},
             "exact hinge": {"solver": "exact", "loss": "hinge", "alpha": 1e-2},

@@ -13,6 +13,7 @@ NAMES = (
     "startup",
     "relieff",
     "irelief",
+    "frel",
     "limit",
     "avx2",
     "threads",

@@ -47,6 +47,7 @@ NAMES = (
     "sklearn_distances",
     "sklearn_nca",
     "numpy_irelief",
+    "numpy_frel",
     "plain_loop",
 )
 

@@ -79,6 +79,21 @@ def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs
     return lambda: OnlineIRelief(sigma=sigma, random_state=0, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def frel(
+    X: NDArray[Any],
+    y: NDArray[np.integer],
+    loss: str,
+    penalty: str,
+    alpha: float,
+    solver: str = "exact",
+    n_jobs: int = 1,
+) -> Call:
+    from highrelief import FREL
+
+    settings = {"loss": loss, "penalty": penalty, "alpha": alpha, "solver": solver, "n_jobs": n_jobs}
+    return lambda: FREL(**settings).fit(X, y).feature_weights_
+
+
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 

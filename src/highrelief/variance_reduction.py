@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .base import plain, scaled_rows, working_memory
@@ -18,7 +19,7 @@ from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
 from .lmba import Lmba
 from .meta_base import MetaTable, MetaWeighter, weights_of, wrapped_has
-from .progress import with_callbacks
+from .progress import watched, with_callbacks
 
 #: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
 _N_NEIGHBORS = 10
@@ -55,7 +56,7 @@ class VarianceReduction(MetaWeighter):
     n_jobs : int or None, default=None
         Threads of the margin vectors, and of the wrapped weighter where it names none.
     verbose : int, default=0
-        Not used; that of the wrapped estimator is.
+        1 shows progress on long work.
 
     Attributes
     ----------
@@ -76,8 +77,7 @@ class VarianceReduction(MetaWeighter):
 
     References
     ----------
-    Han, Y. and Yu, L. (2012). A variance reduction framework for stable feature selection. Statistical
-    Analysis and Data Mining 5(5), 428-445.
+    Han, Y. and Yu, L. (2010). A variance reduction framework for stable feature selection. ICDM.
 
     Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm. IEEE
     Transactions on Neural Networks and Learning Systems 26(7), 1388-1402.
@@ -137,25 +137,29 @@ class VarianceReduction(MetaWeighter):
             The fitted meta-estimator.
         """
         table = self._check_fit(X, y)
-        self._check_classes()
-        self.sample_weights_ = nearness_shares(self._margin_vectors(table))
+        self._check_classes(table.y)
+        with watched(self, total=2) as progress:
+            self.sample_weights_ = nearness_shares(self._margin_vectors(table))
+            progress.advance()
+            self.estimator_ = self._fitted_member(table)
+            progress.advance()
+        return self._set_weights(weights_of(self.estimator_, self.n_features_in_))
+
+    def _fitted_member(self, table: MetaTable) -> Any:
+        """The wrapped estimator, fitted with the weights of the samples."""
         member = clone(self.estimator)
         if self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
             member.set_params(n_jobs=self.n_jobs)
         if isinstance(member, Lmba):
-            self.estimator_ = member.fit_with_steps(table.X, table.y, self.sample_weights_)
-        else:
-            n_samples = self.sample_weights_.size
-            self.estimator_ = member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_)
-        return self._set_weights(weights_of(self.estimator_, self.n_features_in_))
+            return member.fit_with_steps(table.X, table.y, self.sample_weights_)
+        n_samples = self.sample_weights_.size
+        return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_)
 
-    def _check_classes(self) -> None:
-        name = type(self).__name__
-        if not hasattr(self, "classes_"):
-            raise ValueError(f"{name} compares samples of different classes, but y does not hold classes.")
+    def _check_classes(self, y: NDArray[Any]) -> None:
+        check_classification_targets(y)
         if self.classes_.size < 2:
             raise ValueError(
-                f"{name} compares samples of different classes, but y has only one class"
+                f"{type(self).__name__} compares samples of different classes, but y has only one class"
                 f" ({plain(self.classes_[0])!r}); it needs at least two."
             )
 
@@ -195,7 +199,7 @@ class VarianceReduction(MetaWeighter):
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2012)."""
+    """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
     # Near 0, where the differences of squares keep their digits.
     vectors = vectors - vectors.mean(axis=0)
     with one_blas_thread():
