@@ -13,6 +13,8 @@ NAMES = (
     "startup",
     "relieff",
     "irelief",
+    "logo",
+    "im4e",
     "frel",
     "limit",
     "avx2",

@@ -47,6 +47,8 @@ NAMES = (
     "sklearn_distances",
     "sklearn_nca",
     "numpy_irelief",
+    "numpy_logo",
+    "numpy_im4e",
     "numpy_frel",
     "plain_loop",
 )
