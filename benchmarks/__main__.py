@@ -26,6 +26,7 @@ QUICK_RIVALS = {
     "numpy_irelief",
     "numpy_logo",
     "numpy_im4e",
+    "numpy_frel",
     "plain_loop",
 }
 

@@ -15,8 +15,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
-from highrelief import IM4E, LOGO, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    FREL,
+    IM4E,
+    LOGO,
+    EnsembleWeighting,
+    FisherScore,
+    IRelief,
+    Lmba,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+    VarianceReduction,
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Family:
     unit_norm: bool = False
     #: Weights have sum 1, unless all are 0.
     unit_sum: bool = False
-    #: ``fit`` takes ``sample_weight``.
+    #: ``fit`` takes ``sample_weight`` by default; :attr:`Entry.sample_weight` says it of a variant.
     sample_weight: bool = True
     #: Has ``margins``.
     margins: bool = True
@@ -127,6 +140,22 @@ FAMILIES = [
         sample_weight=False,
     ),
     Family(
+        FREL,
+        {
+            "": {"alpha": 1e-3},
+            "square": {"loss": "square", "alpha": 1e-3},
+            "hinge l1": {"loss": "hinge", "penalty": "l1", "alpha": 1e-3, "n_epochs": 2},
+            "exact": {"solver": "exact", "alpha": 1e-2},
+            "exact log l1": {"solver": "exact", "penalty": "l1", "alpha": 0.02},
+            "exact square": {"solver": "exact", "loss": "square", "alpha": 1e-2},
+            "exact square-exp": {"solver": "exact", "loss": "square-exp", "alpha": 1e-2},
+            "exact hinge": {"solver": "exact", "loss": "hinge", "alpha": 1e-2},
+        },
+        nonnegative=False,
+        sample_weight=False,
+    ),
+    Family(Lmba, {"": {"n_neighbors": 3}}, nonnegative=False, sample_weight=False),
+    Family(
         LOGO,
         {
             "": {"sigma": 3.0, "alpha": 0.5},
@@ -153,6 +182,13 @@ FAMILIES = [
         },
         margins=False,
         inside=FisherScore(),
+    ),
+    Family(
+        VarianceReduction,
+        {"": {}},
+        nonnegative=False,
+        sample_weight=False,
+        inside=Lmba(n_neighbors=3),
     ),
 ]
 
@@ -191,6 +227,20 @@ class Entry:
     def resamples(self) -> bool:
         """Whether members see some of the samples only, and are scaled by these."""
         return "n_estimators" in self.parameters and self.parameters.get("max_samples") != 1.0
+
+    @property
+    def signed(self) -> bool:
+        """Whether a feature by which all samples are nearer to other classes weighs less than 0.
+
+        A square loss asks the distance to misses for a size, whatever that to hits.
+        """
+        square = self.family.method is Lmba or self.parameters.get("loss") in ("square", "square-exp")
+        return not self.family.nonnegative and not square
+
+    @property
+    def sample_weight(self) -> bool:
+        """Whether ``fit`` takes ``sample_weight``: a solver that goes through the rows in order cannot."""
+        return has_fit_parameter(self.make(), "sample_weight")
 
     @property
     def cuts_folds(self) -> bool:

@@ -13,7 +13,7 @@ from oracles import ensemble_weights, falling_ranks, fisher, relieff, scale_rang
 from processes import run
 from registry import continuous_table
 from sklearn.base import BaseEstimator, clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import Lasso, Perceptron, Ridge, RidgeClassifier
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
@@ -349,6 +349,7 @@ def test_never_all_groups_unless_all_samples_are_wanted():
         (np.zeros(59), r"groups.*60 samples.*\(59,\)"),
         (np.zeros((60, 1)), r"groups.*60 samples.*\(60, 1\)"),
         (np.full(60, np.nan), "groups contains NaN"),
+        ([None] * 59 + ["a"], "groups must hold names or numbers"),
     ],
 )
 def test_bad_groups(groups, words):
@@ -499,6 +500,10 @@ def test_left_out_score_of_a_regressor_by_hand():
     judged = times > 0
     expected = r2_score(target[judged], sums[judged] / times[judged])
     assert ensemble.left_out_score(X, target) == pytest.approx(expected, rel=1e-12)
+    two = np.column_stack([target, X[:, 4]])
+    trees = RandomForestRegressor(3, random_state=0)
+    both = ensemble_of(trees, n_estimators=10).fit(X, two).left_out_score(X, two)
+    assert 0.0 < both < 1.0
 
 
 def test_what_cannot_be_asked_of_the_samples_left_out():

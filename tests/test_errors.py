@@ -9,11 +9,23 @@ import scipy.sparse
 from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
 from sklearn.exceptions import NotFittedError
 
-from highrelief import IM4E, LOGO, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    FREL,
+    IM4E,
+    LOGO,
+    EnsembleWeighting,
+    FisherScore,
+    IRelief,
+    Lmba,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+    VarianceReduction,
+)
 
 N_SAMPLES, N_FEATURES = 60, 6
 
-takes_sample_weight = over_entries(lambda entry: entry.plain and entry.family.sample_weight)
+takes_sample_weight = over_entries(lambda entry: entry.plain and entry.sample_weight)
 has_margins = over_entries(lambda entry: entry.plain and entry.family.margins)
 
 
@@ -96,8 +108,23 @@ BAD_PARAMETERS = {
         "shuffle": FLAG,
         "buffer_size": OPTIONAL_COUNT,
     },
+    FREL: {
+        **SHARED,
+        "loss": choice(None, True, "Log", "squared"),
+        "penalty": choice(None, True, "L2", "elasticnet"),
+        "alpha": [-1.5, np.nan, np.inf, "wide", None, True, 1j],
+        "positive": [*FLAG, True],  # by default the solver is Algorithm 1, which has no constraint
+        "solver": choice(None, True, "SGD", "lbfgs"),
+        "n_epochs": COUNT,
+    },
+    Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
     FisherScore: SHARED,
+    VarianceReduction: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
+        "estimator": ["relieff", ReliefF, None, 3, OnlineIRelief(), FREL()],
+        "n_neighbors": OPTIONAL_COUNT,
+    },
     EnsembleWeighting: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         **RANDOM,
@@ -284,7 +311,7 @@ def test_constant_features_left_by_sample_weight(entry):
         entry.make().fit(X, y, sample_weight=np.arange(10) > 0)
 
 
-@over_entries(lambda entry: not entry.family.sample_weight)
+@over_entries(lambda entry: not entry.sample_weight)
 def test_no_sample_weight(entry):
     X, y = continuous_table()
     with raises_naming("sample_weight", error=TypeError):

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief import IM4E, LOGO, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    FREL,
+    IM4E,
+    LOGO,
+    FisherScore,
+    IRelief,
+    Lmba,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+    VarianceReduction,
+)
 
 
 def _irelief(sigma, n_iter, margin):
@@ -27,6 +38,13 @@ CASES = {
     **{f"im4e_s0.25_T{n_iter}": IM4E(sigma=0.25, max_iter=n_iter, tol=0.0, scale=None) for n_iter in (1, 5)},
     "fisher": FisherScore(scale=None),
     **{
+        f"frel_sgd_{loss}_{penalty}_{alpha}": FREL(loss=loss, penalty=penalty, alpha=alpha, scale=None)
+        for loss in ("log", "square")
+        for penalty, alpha in (("l2", 1.0), ("l1", 0.01))
+    },
+    "lmba_k5": Lmba(n_neighbors=5, scale=None),
+    "vr_lmba_k5": VarianceReduction(Lmba(n_neighbors=5, scale=None)),
+    **{
         f"logo_s2_l0.5_T{n_iter}": LOGO(sigma=2.0, alpha=0.5, max_iter=n_iter, tol=0.0, scale=None)
         for n_iter in (1, 2)
     },
@@ -44,6 +62,26 @@ def test_equals_the_reference(golden_folder, name, case):
         weights = CASES[case].fit(reference["X"], reference["y"]).feature_weights_
     tolerance = 1e-6 if case.startswith(APPROXIMATE) else 1e-10
     np.testing.assert_allclose(weights, reference[case], rtol=tolerance, atol=1e-2 * tolerance)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty", "alpha"), [("log", "l2", 0.5), ("log", "l1", 0.01), ("square", "l2", 0.5)]
+)
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_minimisers_equal_the_reference_as_far_as_it_is_exact(golden_folder, name, loss, penalty, alpha):
+    """The reference comes from L-BFGS-B."""
+    reference = np.load(golden_folder / f"{name}.npz")
+    frel = FREL(loss=loss, penalty=penalty, alpha=alpha, solver="exact", scale=None)
+    weights = frel.fit(reference["X"], reference["y"]).feature_weights_
+    expected = reference[f"frel_exact_{loss}_{penalty}_{alpha}"]
+    np.testing.assert_allclose(weights, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_weights_of_samples_equal_the_reference(golden_folder, name):
+    reference = np.load(golden_folder / f"{name}.npz")
+    meta = VarianceReduction(Lmba(n_neighbors=5, scale=None)).fit(reference["X"], reference["y"])
+    np.testing.assert_allclose(meta.sample_weights_, reference["vr_sample_weights_k5"], rtol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -15,6 +15,7 @@ NAMES = (
     "irelief",
     "logo",
     "im4e",
+    "frel",
     "limit",
     "avx2",
     "threads",

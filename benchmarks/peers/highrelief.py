@@ -95,6 +95,21 @@ def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs
     return lambda: OnlineIRelief(sigma=sigma, random_state=0, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def frel(
+    X: NDArray[Any],
+    y: NDArray[np.integer],
+    loss: str,
+    penalty: str,
+    alpha: float,
+    solver: str = "exact",
+    n_jobs: int = 1,
+) -> Call:
+    from highrelief import FREL
+
+    settings = {"loss": loss, "penalty": penalty, "alpha": alpha, "solver": solver, "n_jobs": n_jobs}
+    return lambda: FREL(**settings).fit(X, y).feature_weights_
+
+
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 
@@ -102,11 +117,16 @@ def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
 
 
 def ensemble(
-    X: NDArray[Any], y: NDArray[np.integer], member: str, n_estimators: int, n_jobs: int = 1
+    X: NDArray[Any],
+    y: NDArray[np.integer],
+    member: str,
+    parameters: dict[str, Any],
+    n_estimators: int,
+    n_jobs: int = 1,
 ) -> Call:
     import highrelief
 
-    weighter = getattr(highrelief, member)()
+    weighter = getattr(highrelief, member)(**parameters)
     ensemble = highrelief.EnsembleWeighting(
         weighter, n_estimators=n_estimators, random_state=0, n_jobs=n_jobs
     )

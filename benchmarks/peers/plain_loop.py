@@ -29,7 +29,12 @@ def version() -> str:
 
 
 def ensemble(
-    X: NDArray[Any], y: NDArray[np.integer], member: str, n_estimators: int, n_jobs: int = 1
+    X: NDArray[Any],
+    y: NDArray[np.integer],
+    member: str,
+    parameters: dict[str, Any],
+    n_estimators: int,
+    n_jobs: int = 1,
 ) -> Callable[[], NDArray[np.float64]]:
     from joblib import Parallel, delayed
 
@@ -42,7 +47,7 @@ def ensemble(
     samples = subsets.fit(X, y).estimators_samples_
 
     def weigh(rows: NDArray[np.integer]) -> NDArray[np.float64]:
-        return weighter().fit(X[rows], y[rows]).feature_weights_
+        return weighter(**parameters).fit(X[rows], y[rows]).feature_weights_
 
     def fit() -> NDArray[np.float64]:
         if n_jobs == 1:

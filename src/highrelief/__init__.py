@@ -12,35 +12,44 @@ if TYPE_CHECKING:
     from . import stability as stability
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
+    from .frel import FREL
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
+    from .variance_reduction import VarianceReduction
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "FREL",
     "IM4E",
     "LOGO",
     "EnsembleWeighting",
     "FisherScore",
     "IRelief",
+    "Lmba",
     "OnlineIRelief",
     "Relief",
     "ReliefF",
+    "VarianceReduction",
 ]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "FREL": "frel",
     "LOGO": "logo",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "IM4E": "im4e",
     "IRelief": "irelief",
+    "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",
     "ReliefF": "relief",
+    "VarianceReduction": "variance_reduction",
 }
 _MODULES = ("datasets", "stability")
 

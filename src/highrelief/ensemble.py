@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .base import known_codes
 from .core.parameters import check_choice
-from .core.threads import run_all
 from .meta_base import MetaTable, wrapped_has
 from .progress import with_callbacks
 from .resampling import ResampledWeighter
@@ -218,8 +217,11 @@ class EnsembleWeighting(ResampledWeighter):
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
         known_codes(self.classes_, classes)
-        margins = [_known_margins(member, samples, classes) for member in self.estimators_]
-        return _mean_of_known(np.stack(margins))
+
+        def seen_by(member: Any) -> NDArray[np.float64]:
+            return _known_margins(member, samples, classes)
+
+        return _mean_of_known(np.stack(self._in_threads(seen_by, self.estimators_)))
 
     # What members say about samples that they did not see
 
@@ -264,8 +266,7 @@ class EnsembleWeighting(ResampledWeighter):
                 margins[judged] = found[np.searchsorted(among, judged)]
             return margins
 
-        arguments = [(t,) for t in range(len(self.estimators_))]
-        return _mean_of_known(np.stack(run_all(seen_by, arguments, self._n_threads)))
+        return _mean_of_known(np.stack(self._in_threads(seen_by, range(len(self.estimators_)))))
 
     @available_if(wrapped_has("predict"))
     def left_out_score(self, X: ArrayLike, y: ArrayLike) -> float:
@@ -290,18 +291,24 @@ class EnsembleWeighting(ResampledWeighter):
         judged = self.left_out_counts_ > 0
         if not judged.any():
             raise ValueError("Every member saw every sample: there is nothing left to judge them by.")
-        by_class = is_classifier(self.estimator)
-        sums = np.zeros((self._n_samples, self.classes_.size if by_class else 1))
+        if is_classifier(self.estimator):
+            known_codes(self.classes_, target)
+            votes = self._sums_over_left_out(_votes, samples, (self.classes_.size,))
+            return float(accuracy_score(target[judged], self.classes_[votes[judged].argmax(axis=1)]))
+        sums = self._sums_over_left_out(_predictions, samples, target.shape[1:])
+        times = self.left_out_counts_.reshape(-1, *[1] * (target.ndim - 1))
+        return float(r2_score(target[judged], sums[judged] / times[judged]))
+
+    def _sums_over_left_out(
+        self, say: Callable[[Any, NDArray[Any], Any], Any], samples: Any, shape: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """What members say of each sample that they did not see, added up."""
+        sums = np.zeros((self._n_samples, *shape))
         for t, member in enumerate(self.estimators_):
             rows = np.flatnonzero(self._left_out(t))
-            if rows.size and by_class:
-                places = np.searchsorted(self.classes_, member.classes_)
-                sums[np.ix_(rows, places)] += _votes(member, samples[rows])
-            elif rows.size:
-                sums[rows, 0] += member.predict(samples[rows])
-        if by_class:
-            return float(accuracy_score(target[judged], self.classes_[sums[judged].argmax(axis=1)]))
-        return float(r2_score(target[judged], sums[judged, 0] / self.left_out_counts_[judged]))
+            if rows.size:
+                sums[rows] += say(member, samples[rows], getattr(self, "classes_", None))
+        return sums
 
     def _samples_of_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
         check_is_fitted(self)
@@ -348,11 +355,17 @@ def _constant(table: MetaTable) -> NDArray[np.bool_] | bool:
     return False if table.ranges is None else table.ranges.low == table.ranges.high
 
 
-def _votes(member: Any, samples: Any) -> NDArray[np.float64]:
-    """Probabilities of the member's classes, or 1 for the class that it predicts."""
-    if hasattr(member, "predict_proba"):
-        return member.predict_proba(samples)
-    return (member.predict(samples)[:, np.newaxis] == member.classes_).astype(np.float64)
+def _votes(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Probabilities of the classes, or 1 for the class that the member predicts; 0 where it knows none."""
+    if not hasattr(member, "predict_proba"):
+        return (member.predict(samples)[:, np.newaxis] == classes).astype(np.float64)
+    votes = np.zeros((samples.shape[0], classes.size))
+    votes[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(samples)
+    return votes
+
+
+def _predictions(member: Any, samples: Any, classes: None) -> Any:
+    return member.predict(samples)
 
 
 def _known_margins(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from .progress import watched
 from .selector_base import is_share
 
 _SEEDS = 2**31 - 1
+Result = TypeVar("Result")
 
 
 class Draw(NamedTuple):
@@ -157,30 +158,39 @@ class ResampledWeighter(MetaWeighter):
         self, fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool]
     ) -> list[tuple[Any, NDArray[np.float64]] | None]:
         """Fit the members, some at a time; None in the place of those that a callback did not want."""
-        n_threads = self._n_threads
-        if self._weighter is None and n_threads > 1:
+        if self._weighter is None and self._n_threads > 1:
             fitted = Parallel(n_jobs=self.n_jobs)(delayed(fit)(each) for each in draws)
             for _ in fitted:
                 advance()
             return list(fitted)
-        # Threads share the work of our kernels, which release the interpreter lock; a member that asks for
-        # threads itself is helped by those of them that are idle.
-        lock, stopped, config = Lock(), [False], get_config()
+        lock, stopped = Lock(), False
 
         def fit_one(draw: Draw) -> tuple[Any, NDArray[np.float64]] | None:
-            if stopped[0]:
+            nonlocal stopped
+            if stopped:
                 return None
-            with config_context(**config):
-                if self._weighter is None:
-                    fitted = fit(draw)
-                else:
-                    with one_blas_thread():
-                        fitted = fit(draw)
+            fitted = fit(draw)
             with lock:
-                stopped[0] = advance() or stopped[0]
+                stopped = advance() or stopped
             return fitted
 
-        return run_all(fit_one, [(each,) for each in draws], n_threads)
+        return self._in_threads(fit_one, draws)
+
+    def _in_threads(self, function: Callable[[Any], Result], arguments: Sequence[Any]) -> list[Result]:
+        """Call a function for each member, in threads where the members are ours.
+
+        Our kernels release the interpreter lock. A member that asks for threads itself is helped by those of
+        them that are idle.
+        """
+        if self._weighter is None:
+            return [function(each) for each in arguments]
+        config = get_config()
+
+        def call(argument: Any) -> Result:
+            with config_context(**config), one_blas_thread():
+                return function(argument)
+
+        return run_all(call, [(each,) for each in arguments], self._n_threads)
 
 
 def _fit_member(
@@ -235,4 +245,7 @@ def _group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[n
             f"groups must name the group of each of the {kept.size} samples; got an array of shape"
             f" {checked.shape}."
         )
-    return np.unique(checked[kept], return_inverse=True)[1]
+    try:
+        return np.unique(checked[kept], return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError(f"groups must hold names or numbers, all of one kind: {error}.") from error

@@ -33,6 +33,7 @@ from .kernels.jit import ALL_KERNELS
 #: Parameters that lead to other kernels than the defaults do; none for what is wrapped around others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "EnsembleWeighting": [],
+    "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [
         {},
@@ -43,6 +44,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
+    "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
     "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
 }

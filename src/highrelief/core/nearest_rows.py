@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import nearest
+from .neighbor_pairs import NeighborPairs, mean_gaps
 from .neighbor_search import NeighborSearch, Report, nothing
-from .neighborhood import METRICS, Neighborhood, Neighbors
+from .neighborhood import HITS, METRICS, MISSES, Neighborhood, Neighbors
 from .packed import Packed
 from .threads import even_ranges, run_all
 
@@ -17,6 +19,18 @@ from .threads import even_ranges, run_all
 _WORK_PER_PART = 1.6e7
 #: Rows of which a few vectors of features fit the first cache.
 _FEW_ROWS = 128
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Samples compared with their neighbours."""
+
+    #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
+    rows: NDArray[np.float64]
+    #: E‖miss − hit‖₁ of every sample, if it was asked for.
+    gaps: NDArray[np.float64]
+    #: Which samples are anchors with a hit; the rows of the others are 0.
+    counts: NDArray[np.bool_]
 
 
 class NearestPass:
@@ -82,15 +96,45 @@ class NearestPass:
 
     def rows(self) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
+        return self.compared().rows
+
+    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+        """Every anchor compared with its neighbours; ``gaps`` and what is kept ``apart`` on demand."""
         table = self._table
-        out = np.zeros((table.n_samples, table.n_features))
-        for neighbors in self._search.neighbors():
+        n = table.n_samples
+        out = np.zeros((2 * n if apart else n, table.n_features))
+        between = np.zeros(n if gaps else 0)
+        for neighbors in self._search.neighbors(report):
+            samples = table.position[neighbors.anchors]
             for a, b in self._search.columns.cuts():
-                array, first = self._search.columns.precise_block(a, b)
-                margins = np.zeros((neighbors.anchors.size, b - a))
-                self._add_margins(neighbors, array, first, 0, len(margins), margins, by_row=True)
-                out[table.position[neighbors.anchors], a:b] = margins
-        return out * self._margin_factors()
+                if apart:
+                    out[samples, a:b] = -self._block_rows(neighbors.without(MISSES), a, b)
+                    out[n + samples, a:b] = self._block_rows(neighbors.without(HITS), a, b)
+                else:
+                    out[samples, a:b] = self._block_rows(neighbors, a, b)
+            if gaps:
+                between[samples] = mean_gaps(table, self._search.columns, neighbors)
+        out *= self._margin_factors()
+        return Compared(out, between, table.unpacked(self._anchors & table.has_hit))
+
+    def pairs(self, report: Report = nothing) -> NeighborPairs:
+        """The nearest hits and misses of every anchor side by side, from the nearest on."""
+        found = NeighborPairs.room(self._table.n_samples, self._n_neighbors)
+        for neighbors in self._search.neighbors(report):
+            found.fill(self._table, self._search.columns, neighbors)
+        return found
+
+    def _block_rows(self, neighbors: Neighbors, a: int, b: int) -> NDArray[np.float64]:
+        """Margins of the anchors in columns a … b, in the units of the block."""
+        array, first = self._search.columns.precise_block(a, b)
+        margins = np.zeros((neighbors.anchors.size, b - a))
+
+        def part(start: int, end: int) -> None:
+            self._add_margins(neighbors, array, first, start, end, margins, by_row=True)
+
+        n_threads = self._table.n_threads
+        run_all(part, even_ranges(len(margins), n_threads, multiple=16), n_threads)
+        return margins
 
     def _margin_factors(self) -> NDArray[np.float64]:
         factors = self._search.columns.factors

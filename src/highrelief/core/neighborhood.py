@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ METRICS = {
     "euclidean": nearest.EUCLIDEAN,
     "sqeuclidean": nearest.SQUARED_EUCLIDEAN,
 }
+#: Slots of a neighbourhood whose misses are one set.
+HITS, MISSES = 0, 1
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,9 @@ class Neighbors:
         shape = (anchors.size, n_slots)
         start, count, sure = (np.zeros(shape, np.int64) for _ in range(3))
         return cls(anchors, start, count, sure, np.empty(n_places, np.int64), np.zeros(n_places))
+
+    def without(self, slot: int) -> Neighbors:
+        """Leave one slot empty."""
+        count = self.count.copy()
+        count[:, slot] = 0
+        return replace(self, count=count)
