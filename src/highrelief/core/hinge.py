@@ -7,18 +7,21 @@ L1 penalty it is a linear programme.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from scipy.optimize import linprog
 
 from .losses import HingeLoss
 from .optimality import Minimum, Vector, shared_among_twins
-from .ridge import minimize_smooth_l2
+from .ridge import minimize_in_span, minimize_smooth_l2
 
 #: Relative duality gap at which a dual point is the answer, but for rounding.
 _EXACT = 1e-13
 #: Widths of the smoothed hinges, relative to the largest margin.
-_WIDTHS = 10.0 ** np.arange(0, -13, -1)
+_WIDTHS = [10.0**-digits for digits in range(13)]
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
 #: Columns that join a programme at a time.
@@ -30,53 +33,91 @@ def minimize_hinge_l2(
 ) -> Minimum:
     """Minimise Σ c_i max(0, Δ_i − a_iᵀw) + α‖w‖₂²."""
     scale = loss.value(np.zeros(len(A)))
-    best = Minimum(np.zeros(A.shape[1]), 0.0, 0)
     if scale == 0.0:
-        return best
-    gram = None if positive or A.shape[1] <= len(A) else A @ A.T
-    largest = float(np.abs(loss.margins).max())
-    w: Vector | None = None
-    n_steps = 0
-    best = Minimum(best.weights, np.inf, 0)
-    for width in largest * _WIDTHS:
-        smooth = loss.smoothed(width)
-        end = minimize_smooth_l2(smooth, A, alpha, positive=positive, gram=gram, start=w)
-        w, n_steps = end.weights, n_steps + end.n_steps
-        a = -smooth.gradient(A @ w)
-        for dual in (a, _at_corners(loss, A, alpha, a, w, positive)):
-            weights, gap = _primal_of(loss, A, alpha, dual, positive)
-            if gap / scale < best.residual:
-                best = Minimum(weights, max(gap / scale, 0.0), n_steps)
-        if best.residual <= _EXACT:
+        return Minimum(np.zeros(A.shape[1]), 0.0, 0)
+    in_span = not positive and A.shape[1] > len(A)
+    duals = _duals_in_span(loss, A @ A.T, alpha) if in_span else _duals(loss, A, alpha, positive)
+    best, least, steps = np.zeros(len(A)), np.inf, 0
+    for dual, gap, n_steps in duals:
+        steps += n_steps
+        if gap < least:
+            best, least = dual, gap
+        if least <= _EXACT * scale:
             break
-    return best
+    w = A.T @ best / (2.0 * alpha)
+    return Minimum(np.maximum(w, 0.0) if positive else w, max(least, 0.0) / scale, steps)
 
 
-def _primal_of(
-    loss: HingeLoss, A: NDArray[np.float64], alpha: float, a: Vector, positive: bool
-) -> tuple[Vector, float]:
-    """Weights that belong to a dual point, and by how much their objectives differ."""
-    w = A.T @ a / (2.0 * alpha)
-    if positive:
-        w = np.maximum(w, 0.0)
-    length = alpha * float(w @ w)
-    return w, loss.value(A @ w) + length - (float(a @ loss.margins) - length)
+def _widths(loss: HingeLoss) -> list[float]:
+    largest = float(np.abs(loss.margins).max())
+    return [largest * width for width in _WIDTHS]
+
+
+def _duals(
+    loss: HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool
+) -> Iterator[tuple[Vector, float, int]]:
+    """Dual points nearer and nearer to the maximum, their gaps, and the steps that each took."""
+
+    def gap(a: Vector) -> float:
+        w = A.T @ a / (2.0 * alpha)
+        w = np.maximum(w, 0.0) if positive else w
+        return loss.value(A @ w) + 2.0 * alpha * float(w @ w) - float(a @ loss.margins)
+
+    w: Vector | None = None
+    for width in _widths(loss):
+        smooth = loss.smoothed(width)
+        end = minimize_smooth_l2(smooth, A, alpha, positive=positive, start=w)
+        w = end.weights
+        a = -smooth.gradient(A @ w)
+        yield a, gap(a), end.n_steps
+        corner = (a > 0.0) & (a < loss.factors)
+        if corner.any():
+            used = A[:, w > 0.0] if positive else A
+            others = used[corner] @ (used.T @ np.where(corner, 0.0, a))
+            a = _at_corners(loss, alpha, a, corner, used[corner] @ used[corner].T, others)
+            yield a, gap(a), 0
+
+
+def _duals_in_span(
+    loss: HingeLoss, K: NDArray[np.float64], alpha: float
+) -> Iterator[tuple[Vector, float, int]]:
+    """The same by K = AAᵀ alone, where there are more features than samples."""
+
+    def gap(a: Vector) -> float:
+        u = K @ a / (2.0 * alpha)  # α‖w‖² = aᵀu/2
+        return loss.value(u) + float(a @ u) - float(a @ loss.margins)
+
+    b: Vector | None = None
+    for width in _widths(loss):
+        smooth = loss.smoothed(width)
+        b, n_steps = minimize_in_span(smooth, K, alpha, start=b)
+        a = -smooth.gradient(K @ b)
+        yield a, gap(a), n_steps
+        corner = (a > 0.0) & (a < loss.factors)
+        if corner.any():
+            others = K[corner] @ np.where(corner, 0.0, a)
+            a = _at_corners(loss, alpha, a, corner, K[np.ix_(corner, corner)], others)
+            yield a, gap(a), 0
 
 
 def _at_corners(
-    loss: HingeLoss, A: NDArray[np.float64], alpha: float, a: Vector, w: Vector, positive: bool
+    loss: HingeLoss,
+    alpha: float,
+    a: Vector,
+    corner: NDArray[np.bool_],
+    K: NDArray[np.float64],
+    others: Vector,
 ) -> Vector:
-    """The dual point whose samples with 0 < a_i < c_i are at the corner exactly."""
-    corner = (a > 0.0) & (a < loss.factors)
-    if not corner.any():
-        return a
-    used = A[:, w > 0.0] if positive else A
-    at_corner = used[corner]
-    outside = used.T @ np.where(corner, 0.0, a)
-    wanted = 2.0 * alpha * loss.margins[corner] - at_corner @ outside
+    """The dual point whose samples with 0 < a_i < c_i are at the corner exactly.
+
+    ``K``: products of their rows. ``others``: what the other samples add to their scores, times 2α.
+    """
+    wanted = 2.0 * alpha * loss.margins[corner] - others
+    _, solution, failed = lapack.dposv(K, wanted)
+    if failed:  # samples may be copies of others
+        solution = np.linalg.lstsq(K, wanted, rcond=None)[0]
     exact = a.copy()
-    # Least squares: samples may be copies of others.
-    exact[corner] = np.linalg.lstsq(at_corner @ at_corner.T, wanted, rcond=None)[0]
+    exact[corner] = solution
     return np.clip(exact, 0.0, loss.factors)
 
 
