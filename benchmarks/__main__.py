@@ -20,7 +20,15 @@ from .workers import ROOT
 STORED = ROOT / "benchmarks" / "results.json"
 PAGE = ROOT / "docs" / "performance.md"
 #: Rivals fast enough for a quick look.
-QUICK_RIVALS = {"fast_select", "sklearn_distances", "numpy_irelief", "numpy_frel"}
+QUICK_RIVALS = {
+    "fast_select",
+    "sklearn_distances",
+    "numpy_irelief",
+    "numpy_frel",
+    "numpy_logo",
+    "numpy_im4e",
+    "plain_loop",
+}
 
 
 def run_parts(options: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ s : (n,) sample weights or None (all 1). Weight s means s copies of the row. See
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit
 
 # --- scaling, distances, bookkeeping ------------------------------------------------------------
 
@@ -552,6 +553,110 @@ def online_irelief(X, y, sigma, a=1.0, order=None, n_epochs=1, margin="nearest",
     return online_irelief_path(X, y, sigma, a, order, n_epochs, margin, outliers)[-1][0]
 
 
+# --- I-M4E (Bei and Hong, "Maximizing margin quality and quantity", 2012) -------------------------
+
+
+def im4e_probabilities(X, y, w, sigma, s=None):
+    """(alpha, beta), both (n, n): eqs. 5 and 6, the softmax over hits and over misses of each row.
+
+    Entries are for all copies of a sample together. A row without a hit is 0 in both.
+    """
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = _weights(X, s)
+    D = distances(X, w)
+    alpha, beta = np.zeros_like(D), np.zeros_like(D)
+    for n in range(len(X)):
+        copies = _copies_seen_from(n, s)
+        hits, misses = np.where(y == y[n], copies, 0.0), np.where(y != y[n], copies, 0.0)
+        if s[n] == 0 or hits.sum() == 0 or misses.sum() == 0:
+            continue
+        alpha[n] = softmax(D[n], hits, sigma)
+        beta[n] = softmax(D[n], misses, sigma)
+    return alpha, beta
+
+
+def im4e_entropies(p, s=None):
+    """-sum p log p of every row (section 2.2), natural logarithm; copies are outcomes of their own."""
+    s = _weights(p, s)
+    entropies = np.zeros(len(p))
+    for n in range(len(p)):
+        copies = _copies_seen_from(n, s)
+        for i in range(len(p)):
+            if p[n, i] > 0:
+                entropies[n] -= p[n, i] * np.log(p[n, i] / copies[i])
+    return entropies
+
+
+def im4e_two_lambda_v(X, alpha, beta, s=None):
+    """sum_n (sum_m beta |x_n - x_m| - sum_h alpha |x_n - x_h|), the bracket above eq. 9."""
+    X = np.asarray(X, dtype=float)
+    s = _weights(X, s)
+    total = np.zeros(X.shape[1])
+    for n in range(len(X)):
+        for i in range(len(X)):
+            total += s[n] * (beta[n, i] - alpha[n, i]) * np.abs(X[n] - X[i])
+    return total
+
+
+def im4e_cost(X, alpha, beta, w, sigma, lam, s=None):
+    """Eq. 3."""
+    s = _weights(X, s)
+    quality = np.sum(s * (im4e_entropies(beta, s) - im4e_entropies(alpha, s)))
+    return float(-w @ im4e_two_lambda_v(X, alpha, beta, s) + sigma * quality + lam * np.sum(w**2))
+
+
+def im4e(X, y, sigma, n_iter, w0=None, lam=None, s=None, w_step=None):
+    """Algorithm 1 without the stopping rule: list of (w_t, cost_t, sum of E_hit, sum of E_miss).
+
+    w_step: from (2 lambda v, lambda) to w; by default eq. 9. Stops where no component of v is positive.
+    """
+    X = np.asarray(X, dtype=float)
+    s = _weights(X, s)
+    lam = s.sum() if lam is None else lam
+    w = np.full(X.shape[1], 1.0 / X.shape[1]) if w0 is None else np.asarray(w0, dtype=float)
+    path = []
+    for _ in range(n_iter):
+        alpha, beta = im4e_probabilities(X, y, w, sigma, s)
+        v = im4e_two_lambda_v(X, alpha, beta, s)
+        if v.max() <= 0:
+            break
+        w = np.maximum(v, 0.0) / np.maximum(v, 0.0).sum() if w_step is None else w_step(v, lam)
+        hit, miss = (np.sum(s * im4e_entropies(p, s)) for p in (alpha, beta))
+        path.append((w, im4e_cost(X, alpha, beta, w, sigma, lam, s), hit, miss))
+    return path
+
+
+def im4e_simplex_minimiser(v, lam, n_iter=20000):
+    """Minimise -w.v + lam |w|^2 over w >= 0, sum w = 1, slowly: move weight between two features.
+
+    From the one, of those that have weight, where C falls most when it loses some, to the one where C falls
+    most when it gains some; as much as lowers C most.
+    """
+    w = np.full(len(v), 1.0 / len(v))
+    for _ in range(n_iter):
+        gradient = 2 * lam * w - v
+        gains = np.argmin(gradient)
+        loses = np.argmax(np.where(w > 0, gradient, -np.inf))
+        if gradient[loses] - gradient[gains] < 1e-13:
+            break
+        moved = min(w[loses], (gradient[loses] - gradient[gains]) / (4 * lam))
+        w[loses] -= moved
+        w[gains] += moved
+    return w
+
+
+def im4e_psi(Q, X, y, w, sigma, s=None):
+    """Psi_c of eq. 10 for every row of Q: (len(Q), number of classes), classes in sorted order."""
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = _weights(X, s)
+    psi = np.zeros((len(Q), len(np.unique(y))))
+    for q in range(len(Q)):
+        d = np.array([distance(Q[q], x, w) for x in X])
+        for place, c in enumerate(np.unique(y)):
+            psi[q, place] = softmax(d, np.where(y == c, s, 0.0), sigma) @ d
+    return psi
+
+
 # --- Fisher score -------------------------------------------------------------------------------
 
 
@@ -782,6 +887,72 @@ def coordinate_descent(loss, A, alpha, penalty, positive=False, n_sweeps=20000, 
         if largest <= tol * max(1.0, np.max(np.abs(w))):
             break
     return w
+
+
+# --- LOGO ---------------------------------------------------------------------------------------
+
+
+def logistic_l1(Z, alpha, s=None, tol=1e-13, max_sweeps=100_000):
+    """argmin over w >= 0 of sum_n s_n log(1 + exp(-w.z_n)) + alpha sum_j w_j.
+
+    One coordinate after the other, each by Newton steps with halving, until no coordinate breaks
+    the conditions of a minimum by more than tol, relative to the largest derivative at w = 0.
+    """
+    Z = np.asarray(Z, dtype=float)
+    s = _weights(Z, s)
+    w = np.zeros(Z.shape[1])
+    scale = max(alpha, np.abs(Z.T @ s).max() / 2)
+
+    def derivative(j):
+        return alpha - np.sum(s * Z[:, j] * expit(-(Z @ w)))
+
+    def violation(j):
+        return abs(derivative(j)) if w[j] > 0 else max(-derivative(j), 0.0)
+
+    for _ in range(max_sweeps):
+        for j in range(len(w)):
+            u = Z @ w
+            curvature = np.sum(s * Z[:, j] ** 2 * expit(u) * expit(-u))
+            if curvature == 0:
+                continue
+            before, g = w[j], derivative(j)
+            step = -g / curvature
+            while True:  # a step that lowers the derivative's size along j, or ends at 0
+                w[j] = max(before + step, 0.0)
+                if w[j] == before or derivative(j) * g >= 0 or abs(derivative(j)) <= 0.9 * abs(g):
+                    break
+                step /= 2
+        if max(violation(j) for j in range(len(w))) <= tol * scale:
+            return w
+    raise RuntimeError("not settled")
+
+
+def logo(X, y, sigma, alpha, n_iter=1, w0=None, s=None):
+    """The fixed-point iteration without its stopping rule: [w1, ..., wT]; w0 = 1 unless given.
+
+    w <- argmin over w >= 0 of sum_n log(1 + exp(-w.zbar_n)) + alpha |w|_1, zbar_n under the last w,
+    all misses pooled, no outlier factor. Stays at 0 once there.
+    """
+    w = np.ones(np.shape(X)[1]) if w0 is None else np.asarray(w0, dtype=float)
+    iterates = []
+    for _ in range(n_iter):
+        if w.any():
+            Z, _ = soft_margin_rows(X, y, w, sigma, "nearest", s)
+            w = logistic_l1(Z, alpha, s)
+        iterates.append(w)
+    return iterates
+
+
+def logo_auto(X, y, share=0.5, n_iter=10, s=None):
+    """The averaged iteration of AUTO: sigma from the entropy, lambda = 0.2 lambda_max, unit solutions."""
+    w = np.ones(np.shape(X)[1])
+    copies = _weights(X, s)
+    for t in range(1, n_iter + 1):
+        Z, _ = soft_margin_rows(X, y, w, sigma_for_perplexity(X, w, share, s), "nearest", s)
+        largest = np.max(copies @ Z) / 2
+        solution = logistic_l1(Z, 0.2 * largest, s)
+        w = w + (solution / np.sqrt(np.sum(solution**2)) - w) / t
+    return w / np.sqrt(np.sum(w**2))
 
 
 # --- ensembles and stability: Li et al., "FREL: a stable feature selection algorithm", 2015 ------

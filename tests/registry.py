@@ -19,6 +19,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from highrelief import (
     FREL,
+    IM4E,
+    LOGO,
     EnsembleWeighting,
     FisherScore,
     IRelief,
@@ -41,6 +43,8 @@ class Family:
     nonnegative: bool = True
     #: Weights have Euclidean norm 1, unless all are 0.
     unit_norm: bool = False
+    #: Weights have sum 1, unless all are 0.
+    unit_sum: bool = False
     #: ``fit`` takes ``sample_weight`` by default; :attr:`Entry.sample_weight` says it of a variant.
     sample_weight: bool = True
     #: Has ``margins``.
@@ -112,6 +116,19 @@ FAMILIES = [
         iterative=True,
     ),
     Family(
+        IM4E,
+        {
+            "": {"sigma": 0.25},
+            "exact": {"sigma": 0.25, "w_step": "exact"},
+            "log": {"sigma": 0.25, "loss": "log"},
+            "sparse": {"sigma": 0.25, "sparsity": 0.1},
+            "path": {"sigma": "path", "cv": 3},
+            "auto": {},
+        },
+        unit_sum=True,
+        iterative=True,
+    ),
+    Family(
         OnlineIRelief,
         {
             "": {"sigma": 1.0, "shuffle": False},
@@ -121,6 +138,15 @@ FAMILIES = [
         },
         unit_norm=True,
         sample_weight=False,
+    ),
+    Family(
+        LOGO,
+        {
+            "": {"sigma": 3.0, "alpha": 0.5},
+            "averaged": {"sigma": 1.0, "alpha": 0.5, "averaging": True},
+            "auto": {},
+        },
+        iterative=True,
     ),
     Family(
         FREL,
@@ -215,6 +241,11 @@ class Entry:
     def sample_weight(self) -> bool:
         """Whether ``fit`` takes ``sample_weight``: a solver that goes through the rows in order cannot."""
         return has_fit_parameter(self.make(), "sample_weight")
+
+    @property
+    def cuts_folds(self) -> bool:
+        """Whether something is chosen by a cross-validation, whose folds go by the place of the rows."""
+        return self.parameters.get("sigma") == "path"
 
     @property
     def order_dependent(self) -> bool:

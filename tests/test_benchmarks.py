@@ -95,6 +95,9 @@ def test_the_distance_pass_gives_the_distances():
     np.testing.assert_allclose(np.array(passes.grid_pass(X)()), exact, atol=33 / 65534)
 
 
+METHODS = ("relieff", "irelief", "logo", "im4e", "frel", "distances", "ensemble")
+
+
 def test_every_part_and_every_peer_keeps_the_contract():
     for name in parts.NAMES:
         module = parts.load(name)
@@ -105,7 +108,7 @@ def test_every_part_and_every_peer_keeps_the_contract():
         assert callable(module.version), name
         assert module.INSTALL, name
         assert set(module.DTYPES) <= {"float32", "float64"}, name
-        assert any(callable(getattr(module, m, None)) for m in ("relieff", "irelief", "distances")), name
+        assert any(callable(getattr(module, m, None)) for m in METHODS), name
         assert module.VENV is None or (ROOT / f"benchmarks/requirements/{module.VENV}.txt").exists(), name
 
 

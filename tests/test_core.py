@@ -77,6 +77,30 @@ class TestFixedPoint:
         assert end.n_iter == 0
         np.testing.assert_array_equal(end.weights, 0.0)
 
+    def test_something_else_than_the_weights_may_settle(self):
+        costs = iter([5.0, 4.0, 3.5, 3.4, 3.39])
+        seen = []
+
+        def settled(w, change):
+            seen.append((next(costs), w[0], change))
+            return len(seen) > 1 and abs(seen[-1][0] - seen[-2][0]) < 0.2
+
+        end = fixed_point(lambda w: w + 1.0, np.zeros(1), max_iter=9, tol=1e-9, settled=settled)
+        assert end.settled
+        assert seen == [(5.0, 1.0, 1.0), (4.0, 2.0, 1.0), (3.5, 3.0, 1.0), (3.4, 4.0, 1.0)]
+
+    def test_a_cycle_between_points_of_equal_cost_is_no_end(self):
+        points = np.eye(2)
+        end = fixed_point(
+            lambda w: points[1 - np.argmax(w)],
+            points[0],
+            max_iter=9,
+            tol=1e-6,
+            settled=lambda w, change: np.array_equal(w, points[0]),
+        )
+        assert end.cycle_length == 2
+        assert not end.settled
+
     def test_can_be_stopped(self):
         answers = iter([False, False, True])
         end = fixed_point(lambda w: w + 1.0, np.zeros(1), max_iter=9, tol=0.0, report=lambda: next(answers))

@@ -11,6 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from highrelief import (
     FREL,
+    IM4E,
+    LOGO,
     EnsembleWeighting,
     FisherScore,
     IRelief,
@@ -54,16 +56,24 @@ SHARED = {
 }
 SOFT = {
     "sigma": [0.0, 0, -1.5, np.nan, np.inf, "wide", None, True, 1j, [1.0]],
-    "margin": choice(None, True, "Nearest"),
-    "outliers": FLAG,
     "perplexity": SHARE,
 }
+CLASS_MARGINS = {"margin": choice(None, True, "Nearest"), "outliers": FLAG}
 RANDOM = {"random_state": ["seed", 1.5, -1]}
 NEAREST = {
     "n_anchors": [*OPTIONAL_COUNT, N_SAMPLES + 1],
     "max_error": [-0.1, np.nan, np.inf, "small", True],
     "confidence": [0.0, 1.0, 95, -0.5, np.nan, None, "high"],
     "metric": choice(None, "cosine"),
+    **RANDOM,
+}
+
+REPEATED = {
+    "averaging": ["yes", 1, 0.5],
+    "max_iter": OPTIONAL_COUNT,
+    "tol": [-1e-3, np.nan, np.inf, "small", None, True],
+    "init": ["ones", 3.0, None, True],
+    "memory_budget": [-1, np.nan, "1 GB", True],
     **RANDOM,
 }
 
@@ -77,19 +87,21 @@ BAD_PARAMETERS = {
         "rank_decay": POSITIVE,
         "categorical_features": ["auto", True, [0, 1]],
     },
-    IRelief: {
+    IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED},
+    IM4E: {
         **SHARED,
         **SOFT,
-        **RANDOM,
-        "averaging": ["yes", 1, 0.5],
-        "max_iter": OPTIONAL_COUNT,
-        "tol": [-1e-3, np.nan, np.inf, "small", None, True],
-        "init": ["ones", 3.0, None, True],
-        "memory_budget": [-1, np.nan, "1 GB", True],
+        **REPEATED,
+        "w_step": choice(None, "Exact", True),
+        "alpha": [0.0, -1.5, np.nan, np.inf, "N", True],
+        "loss": choice(None, "hinge", True),
+        "sparsity": [-0.1, 1.0, 2, np.nan, "l1", None, True],
+        "cv": [1, 0, True, 2.5, "five", None, [0, 1]],
     },
     OnlineIRelief: {
         **SHARED,
         **SOFT,
+        **CLASS_MARGINS,
         **RANDOM,
         "step_decay": SHARE,
         "n_epochs": COUNT,
@@ -106,6 +118,7 @@ BAD_PARAMETERS = {
         "n_epochs": COUNT,
     },
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
+    LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
     FisherScore: SHARED,
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},

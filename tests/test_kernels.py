@@ -12,6 +12,7 @@ from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IRelief, ReliefF
+from highrelief.core.class_distances import ClassDistances
 from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
@@ -255,6 +256,112 @@ class TestSoftMargins:
                         X[n], y[n], n, X, members, bounds, priors, w, 0.4, pooled, True, *scratch, rows[n]
                     )
                 np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
+
+
+class TestEntropies:
+    @given(
+        tables,
+        st.sampled_from([0.02, 0.3, 5.0]),
+        st.sampled_from([None, "counts", "fractions"]),
+    )
+    @settings(max_examples=40, deadline=None)
+    def test_equal_the_oracle(self, table, sigma, weighting):
+        X, y = table
+        rng = np.random.default_rng(1)
+        s = {
+            None: None,
+            "counts": rng.integers(1, 4, len(X)).astype(float),
+            "fractions": rng.uniform(0.2, 3.0, len(X)),
+        }[weighting]
+        w = np.where(rng.random(X.shape[1]) < 0.3, 0.0, rng.random(X.shape[1]))
+        alpha, beta = oracles.im4e_probabilities(X, y, w, sigma, s)
+        _, gamma = oracles.soft_margin_rows(X, y, w, sigma, s=s)
+        for memory in (2.0**30, 0.0):
+            near = local_rows(X, y, s, memory=memory).soft_neighborhoods(w, sigma)
+            hit, miss = near.entropies()
+            np.testing.assert_allclose(hit, oracles.im4e_entropies(alpha, s), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(miss, oracles.im4e_entropies(beta, s), rtol=1e-9, atol=1e-12)
+            valid = gamma > 0.0
+            np.testing.assert_allclose(near.log_inlier[valid], np.log(gamma[valid]), rtol=1e-9, atol=1e-12)
+            np.testing.assert_array_equal(near.log_inlier[~valid], 0.0)
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @pytest.mark.parametrize("memory", [2.0**30, 0.0])
+    def test_several_tiles(self, dtype, memory):
+        X, y = draw_table(8, 300, 12, 3, dtype=dtype)
+        w = np.full(12, 1 / 12)
+        hit, miss = local_rows(X, y, memory=memory).soft_neighborhoods(w, 0.02).entropies()
+        alpha, beta = oracles.im4e_probabilities(X, y, w, 0.02)
+        tolerance = 1e-12 if dtype == np.float64 else 2e-5
+        np.testing.assert_allclose(hit, oracles.im4e_entropies(alpha), rtol=tolerance)
+        np.testing.assert_allclose(miss, oracles.im4e_entropies(beta), rtol=tolerance)
+
+    @pytest.mark.parametrize("dtype", PRECISIONS)
+    def test_any_width_gives_numbers(self, dtype):
+        X, y = draw_table(7, 140, 5, 3, dtype=dtype)
+        y[0] = 3
+        sizes = np.bincount(y)
+        for sigma in (1e-310, 1e-300, 1e-12, 1e12, 1e300):
+            near = local_rows(X, y).soft_neighborhoods(np.ones(5), sigma)
+            hit, miss = near.entropies()
+            assert np.isfinite(near.log_inlier).all()
+            assert hit[0] == miss[0] == near.log_inlier[0] == 0.0
+            expected = (
+                (0.0, 0.0) if sigma < 1.0 else (np.log(sizes[y] - 1.0 + (y == 3)), np.log(140 - sizes[y]))
+            )
+            np.testing.assert_allclose(hit[1:], np.broadcast_to(expected[0], 140)[1:], atol=1e-5)
+            np.testing.assert_allclose(miss[1:], np.broadcast_to(expected[1], 140)[1:], atol=1e-5)
+
+    def test_hard_samples_count_most(self):
+        X, y = draw_table(11, 90, 6, 3)
+        w, sigma = np.random.default_rng(0).random(6), 0.3
+        Z, gamma = oracles.soft_margin_rows(X, y, w, sigma)
+        for memory in (2.0**30, 0.0):
+            near = local_rows(X, y, memory=memory).soft_neighborhoods(w, sigma)
+            hard = near.mean_margin(pooled=True, outliers=True, hard=True)
+            np.testing.assert_allclose(hard, (1.0 - gamma) @ Z / 90, atol=1e-14)
+
+    def test_all_count_where_hits_are_out_of_reach(self):
+        """A share of the hits that is too small for a float is still a hit."""
+        X = np.array([[0.0], [1.0], [0.1], [0.9]])
+        y = np.array([0, 0, 1, 1])
+        near = local_rows(X, y).soft_neighborhoods(np.ones(1), 1e-4)
+        np.testing.assert_array_equal(near.inlier, 0.0)
+        np.testing.assert_allclose(near.log_inlier, [-9000, -9000, -7000, -7000])
+        np.testing.assert_allclose(near.mean_margin(pooled=True, outliers=False), [0.1 - 0.9])
+
+
+class TestClassDistances:
+    @given(
+        tables,
+        st.sampled_from([1e-300, 0.02, 0.3, 5.0, 1e300]),
+        st.sampled_from([None, "counts", "fractions"]),
+        st.integers(1, 3),
+    )
+    @settings(max_examples=40, deadline=None)
+    def test_equal_the_oracle(self, table, sigma, weighting, n_threads):
+        X, y = table
+        rng = np.random.default_rng(2)
+        s = {
+            None: None,
+            "counts": rng.integers(1, 4, len(X)).astype(float),
+            "fractions": rng.uniform(0.2, 3.0, len(X)),
+        }[weighting]
+        w = rng.random(X.shape[1])
+        queries = np.concatenate([X[:7], rng.normal(size=(rng.integers(1, 80), X.shape[1]))])
+        ours = ClassDistances(X, y, w, sigma, s).expected(queries, n_threads)
+        expected = oracles.im4e_psi(queries, X, y, w, sigma, s)
+        if sigma == 1e-300:  # of equally near samples, one or another: all are as far
+            d = np.abs(queries[:, None] - X) @ w
+            expected = np.array([[d[q, y == c].min() for c in np.unique(y)] for q in range(len(d))])
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-12)
+
+    def test_a_common_offset_costs_no_digits(self):
+        X, y = draw_table(5, 60, 8, 2)
+        X = np.round(X * 2**20) / 2**20  # so that adding the offset is exact
+        near = ClassDistances(X, y, np.full(8, 0.3), 0.2).expected(X, 1)
+        far = ClassDistances(X + 2.0**20, y, np.full(8, 0.3), 0.2).expected(X + 2.0**20, 1)
+        np.testing.assert_allclose(far, near, rtol=1e-12)
 
 
 class TestWidth:

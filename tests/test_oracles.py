@@ -12,6 +12,10 @@ from oracles import (
     difference,
     distances,
     fisher,
+    im4e,
+    im4e_entropies,
+    im4e_probabilities,
+    im4e_simplex_minimiser,
     irelief,
     irelief_auto,
     irelief_auto_path,
@@ -410,6 +414,43 @@ def test_no_positive_component():
     (w,) = irelief(X, y, 0.5, n_iter=5)
     assert_array_equal(w, [0])
     assert_array_equal(online_irelief(X, y, 0.5), [1])
+
+
+# --- I-M4E ----------------------------------------------------------------------------------------
+
+
+def test_im4e_by_hand():
+    # Sample 0 has hits at 1 and 3 and a miss at 2, under w = 1.
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 0])
+    alpha, beta = im4e_probabilities(X, y, np.ones(1), 0.7)
+    p = np.exp(-1 / 0.7) / (np.exp(-1 / 0.7) + np.exp(-3 / 0.7))
+    assert_allclose(alpha[0], [0, p, 0, 1 - p])
+    assert_allclose(beta[0], [0, 0, 1, 0])
+    assert_allclose(im4e_entropies(alpha)[0], -p * np.log(p) - (1 - p) * np.log(1 - p))
+    assert_array_equal(im4e_entropies(beta), [0, 0, 0, 0])
+    assert_array_equal(alpha[2], 0)  # alone in its class
+
+
+def test_im4e_weights_are_copies():
+    for X, y in (tied_data(), smooth_data()):
+        s = copies_of(len(X))
+        of_weights = im4e(X, y, 0.3, 3, s=s)
+        of_copies = im4e(np.repeat(X, s, 0), np.repeat(y, s), 0.3, 3)
+        for weighted, copied in zip(of_weights, of_copies, strict=True):
+            for a, b in zip(weighted, copied, strict=True):
+                assert_same(a, b)
+
+
+def test_im4e_weights_are_those_of_irelief_without_outliers():
+    X, y = smooth_data()
+    w = np.array([0.1, 0.2, 0.3, 0.4])
+    nu = irelief_nu(X, y, w, 0.3, outliers=False)
+    assert_same(im4e(X, y, 0.3, 1, w0=w)[0][0], np.maximum(nu, 0) / np.maximum(nu, 0).sum())
+
+
+def test_im4e_simplex_minimiser_by_hand():
+    # (v / 2 lambda - theta)^+: (0.9, 0.5, -1) sums to 1 at theta = 0.2.
+    assert_allclose(im4e_simplex_minimiser(np.array([1.8, 1.0, -2.0]), 1.0), [0.7, 0.3, 0.0], atol=1e-12)
 
 
 # --- automatic sigma ----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from test_kernels import PRECISIONS, draw_table, local_rows, packed_table
 
 from highrelief import IRelief
-from highrelief.core import weighted_rows
+from highrelief.core import pair_sums, weighted_rows
 from highrelief.core.packed import Packed
 from highrelief.core.scaling import feature_scaling
 
@@ -32,7 +32,7 @@ def blocks(monkeypatch, wanted):
     """Have all tables taken by blocks of columns, small blocks, or none."""
     monkeypatch.setattr(weighted_rows, "WIDE", 0 if wanted else 10**9)
     monkeypatch.setattr(weighted_rows, "SMALL", 0)
-    monkeypatch.setattr(weighted_rows, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pair_sums, "BLOCK_BYTES", 1)
 
 
 class TestPeak:
@@ -69,12 +69,14 @@ class TestBlocks:
             assert rows._soft.rows.by_blocks == by_blocks
             sigma = rows.width_for_perplexity(w, 0.5)
             near = rows.soft_neighborhoods(w, sigma)
+            entropies = np.array(near.entropies())
             margin = near.mean_margin(pooled=False, outliers=True)
             # Coefficients take the place of distances, which are then found again.
             again = near.mean_margin(pooled=False, outliers=True)
             np.testing.assert_array_equal(again, margin)
+            np.testing.assert_array_equal(near.entropies(), entropies)
             single = rows.soft_margin_rows(w, sigma, pooled=True).margins
-            found.add((sigma, margin.tobytes(), near.inlier.tobytes(), single.tobytes()))
+            found.add((sigma, *(a.tobytes() for a in (entropies, margin, near.inlier, single))))
         assert len(found) == 1
 
     @pytest.mark.parametrize("sigma", ["auto", 0.5])

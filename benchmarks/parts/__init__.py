@@ -13,12 +13,15 @@ NAMES = (
     "startup",
     "relieff",
     "irelief",
+    "logo",
+    "im4e",
     "frel",
     "limit",
     "avx2",
     "threads",
     "scaling",
     "algorithms",
+    "ensembles",
     "big",
 )
 

@@ -8,8 +8,8 @@ from ..results import Part
 
 TITLE = "FREL, one thread, warm"
 WIDE, MICROARRAY, SMALL = Shape(200, 10_000), Shape(72, 7129), Shape(100, 1000)
-#: λ such that the penalty neither rules nor is idle: a few dozen features with L1. What L-BFGS-B takes depends
-#: on it, most of all with the square loss.
+#: λ such that the penalty neither rules nor is idle: a few dozen features with L1. What L-BFGS-B takes
+#: depends on it, most of all with the square loss.
 CASES = (
     ("log", "l2", 0.1),
     ("log", "l2", 1e-3),

@@ -22,9 +22,10 @@ A contender is a module that can be imported without its library, with
     Why, for the table.
 
 and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``irelief(X, y, sigma, max_iter)``,
-``distances(X, y)``, each of which returns a call without arguments that does the work, and nothing but the
-work, on one thread, and returns the weights. What a user would prepare once is done before that call. A
-contender is set as its documentation advises; any choice left open is made in its favour.
+``distances(X, y)``, ``ensemble(X, y, member, n_estimators)``, each of which returns a call without arguments
+that does the work, and nothing but the work, on one thread, and returns the weights. What a user would
+prepare once is done before that call. A contender is set as its documentation advises; any choice left open
+is made in its favour.
 
 Optional: ``clock()``, CPU seconds where they are not those of the Python process, with
 ``MEMORY = False``, since the peak of the Python process then says nothing;
@@ -47,6 +48,9 @@ NAMES = (
     "sklearn_nca",
     "numpy_irelief",
     "numpy_frel",
+    "numpy_logo",
+    "numpy_im4e",
+    "plain_loop",
 )
 
 

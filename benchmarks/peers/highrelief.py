@@ -73,6 +73,22 @@ def _irelief(
     return fit
 
 
+def logo(
+    X: NDArray[Any], y: NDArray[np.integer], sigma: float, alpha: float, max_iter: int, n_jobs: int = 1
+) -> Call:
+    from highrelief import LOGO
+
+    settings = {"sigma": sigma, "alpha": alpha, "max_iter": max_iter, "tol": 0, "n_jobs": n_jobs}
+    return lambda: LOGO(**settings).fit(X, y).feature_weights_
+
+
+def im4e(X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1) -> Call:
+    from highrelief import IM4E
+
+    # tol=0: all steps are made, converged or not.
+    return lambda: IM4E(sigma=sigma, max_iter=max_iter, tol=0.0, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
 def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs: int = 1) -> Call:
     from highrelief import OnlineIRelief
 
@@ -98,6 +114,18 @@ def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 
     return lambda: FisherScore().fit(X, y).feature_weights_
+
+
+def ensemble(
+    X: NDArray[Any], y: NDArray[np.integer], member: str, n_estimators: int, n_jobs: int = 1
+) -> Call:
+    import highrelief
+
+    weighter = getattr(highrelief, member)()
+    ensemble = highrelief.EnsembleWeighting(
+        weighter, n_estimators=n_estimators, random_state=0, n_jobs=n_jobs
+    )
+    return lambda: ensemble.fit(X, y).feature_weights_
 
 
 def distances(X: NDArray[np.floating], y: NDArray[np.integer]) -> Call:

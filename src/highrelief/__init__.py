@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
+    from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
     from .lmba import Lmba
+    from .logo import LOGO
     from .relief import Relief, ReliefF
     from .variance_reduction import VarianceReduction
 
@@ -23,6 +25,8 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "FREL",
+    "IM4E",
+    "LOGO",
     "EnsembleWeighting",
     "FisherScore",
     "IRelief",
@@ -36,8 +40,10 @@ __all__ = [
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
     "FREL": "frel",
+    "LOGO": "logo",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
+    "IM4E": "im4e",
     "IRelief": "irelief",
     "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",

@@ -8,27 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import Table
-from .core.drivers import fixed_point
-from .core.memory import memory_budget
-from .core.parameters import (
-    check_bytes,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    random_generator,
-)
 from .core.rows import LocalRows
 from .core.solvers import unit_positive_part
-from .progress import watched, with_callbacks
-from .soft_base import SoftWeighter
-
-# Steps of the averaged and of the plain iteration where the user does not say.
-AVERAGED_STEPS = 10
-PLAIN_STEPS = 100
+from .progress import with_callbacks
+from .soft_base import ClassMargins, RepeatedWeighter
 
 
-class IRelief(SoftWeighter):
+class IRelief(ClassMargins, RepeatedWeighter):
     r"""I-RELIEF: the weights that maximise the expected margin in the space they make themselves.
 
     Neighbours are not found once and for all but weighed by how near they are under the current weights,
@@ -148,22 +134,22 @@ class IRelief(SoftWeighter):
         random_state: Any = None,
     ) -> None:
         super().__init__(
+            sigma=sigma,
+            averaging=averaging,
+            perplexity=perplexity,
+            max_iter=max_iter,
+            tol=tol,
+            init=init,
+            memory_budget=memory_budget,
+            random_state=random_state,
             n_features_to_select=n_features_to_select,
             weighted=weighted,
             scale=scale,
             n_jobs=n_jobs,
             verbose=verbose,
         )
-        self.sigma = sigma
         self.margin = margin
         self.outliers = outliers
-        self.averaging = averaging
-        self.perplexity = perplexity
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.memory_budget = memory_budget
-        self.random_state = random_state
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -185,9 +171,7 @@ class IRelief(SoftWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         rows = self._rows(table)
-        w = self._first_weights()  # (1)
-        averaging = self._automatic if self.averaging is None else self.averaging
-        max_iter = self.max_iter or (AVERAGED_STEPS if averaging else PLAIN_STEPS)
+        w = self._first_weights(uniform=1.0 / self.n_features_in_, norm=2)  # (1)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
@@ -195,13 +179,8 @@ class IRelief(SoftWeighter):
             nu = near.mean_margin(pooled=self._pooled, outliers=self.outliers)  # eq. (11)
             return unit_positive_part(nu)  # (5): eq. (12)
 
-        with watched(self, total=max_iter) as progress:  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
-            end = fixed_point(
-                step, w, max_iter=max_iter, tol=self.tol, averaging=averaging, report=progress.advance
-            )
-        whole_schedule = averaging and self.max_iter is None and not end.interrupted
-        self._set_iterations(end, complete=whole_schedule, advice=_advice(self._automatic, averaging))
-        return self._set_fitted(table, rows, end.weights)
+        w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
+        return self._set_fitted(table, rows, w)
 
     def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """Store the weights at unit norm, and the width and the outliers under them."""
@@ -214,45 +193,3 @@ class IRelief(SoftWeighter):
         )
         self.execution_ = rows.execution(soft=True)
         return self
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        if self.averaging is not None:
-            check_flag("averaging", self.averaging)
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter)
-        check_number("tol", self.tol, at_least=0.0)
-        check_bytes("memory_budget", self.memory_budget)
-
-    @property
-    def _memory(self) -> float:
-        return memory_budget(self.memory_budget)
-
-    def _first_weights(self) -> NDArray[np.float64]:
-        n_features = self.n_features_in_
-        if isinstance(self.init, str):
-            check_choice("init", self.init, ("uniform", "random"))
-            if self.init == "uniform":
-                return np.full(n_features, 1.0 / n_features)
-            drawn = np.asarray(random_generator("random_state", self.random_state).uniform(size=n_features))
-            return drawn / np.linalg.norm(drawn)
-        try:
-            start = np.asarray(self.init, dtype=np.float64)
-        except (TypeError, ValueError):
-            start = np.empty(0)
-        if start.shape != (n_features,):
-            raise ValueError(
-                f"init={self.init!r} must be 'uniform', 'random', or one weight for each of the {n_features}"
-                f" features; got shape {np.shape(self.init)}."
-            )
-        if not np.all(np.isfinite(start) & (start >= 0.0)) or not start.any():
-            raise ValueError(
-                f"init={self.init!r} must hold finite weights >= 0 that are not all 0: no NaN, no infinity."
-            )
-        return start
-
-
-def _advice(automatic: bool, averaging: bool) -> str:
-    if automatic:
-        return "" if averaging else "averaging=True may help."
-    return 'A larger sigma or sigma="auto" may help.'

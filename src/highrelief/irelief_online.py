@@ -14,10 +14,11 @@ from .base import plain, warn_user
 from .core.parameters import check_count, check_flag, check_number, random_generator
 from .core.reservoir import Reservoir
 from .core.soft_rows import width_among
+from .core.solvers import euclidean_norm
 from .core.threads import n_pieces
 from .kernels.online import learn_samples
 from .progress import watched, with_callbacks
-from .soft_base import SoftWeighter
+from .soft_base import ClassMargins
 
 # An automatic σ is found anew when the number of samples seen has grown by this factor.
 RENEWAL = 4
@@ -25,7 +26,7 @@ RENEWAL = 4
 WIDTH_ANCHORS = 256
 
 
-class OnlineIRelief(SoftWeighter):
+class OnlineIRelief(ClassMargins):
     r"""I-RELIEF by stochastic approximation: every sample moves the weights a little.
 
     The t-th sample x, of class y, meets the others under the current weights:
@@ -202,7 +203,7 @@ class OnlineIRelief(SoftWeighter):
                 self._renewal = 0
                 seen = self.n_samples_seen_
                 self._learn(scaled, table.codes, here, order, scaled, table.codes, progress.advance)
-                changes.append(float(np.linalg.norm(self._w - before)))
+                changes.append(euclidean_norm(self._w - before))
                 if self.n_samples_seen_ < seen + len(here):
                     break
         self.n_iter_, self.history_ = len(changes), np.array(changes)

@@ -112,7 +112,7 @@ class ResampledWeighter(MetaWeighter):
         codes = _group_codes(groups, table.kept)
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
-            fit = partial(_fit_member, self.estimator, table, self.n_features_in_)
+            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), table)
             fitted = self._run(fit, draws, progress.advance)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         if len(done) < len(draws):
@@ -184,26 +184,30 @@ class ResampledWeighter(MetaWeighter):
 
 
 def _fit_member(
-    estimator: Any, table: MetaTable, n_features: int, draw: Draw
+    estimator: Any, names: list[str], table: MetaTable, draw: Draw
 ) -> tuple[Any, NDArray[np.float64]]:
     """A clone fitted to a subset, and its weights."""
-    member = seeded_clone(estimator, draw.seed)
+    member = seeded_clone(estimator, names, draw.seed)
     some = slice(None) if draw.samples.size == table.n_samples else draw.samples
     more = {} if table.copies is None else {"sample_weight": table.copies[some]}
     member.fit(table.X[some], None if table.y is None else table.y[some], **more)
-    return member, weights_of(member, n_features)
+    return member, weights_of(member, table.X.shape[1])
 
 
-def seeded_clone(estimator: Any, seed: int) -> Any:
-    """A clone in which every ``random_state`` that was None follows from the seed."""
-    member = clone(estimator)
-    random = np.random.RandomState(seed)
-    unset = [
+def unseeded(estimator: Any) -> list[str]:
+    """Names of the parameters, also of what is inside, that leave random numbers to chance."""
+    return [
         name
-        for name, value in sorted(member.get_params(deep=True).items())
+        for name, value in sorted(estimator.get_params(deep=True).items())
         if value is None and name.rpartition("__")[2] == "random_state"
     ]
-    return member.set_params(**{name: int(random.randint(_SEEDS)) for name in unset}) if unset else member
+
+
+def seeded_clone(estimator: Any, names: list[str], seed: int) -> Any:
+    """A clone in which the parameters of these names follow from the seed."""
+    member = clone(estimator)
+    random = np.random.RandomState(seed)
+    return member.set_params(**{name: int(random.randint(_SEEDS)) for name in names})
 
 
 def _suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:

@@ -1,16 +1,36 @@
-"""What the methods with soft neighbourhoods share: the kernel width, and the margin of a sample."""
+"""What the methods with soft neighbourhoods share: kernel width, margins of samples, and the iteration."""
 
 from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
-from .core.parameters import check_choice, check_flag, check_number
-from .core.rows import LocalRows
+from .core.drivers import FixedPoint, Settled, Step, fixed_point
+from .core.memory import memory_budget
+from .core.parameters import (
+    check_bytes,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    random_generator,
+)
+from .progress import watched
 
 #: Which misses form a neighbourhood: of all classes (eq. 21), or of each by itself (eq. 20).
 MARGINS = ("nearest", "prior")
+#: Steps of the averaged iteration where the user does not say; they are then the whole method.
+AVERAGED_STEPS = 10
+
+
+class WithDistances(Protocol):
+    """Rows whose distances a kernel width can be found from."""
+
+    def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
+        """σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
 
 
 class SoftWeighter(FeatureWeighter):
@@ -18,30 +38,29 @@ class SoftWeighter(FeatureWeighter):
 
     sigma: str | float
     perplexity: float
-    margin: str
-    outliers: bool
     sigma_: float
+
+    #: What ``sigma`` may be beside a number.
+    _named_widths: ClassVar[tuple[str, ...]] = ("auto",)
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
         if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, ("auto",), beside=", or a number > 0")
+            check_choice("sigma", self.sigma, self._named_widths, beside=", or a number > 0")
         else:
             check_number("sigma", self.sigma, above=0.0)
         check_number("perplexity", self.perplexity, above=0.0, at_most=1.0)
-        check_choice("margin", self.margin, MARGINS)
-        check_flag("outliers", self.outliers)
 
     @property
     def _automatic(self) -> bool:
-        return isinstance(self.sigma, str)
+        return isinstance(self.sigma, str) and self.sigma == "auto"
 
     @property
     def _pooled(self) -> bool:
-        """Whether the misses of all classes are one set (eq. 21), or each class counts by itself (eq. 20)."""
-        return self.margin == "nearest"
+        """Whether the misses of all classes are one set, or each class counts by itself."""
+        return True
 
-    def _width(self, rows: LocalRows, w: NDArray[np.float64]) -> float:
+    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         """σ as the user gave it, or such that neighbourhoods under w have the wanted size."""
         if self._automatic:
             return rows.width_for_perplexity(w, self.perplexity)
@@ -66,5 +85,132 @@ class SoftWeighter(FeatureWeighter):
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, w = self._margin_rows(X, y)
+        rows, _ = self._margin_rows(X, y)
+        w = self.feature_importances_  # σ is in the units of the distance under these
         return rows.soft_margin_rows(w, self.sigma_, pooled=self._pooled).margins @ w
+
+
+class ClassMargins(SoftWeighter):
+    """Base of those that may take the misses class by class, and count outliers less."""
+
+    margin: str
+    outliers: bool
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("margin", self.margin, MARGINS)
+        check_flag("outliers", self.outliers)
+
+    @property
+    def _pooled(self) -> bool:
+        """Whether the misses of all classes are one set (eq. 21), or each class counts by itself (eq. 20)."""
+        return self.margin == "nearest"
+
+
+class RepeatedWeighter(SoftWeighter):
+    """Base of those that repeat w ← step(w) from first weights until nothing moves.
+
+    Parameters
+    ----------
+    sigma, averaging, perplexity, max_iter, tol, init, memory_budget, random_state
+        As :class:`highrelief.IRelief` has them.
+    **shared
+        For :class:`.base.FeatureWeighter`.
+    """
+
+    #: Steps of the plain iteration where the user does not say.
+    _plain_steps: ClassVar[int] = 100
+
+    def __init__(
+        self,
+        *,
+        sigma: str | float,
+        averaging: bool | None,
+        perplexity: float,
+        max_iter: int | None,
+        tol: float,
+        init: str | ArrayLike,
+        memory_budget: float | None,
+        random_state: Any,
+        **shared: Any,
+    ) -> None:
+        super().__init__(**shared)
+        self.sigma = sigma
+        self.averaging = averaging
+        self.perplexity = perplexity
+        self.max_iter = max_iter
+        self.tol = tol
+        self.init = init
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if self.averaging is not None:
+            check_flag("averaging", self.averaging)
+        if self.max_iter is not None:
+            check_count("max_iter", self.max_iter)
+        check_number("tol", self.tol, at_least=0.0)
+        check_bytes("memory_budget", self.memory_budget)
+
+    @property
+    def _memory(self) -> float:
+        return memory_budget(self.memory_budget)
+
+    @property
+    def _averages(self) -> bool:
+        return self._automatic if self.averaging is None else self.averaging
+
+    def _repeat(
+        self,
+        step: Step,
+        start: NDArray[np.float64],
+        *,
+        settled: Settled | None = None,
+    ) -> NDArray[np.float64]:
+        """Repeat the step as the parameters say, store how that ended, and return the last weights."""
+        averaging = self._averages
+        max_iter = self.max_iter or (AVERAGED_STEPS if averaging else self._plain_steps)
+        with watched(self, total=max_iter) as progress:
+            end = fixed_point(
+                step,
+                start,
+                max_iter=max_iter,
+                tol=self.tol,
+                averaging=averaging,
+                settled=settled,
+                report=progress.advance,
+            )
+        whole_schedule = averaging and self.max_iter is None and not end.interrupted
+        self._set_iterations(end, complete=whole_schedule, advice=self._advice(end))
+        return end.weights
+
+    def _advice(self, end: FixedPoint) -> str:
+        """What may help an iteration that did not converge."""
+        if self._automatic:
+            return "" if self._averages else "averaging=True may help."
+        return 'A larger sigma or sigma="auto" may help.'
+
+    def _first_weights(self, *, uniform: float, norm: int) -> NDArray[np.float64]:
+        """Weights to begin with: all ``uniform``, or random ones of the given norm, or the user's."""
+        n_features = self.n_features_in_
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("uniform", "random"))
+            if self.init == "uniform":
+                return np.full(n_features, uniform)
+            drawn = np.asarray(random_generator("random_state", self.random_state).uniform(size=n_features))
+            return drawn / np.linalg.norm(drawn, norm)
+        try:
+            start = np.asarray(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            start = np.empty(0)
+        if start.shape != (n_features,):
+            raise ValueError(
+                f"init={self.init!r} must be 'uniform', 'random', or one weight for each of the {n_features}"
+                f" features; got shape {np.shape(self.init)}."
+            )
+        if not np.all(np.isfinite(start) & (start >= 0.0)) or not start.any():
+            raise ValueError(
+                f"init={self.init!r} must hold finite weights >= 0 that are not all 0: no NaN, no infinity."
+            )
+        return start

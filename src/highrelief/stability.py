@@ -131,7 +131,7 @@ def kuncheva(supports: ArrayLike) -> float:
     Returns
     -------
     stability : float
-        In (−1, 1]; nan if nothing, or everything, is kept: there was no choice.
+        In [−1, 1]; nan if nothing, or everything, is kept: there was no choice.
 
     References
     ----------

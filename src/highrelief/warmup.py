@@ -41,8 +41,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scale": None},
         {"scale": None, "n_anchors": 2},
     ],
+    "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
     "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
+    "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
 }
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
@@ -148,6 +150,8 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     estimator.fit(X, y)
     if hasattr(estimator, "margins"):
         estimator.margins(X, y)
+    if hasattr(estimator, "predict"):
+        estimator.predict(X)
     if hasattr(estimator, "partial_fit"):
         estimator.partial_fit(X, y)
 
@@ -159,6 +163,7 @@ def _use_blocks(X: NDArray[np.floating], y: NDArray[np.int64]) -> None:
     passes.rows = WeightedBlocks(table)
     near = SoftNeighborhoods(passes, np.ones(X.shape[1]), sigma=1.0)
     near.mean_margin(pooled=True, outliers=True)
+    near.entropies()
     passes.rows.content()
 
 

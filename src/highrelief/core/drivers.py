@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from .solvers import euclidean_norm
+
 Weights = NDArray[np.float64]
+#: From weights to the next ones; None where it is not defined.
+Step = Callable[[Weights], Weights | None]
+#: Whether an iteration may end: asked with the new weights and how much they changed.
+Settled = Callable[[Weights, float], bool]
 
 #: Longest cycle that is looked for.
 LONGEST_CYCLE = 6
@@ -21,7 +27,7 @@ class FixedPoint:
 
     weights: Weights
     n_iter: int = 0
-    #: The change fell below the tolerance.
+    #: The change fell below the tolerance, or what else was to settle did.
     settled: bool = False
     #: ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖₂ for every t.
     changes: list[float] = field(default_factory=list)
@@ -34,15 +40,18 @@ class FixedPoint:
 
 
 def fixed_point(
-    step: Callable[[Weights], Weights | None],
+    step: Step,
     start: Weights,
     *,
     max_iter: int,
     tol: float,
     averaging: bool = False,
+    settled: Settled | None = None,
     report: Callable[[], bool] = lambda: False,
 ) -> FixedPoint:
     """Repeat w ← step(w) until w changes by less than ``tol``, at most ``max_iter`` times.
+
+    With ``settled`` that is asked instead; ``tol`` then only tells a cycle from standing still.
 
     With ``averaging`` w is the mean of the images so far, w ← w + (step(w) − w)/t: the plain iteration
     may jump between two points for ever, the mean settles between them.
@@ -61,20 +70,23 @@ def fixed_point(
                 end.weights = np.zeros_like(start)
             return end
         w = end.weights + (image - end.weights) / t if averaging else image
-        change = float(np.linalg.norm(w - end.weights))
+        change = euclidean_norm(w - end.weights)
         end.weights, end.n_iter = w, t
         end.changes.append(change)
+        moves = not change < tol
+        enough = not moves if settled is None else settled(w, change)
         if report():
             end.interrupted = True
             return end
-        if change < tol:
-            end.settled = True
-            return end
-        if not averaging:
+        if moves and not averaging:
+            # First: points of a cycle may be as good as each other, and then only the weights change.
             recent.append(w)
             end.cycle_length = _cycle_length(recent, change, min(tol, 1e-3 * change))
             if end.cycle_length:
                 return end
+        if enough:
+            end.settled = True
+            return end
     if not averaging:
         # Not closed to within the tolerance, but plainly going round.
         end.cycle_length = _cycle_length(recent, change, 0.02 * change)
@@ -87,6 +99,6 @@ def _cycle_length(recent: deque[Weights], change: float, tolerance: float) -> in
         return 0
     last = recent[-1]
     for period in range(2, len(recent)):
-        if np.linalg.norm(last - recent[-1 - period]) < tolerance:
+        if euclidean_norm(last - recent[-1 - period]) < tolerance:
             return period
     return 0

@@ -59,7 +59,7 @@ class Packed:
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
         self.raw, self.scaling, self.ranges = X, scaling, ranges
-        self._given_copies = copies
+        self._given_codes, self._given_copies = codes, copies
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
         self.n_copies = float(self.copies.sum())
@@ -131,6 +131,18 @@ class Packed:
         Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes.
         """
         return np.tile(self.priors, (self.n_classes, 1)) / (1.0 - self.priors)[:, np.newaxis]
+
+    def of_features(self, features: NDArray[np.int64]) -> Packed:
+        """The same rows with some of the features only."""
+        return Packed(
+            np.ascontiguousarray(self.raw[:, features]),
+            self._given_codes,
+            self.n_classes,
+            scaling=self.scaling.of(features),
+            copies=self._given_copies,
+            n_threads=self.n_threads,
+            ranges=None if self.ranges is None else self.ranges.of_features(features),
+        )
 
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Bring values by packed row back to the order of the table."""

@@ -54,6 +54,10 @@ class ColumnRanges:
         finite = all(run_all(of_columns, parts, n_threads))
         return cls(low, high, total / dtype.type(n_samples), finite)
 
+    def of_features(self, features: NDArray[np.int64]) -> Self:
+        """The same for some of the columns."""
+        return type(self)(self.low[features], self.high[features], self.mean[features], self.finite)
+
 
 def n_blocks(X: NDArray[Any]) -> int:
     """Into how many blocks the columns are cut."""

@@ -18,6 +18,7 @@ from .neighborhood import Neighborhood
 from .packed import Packed
 from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, MarginRows, SoftPasses
+from .sparse_margins import SparseMargins
 
 __all__ = ["LocalRows", "Neighborhood"]
 
@@ -78,6 +79,10 @@ class LocalRows:
     def soft_margin_rows(self, w: NDArray[np.float64], sigma: float, *, pooled: bool) -> MarginRows:
         """Margins m̄_n − h̄_n of the single samples, without γ, and γ apart."""
         return self._soft.margin_rows(w, sigma, pooled=pooled)
+
+    def sparse_margins(self) -> SparseMargins:
+        """Margins of single samples for few features, under weights that are mostly 0."""
+        return SparseMargins(self._table, self._memory)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""

@@ -52,7 +52,7 @@ class Scaling:
         dtype = self.offset.dtype
         return type(self)(offset.astype(dtype), divisor.astype(dtype), self.unit)
 
-    def of(self, features: NDArray[np.bool_] | slice) -> Self:
+    def of(self, features: NDArray[np.bool_ | np.int64] | slice) -> Self:
         """The same for some of the features."""
         unit = None if self.unit is None else self.unit[features]
         return type(self)(self.offset[features], self.divisor[features], unit)

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import soft
+from ..kernels import expectations, soft
+from .packed import sum_in_order
+from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
 from .threads import even_ranges, run_all
-from .weighted_rows import Coefficients
+
+
+class _Misses(NamedTuple):
+    """The misses of all classes as one set, seen from every row."""
+
+    #: (n_classes, n_rows) the masses of the classes, 0 for the row's own.
+    mass_by_class: NDArray[np.float64]
+    #: (n_classes, n_rows) what such a mass counts around the nearest miss of all.
+    relative: NDArray[np.float64]
+    #: (n_rows,) the nearest miss, and the mass around it.
+    low: NDArray[np.float64]
+    mass: NDArray[np.float64]
 
 
 class SoftNeighborhoods:
@@ -39,22 +54,63 @@ class SoftNeighborhoods:
     @property
     def inlier(self) -> NDArray[np.float64]:
         """γ_n = 1 − P_o (eq. 10), (n_samples,); 0 for a sample without a hit."""
-        return self._table.unpacked(self._factors(pooled=True, outliers=True)[1])
+        return self._table.unpacked(self._inlier_and_outlier()[0])
 
-    def mean_margin(self, *, pooled: bool, outliers: bool) -> NDArray[np.float64]:
+    @property
+    def log_inlier(self) -> NDArray[np.float64]:
+        """The logarithm of γ_n, (n_samples,), however small γ_n is; 0 for a sample without a hit."""
+        table, misses = self._table, self._misses
+        rows = np.arange(table.n_rows)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            of_hits = np.log(self._mass[table.codes, rows])
+            farther = (self._low[table.codes, rows] - misses.low) * float(self._per_sigma)
+            # γ = 1/(1 + exp(excess)): how much more the misses weigh.
+            excess = np.log(misses.mass) - of_hits + farther
+            log_inlier = -np.logaddexp(0.0, excess)
+        return table.unpacked(np.where(self._valid, log_inlier, 0.0))
+
+    def entropies(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Entropy of P_h and of P_m over the misses of all classes (Bei and Hong 2012), (n_samples,) each.
+
+        In nats; both are 0 for a sample without a hit. Copies of a sample count one by one.
+        """
+        table, misses, moment = self._table, self._misses, self._moments()
+        rows = np.arange(table.n_rows)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            hit_mass = self._mass[table.codes, rows]
+            hit = np.log(hit_mass) + moment[table.codes, rows] / hit_mass
+            # Around the nearest miss of all, instead of the nearest of each class.
+            shift = np.where(misses.relative > 0.0, (self._low - misses.low) * float(self._per_sigma), 0.0)
+            moment[table.codes, rows] = 0.0
+            of_misses = (misses.relative * (moment + misses.mass_by_class * shift)).sum(axis=0)
+            miss = np.log(misses.mass) + of_misses / misses.mass
+        valid = self._valid
+        return table.unpacked(np.where(valid, hit, 0.0)), table.unpacked(np.where(valid, miss, 0.0))
+
+    def mean_margin(self, *, pooled: bool, outliers: bool, hard: bool = False) -> NDArray[np.float64]:
         """ν = (1/N) Σ_n γ_n (Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i|) (eq. 11), (n_features,).
 
         ``pooled``: the misses of all classes are one set (eq. 21), otherwise each class counts by itself,
-        times P(c)/(1 − P(y)) (eq. 20). Without ``outliers`` γ is 1.
+        times P(c)/(1 − P(y)) (eq. 20). Without ``outliers`` γ is 1; with ``hard`` it is 1 − γ: samples
+        among misses count most.
         """
         table = self._table
-        factors, inlier = self._factors(pooled, outliers)
-        scales = factors.astype(table.dtype)
-        self._passes.put_under(self._w)
-        nu = self._passes.sum_differences(Coefficients(self._per_sigma, self._low, scales))
-        counted = table.copies @ (inlier if outliers else inlier > 0.0)
-        nu[np.abs(nu) <= self._rounding() * counted * table.scaled.spans] = 0.0
+        shares, inlier = self.shares(pooled)
+        weight = table.copies * inlier if outliers else table.copies
+        if hard:
+            weight = table.copies * self._inlier_and_outlier()[1]
+        nu = self.margin_sum(shares * weight)
+        nu[np.abs(nu) <= self._rounding() * weight.sum() * table.scaled.spans] = 0.0
         return nu / table.n_copies
+
+    def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i|, feature by feature."""
+        self._passes.put_under(self._w)
+        return self._passes.sum_differences(self.coefficients(factors))
+
+    def coefficients(self, factors: NDArray[np.float64]) -> Coefficients:
+        """What makes of the distances the coefficients of such a sum."""
+        return Coefficients(self._per_sigma, self._low, factors.astype(self._table.dtype))
 
     def _rounding(self) -> float:
         """What rounding can make of a margin that is 0, relative to the sum of its terms.
@@ -118,35 +174,82 @@ class SoftNeighborhoods:
             float(self._per_sigma),
         )
 
-    def _factors(self, pooled: bool, outliers: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Factors of f(d − low) in ν, (n_classes, n_rows), and γ, (n_rows,).
+    @cached_property
+    def _misses(self) -> _Misses:
+        table, low, mass = self._table, self._low, self._mass
+        of_misses = mass.copy()
+        of_misses[table.codes, np.arange(table.n_rows)] = 0.0
+        reach = np.where(of_misses > 0.0, low, np.inf)
+        miss_low = reach.min(axis=0)
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            relative = np.exp((miss_low - reach) * float(self._per_sigma))
+            return _Misses(of_misses, relative, miss_low, (of_misses * relative).sum(axis=0))
 
-        Hits weigh −γ/Σf; misses +γ/Σf over all of them, or over each class times P(c)/(1 − P(y)). A row
+    @cached_property
+    def _valid(self) -> NDArray[np.bool_]:
+        """Rows that have a hit and a miss."""
+        hit_mass = self._mass[self._table.codes, np.arange(self._table.n_rows)]
+        return self._table.real & (hit_mass > 0.0) & (self._misses.mass > 0.0)
+
+    def shares(self, pooled: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Factors of f(d − low) in the margin of every row, (n_classes, n_rows), and γ, (n_rows,).
+
+        −1/Σf for hits; 1/Σf for misses, over all of them or over each class times P(c)/(1 − P(y)). A row
         without a hit or without a miss gets zeros.
         """
-        table, low, mass = self._table, self._low, self._mass
+        table, misses = self._table, self._misses
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            if pooled:
+                shares = misses.relative / misses.mass
+            else:
+                shares = table.miss_factors[table.codes].T / misses.mass_by_class
+            shares[misses.mass_by_class <= 0.0] = 0.0
+            rows = np.arange(table.n_rows)
+            shares[table.codes, rows] = -1.0 / self._mass[table.codes, rows]
+        shares[:, ~self._valid] = 0.0
+        return shares, self._inlier_and_outlier()[0]
+
+    def _inlier_and_outlier(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """γ and 1 − γ of every row, (n_rows,) each; both are 0 without a hit or without a miss."""
+        table, misses = self._table, self._misses
         per_sigma = float(self._per_sigma)
         rows = np.arange(table.n_rows)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-            hit_low = low[table.codes, rows].astype(np.float64)
-            hit_mass = mass[table.codes, rows]
-            of_misses = mass.copy()
-            of_misses[table.codes, rows] = 0.0
-            reach = np.where(of_misses > 0.0, low, np.inf)
-            miss_low = reach.min(axis=0)
-            relative = np.exp((miss_low - reach) * per_sigma)
-            miss_mass = (of_misses * relative).sum(axis=0)
-            valid = table.real & (hit_mass > 0.0) & (miss_mass > 0.0)
-            closest = np.minimum(hit_low, miss_low)
-            hits = hit_mass * np.exp((closest - hit_low) * per_sigma)
-            misses = miss_mass * np.exp((closest - miss_low) * per_sigma)
-            inlier = np.where(valid, hits / (hits + misses), 0.0)
-            weight = table.copies * (inlier if outliers else 1.0)
-            if pooled:
-                factors = weight * relative / miss_mass
-            else:
-                factors = weight * table.miss_factors[table.codes].T / of_misses
-            factors[of_misses <= 0.0] = 0.0
-            factors[table.codes, rows] = -weight / hit_mass
-        factors[:, ~valid] = 0.0
-        return factors, inlier
+            hit_low = self._low[table.codes, rows].astype(np.float64)
+            closest = np.minimum(hit_low, misses.low)
+            of_hits = self._mass[table.codes, rows] * np.exp((closest - hit_low) * per_sigma)
+            of_misses = misses.mass * np.exp((closest - misses.low) * per_sigma)
+            inlier, outlier = of_hits / (of_hits + of_misses), of_misses / (of_hits + of_misses)
+        return np.where(self._valid, inlier, 0.0), np.where(self._valid, outlier, 0.0)
+
+    def _moments(self) -> NDArray[np.float64]:
+        """Σ f·(d − low)/σ over the rows of every class, seen from every row, (n_classes, n_rows)."""
+        table, passes = self._table, self._passes
+        shape = (table.n_classes, table.n_rows)
+        passes.put_under(self._w)
+        tiles, known = passes.tiles(filled=False)
+        rows = passes.rows
+
+        def part(a: int, b: int) -> NDArray[np.float64]:
+            moment = np.zeros(shape)
+            expectations.tile_moments(
+                rows.X,
+                rows.w,
+                rows.sums,
+                tiles,
+                known,
+                table.codes,
+                passes.copies,
+                self._per_sigma,
+                passes.far,
+                self._low,
+                a,
+                b,
+                moment,
+            )
+            return moment
+
+        cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
+        moments = sum_in_order(run_all(part, cut, table.n_threads))
+        passes.note_filled()
+        return moments

@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft
+from ..kernels import distances, packing, soft, soft_margins
 from .packed import Packed
+from .pair_sums import Coefficients
 from .perplexity import width_for_entropy
 from .scaling import Scaling
 from .threads import even_ranges, run_all
-from .weighted_rows import Coefficients, WeightedBlocks, WeightedRows, weighted_rows
+from .weighted_rows import WeightedBlocks, WeightedRows, weighted_rows
 
 #: Most anchors whose neighbourhoods are measured when a kernel width is looked for.
 WIDTH_ANCHORS = 1024
@@ -70,7 +71,7 @@ class SoftPasses:
         per_sigma = float(self.per_sigma(sigma))
 
         def work(a: int, b: int) -> None:
-            soft.margin_rows(
+            soft_margins.margin_rows(
                 rows.X,
                 rows.w,
                 rows.sums,
@@ -144,6 +145,17 @@ class SoftPasses:
             self._known = True
         return self._tiles, self._known
 
+    def distances_to(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Distances of all rows to some of them, a multiple of the row block but at most 64."""
+        columns = packing.aligned_zeros((self.table.n_rows, rows.size), self.table.dtype)
+        if self._known:
+            soft.stored_columns(self._tiles, rows, columns)
+        else:
+            X, sums = self.rows.X, self.rows.sums
+            soft.computed_columns(X, self.rows.w, sums, X[rows], sums[rows], columns)
+            columns[rows, np.arange(rows.size)] = self.far
+        return columns
+
     def note_filled(self) -> None:
         """All tiles have been filled by a pass."""
         self._known = self.stored
@@ -190,7 +202,7 @@ class AnchorColumns:
     def __init__(self, passes: SoftPasses, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         self._passes = passes
         self._anchors, self._weights = anchors, weights
-        self._tiles, self._known = passes.tiles()
+        passes.tiles()
         size = float(passes.table.n_rows) * anchors.size * passes.table.dtype.itemsize
         self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
         self._kept: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
@@ -216,16 +228,10 @@ class AnchorColumns:
         """Distances to anchors a … b, and the smallest to each."""
         if self._kept is not None and a in self._kept:
             return self._kept[a]
-        passes, table, anchors = self._passes, self._passes.table, self._anchors[a:b]
-        D = packing.aligned_zeros((table.n_rows, b - a), table.dtype)
-        if self._known:
-            soft.stored_columns(self._tiles, anchors, D)
-        else:
-            rows = passes.rows
-            soft.computed_columns(rows.X, rows.w, rows.sums, rows.X[anchors], rows.sums[anchors], D)
-            D[anchors, np.arange(b - a)] = passes.far
+        anchors = self._anchors[a:b]
+        D = self._passes.distances_to(anchors)
         low = D.min(axis=0)
-        low[table.copies[anchors] > 1.0] = 0.0
+        low[self._passes.table.copies[anchors] > 1.0] = 0.0
         if self._kept is not None:
             self._kept[a] = D, low
         return D, low

@@ -6,28 +6,19 @@ Both classes offer the same. What they make has the same bits: sums over feature
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, soft, weighted
 from .packed import Packed, sum_in_order
-from .ranges import BLOCK_BYTES
+from .pair_sums import Coefficients, PairSums, block_of_columns, columns_at_once, parts_of_tiles
 from .threads import even_ranges, run_all
 
 #: A table with so many times more columns than rows is not copied,
 WIDE = 10
 #: unless the copy has no more bytes than this: it is faster, and smaller than what else is needed.
 SMALL = 2**24
-
-
-class Coefficients(NamedTuple):
-    """What makes of distances the coefficients of the pairs; see :func:`.kernels.soft.accumulate_margin`."""
-
-    per_sigma: np.floating
-    low: NDArray[np.floating]
-    scales: NDArray[np.floating]
 
 
 class WeightedRows:
@@ -99,7 +90,7 @@ class WeightedRows:
             )
             return out
 
-        total = sum_in_order(run_all(part, _parts_of_tiles(table), table.n_threads))
+        total = sum_in_order(run_all(part, parts_of_tiles(table), table.n_threads))
         reordered = -2.0 * total[: table.n_features]
         packing.mix_rows(total[width:], self.X, reordered)
         sums = np.empty_like(reordered)
@@ -157,10 +148,8 @@ class WeightedBlocks:
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
-        at_once = weighted.columns_per_sum(table.dtype.itemsize)
-        self._n_columns = at_once * max(1, BLOCK_BYTES // (table.n_rows * at_once * table.dtype.itemsize))
-        width = packing.padded_width(min(self._n_columns, table.n_features), table.dtype.itemsize)
-        self._block = packing.aligned_zeros((table.n_rows, width), table.dtype)
+        self._n_columns = columns_at_once(table)
+        self._block = block_of_columns(table, table.n_features, table.dtype)
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
@@ -183,29 +172,7 @@ class WeightedBlocks:
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
-        table = self._table
-        parts = _parts_of_tiles(table)
-
-        def coefficients(a: int, b: int) -> NDArray[np.float64]:
-            totals = np.zeros(table.n_rows)
-            soft.coefficients_from_distances(
-                tiles, table.codes, self._copies, by.per_sigma, by.low, by.scales, a, b, totals
-            )
-            return totals
-
-        def products(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(self._block.shape[1])
-            soft.add_products(self._block, tiles, a, b, out)
-            return out
-
-        row_totals = sum_in_order(run_all(coefficients, parts, table.n_threads))
-        sums = np.empty(table.n_features)
-        for which in self._blocks(np.arange(table.n_features)):
-            minima = sum_in_order(run_all(products, parts, table.n_threads))
-            of_block = -2.0 * minima[: which.size]
-            packing.mix_rows(row_totals, self._block, of_block)
-            sums[which] = of_block
-        return sums
+        return PairSums(self._table, tiles, by).of(np.arange(self._table.n_features), self._block)
 
     def content(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
@@ -241,12 +208,6 @@ def weighted_rows(table: Packed, memory: float) -> WeightedRows | WeightedBlocks
     accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
     wide = table.n_features >= WIDE * table.n_samples and table.raw.nbytes > SMALL
     return WeightedBlocks(table) if wide and accumulators <= memory else WeightedRows(table)
-
-
-def _parts_of_tiles(table: Packed) -> list[tuple[int, int]]:
-    """Into which partial sums over pairs a margin is cut."""
-    width = packing.padded_width(table.n_features, table.dtype.itemsize)
-    return even_ranges(table.n_tiles, table.n_parts(width + table.n_rows))
 
 
 def _whole_vectors(w: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:

@@ -17,7 +17,6 @@ import math
 
 import numpy as np
 
-from .differences import add_margin
 from .distances import TILE, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
@@ -36,8 +35,8 @@ def out_of_reach(dtype):
 
 
 @kernel
-def _copy_row(row, out):
-    # An assignment of slices would compile the message for shapes that differ: seconds.
+def copy_row(row, out):
+    """Copy a row. An assignment of slices would compile the message for shapes that differ: seconds."""
     wide_vectors()
     for q in range(out.shape[0]):
         out[q] = row[q]
@@ -47,14 +46,15 @@ def _copy_row(row, out):
 def _keep_tile(T, far, i0, i1, j0, j1, F):
     """Bring distances into F, in the precision of the data; the diagonal is ``far``."""
     for p in range(i1 - i0):
-        _copy_row(T[p], F[p, : j1 - j0])
+        copy_row(T[p], F[p, : j1 - j0])
     if i0 == j0:
         for p in range(i1 - i0):
             F[p, p] = far
 
 
 @kernel
-def _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+def compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+    """Fill F with the distances of a tile; T is scratch space for them in float64."""
     weighted_tile(X, w, sums, i0, i1, j0, j1, T)
     _keep_tile(T, far, i0, i1, j0, j1, F)
 
@@ -66,7 +66,7 @@ def fill_distances(X, w, sums, far, t0, t1, D):
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        _compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
+        compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
 
 
 @kernel
@@ -101,7 +101,7 @@ def computed_columns(X, w, sums, A, anchor_sums, out):
         i1 = min(i0 + TILE, X.shape[0])
         weighted_block(X, sums, i0, i1, A, anchor_sums, w, T)
         for p in range(i1 - i0):
-            _copy_row(T[p], out[i0 + p])
+            copy_row(T[p], out[i0 + p])
 
 
 @kernel
@@ -128,7 +128,7 @@ def _add_mass(low, before, per_sigma, far, partial, total):
 
 
 @kernel
-def _merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scratch, nearest, mass):
+def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scratch, nearest, mass):
     """Merge a tile's rows into the statistics of the anchors in its columns."""
     before, partial = scratch[0, :n_columns], scratch[1, :n_columns]
     p = 0
@@ -138,7 +138,7 @@ def _merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, sc
         while end < n_rows and codes[i0 + end] == code:
             end += 1
         low = nearest[code, j0 : j0 + n_columns]
-        _copy_row(low, before)
+        copy_row(low, before)
         partial[:] = 0
         for r in range(p, end):
             if weights[i0 + r] > 0:
@@ -166,14 +166,14 @@ def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
-        _merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
+            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+        merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):
                 row = F[p]
                 for q in range(j1 - j0):
                     G[q, p] = row[q]
-            _merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, scratch, nearest, mass)
+            merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, scratch, nearest, mass)
 
 
 @kernel
@@ -286,9 +286,9 @@ def accumulate_margin(
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         if D.shape[0] > 0:
             for p in range(i1 - i0):
-                _copy_row(D[t, p], F[p])
+                copy_row(D[t, p], F[p])
         else:
-            _compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
@@ -323,79 +323,6 @@ def add_products(X, S, t0, t1, minima):
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         _add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t], partial, minima)
-
-
-@kernel
-def margin_rows(X, w, sums, codes, weights, per_sigma, far, pooled, factors, n0, n1, out, inlier):
-    """Margin vectors of rows n0 … n1, one by one, and γ of eq. (10); both are 0 for padding.
-
-    ``factors[class of the anchor, class]`` weighs the classes of the misses; with ``pooled`` misses of
-    all classes form one neighbourhood. A row without a hit, or without a miss, gets zeros.
-    """
-    n_rows, n_classes = X.shape[0], factors.shape[0]
-    T = np.empty((TILE, TILE))
-    distances = np.empty((TILE, n_rows))
-    rows = np.empty(n_rows, np.int64)
-    coefficients = np.empty(n_rows)
-    low = np.empty(n_classes)
-    total = np.empty(n_classes)
-    for i0 in range(n0, n1, TILE):
-        i1 = min(i0 + TILE, n1)
-        for j0 in range(0, n_rows, TILE):
-            j1 = min(j0 + TILE, n_rows)
-            weighted_tile(X, w, sums, i0, i1, j0, j1, T)
-            for p in range(i1 - i0):
-                _copy_row(T[p], distances[p, j0:j1])
-        for n in range(i0, i1):
-            if weights[n] <= 0:
-                continue
-            row = distances[n - i0]
-            own = codes[n]
-            _class_statistics(row, n, codes, weights, per_sigma, far, low, total)
-            miss_low, miss_total = far, 0.0
-            for c in range(n_classes):
-                if c != own and total[c] > 0:
-                    miss_low = min(miss_low, low[c])
-            for c in range(n_classes):
-                if c != own and total[c] > 0:
-                    miss_total += total[c] * math.exp((miss_low - low[c]) * per_sigma)
-            if total[own] <= 0.0 or miss_total <= 0.0:
-                continue
-            closest = min(low[own], miss_low)
-            hit_mass = total[own] * math.exp((closest - low[own]) * per_sigma)
-            miss_mass = miss_total * math.exp((closest - miss_low) * per_sigma)
-            inlier[n] = hit_mass / (hit_mass + miss_mass)
-            count = 0
-            for i in range(n_rows):
-                if weights[i] <= 0 or i == n:
-                    continue
-                c = codes[i]
-                if c == own:
-                    share = -math.exp((low[c] - row[i]) * per_sigma) / total[c]
-                elif pooled:
-                    share = math.exp((miss_low - row[i]) * per_sigma) / miss_total
-                else:
-                    share = factors[own, c] * math.exp((low[c] - row[i]) * per_sigma) / total[c]
-                rows[count] = i
-                coefficients[count] = share * weights[i]
-                count += 1
-            add_margin(X, n, rows[:count], coefficients[:count], False, out[n])
-
-
-@kernel
-def _class_statistics(row, n, codes, weights, per_sigma, far, low, total):
-    """Gather the smallest distance and the mass of every class, seen from row n."""
-    low[:] = far
-    total[:] = 0.0
-    if weights[n] > 1.0:
-        low[codes[n]] = 0.0
-        total[codes[n]] = weights[n] - 1.0
-    for i in range(row.shape[0]):
-        if weights[i] > 0 and i != n and row[i] < low[codes[i]]:
-            total[codes[i]] *= math.exp((row[i] - low[codes[i]]) * per_sigma)
-            low[codes[i]] = row[i]
-        if weights[i] > 0 and i != n:
-            total[codes[i]] += weights[i] * math.exp((low[codes[i]] - row[i]) * per_sigma)
 
 
 @fused_kernel

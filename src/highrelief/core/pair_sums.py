@@ -1,0 +1,112 @@
+"""Sums over pairs of rows whose coefficients are stored: Σ c·|x − x'|, feature by feature."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import distances, packing, soft, weighted
+from .packed import Packed, sum_in_order
+from .ranges import BLOCK_BYTES
+from .threads import even_ranges, run_all
+
+#: Decimal digits of ranges and coefficients, either way, that single precision is trusted with.
+_MOST_DIGITS = 15
+
+
+class Coefficients(NamedTuple):
+    """What makes of distances the coefficients of the pairs; see :func:`.kernels.soft.accumulate_margin`."""
+
+    per_sigma: np.floating
+    low: NDArray[np.floating]
+    scales: NDArray[np.floating]
+
+
+class PairSums:
+    """Sums over pairs of the rows of a table, by blocks of its columns, each scaled when it is needed.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    tiles : (n_tiles, TILE, TILE)
+        Distances of all pairs, which become their coefficients.
+    by : Coefficients
+        How.
+    """
+
+    def __init__(self, table: Packed, tiles: NDArray[np.floating], by: Coefficients) -> None:
+        self._table, self.tiles = table, tiles
+        copies = table.copies.astype(table.dtype)
+
+        def of_tiles(a: int, b: int) -> NDArray[np.float64]:
+            totals = np.zeros(table.n_rows)
+            soft.coefficients_from_distances(
+                tiles, table.codes, copies, by.per_sigma, by.low, by.scales, a, b, totals
+            )
+            return totals
+
+        self._row_totals = sum_in_order(run_all(of_tiles, parts_of_tiles(table), table.n_threads))
+
+    def of(
+        self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
+    ) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'| for some features, with ``block`` as room for columns."""
+        if block is None:
+            block = block_of_columns(self._table, features.size, self._table.dtype)
+        return self._sums(features, self.tiles, block)
+
+    def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Numbers between which the sums of all features lie, found in single precision."""
+        table = self._table
+        spans, total = table.scaled.spans, np.abs(self.tiles).sum(dtype=np.float64)
+        block = block_of_columns(table, table.n_features, np.dtype(np.float32))
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = self._sums(np.arange(table.n_features), self.tiles.astype(np.float32), block)
+        # What is rounded: two values and a coefficient, and their products before they go to float64.
+        roundings = 8 + soft.ROWS_PER_SUM * distances.TILE
+        error = roundings * float(np.finfo(np.float32).eps) * total * spans
+        # What is too large or too small for single precision may be anything.
+        known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
+        known &= np.isfinite(sums)
+        return np.where(known, sums - error, -np.inf), np.where(known, sums + error, np.inf)
+
+    def _sums(
+        self, features: NDArray[np.int64], tiles: NDArray[np.floating], block: NDArray[np.floating]
+    ) -> NDArray[np.float64]:
+        table = self._table
+
+        def products(a: int, b: int) -> NDArray[np.float64]:
+            out = np.zeros(block.shape[1])
+            soft.add_products(block, tiles, a, b, out)
+            return out
+
+        sums = np.empty(features.size)
+        for start in range(0, features.size, block.shape[1]):
+            which = features[start : start + block.shape[1]]
+            table.scaled.write(which, block)
+            minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
+            of_block = -2.0 * minima[: which.size]
+            packing.mix_rows(self._row_totals, block, of_block)
+            sums[start : start + which.size] = of_block
+        return sums
+
+
+def columns_at_once(table: Packed) -> int:
+    """How many columns are scaled and worked on at a time, in whole sums of the distance kernels."""
+    together = weighted.columns_per_sum(table.dtype.itemsize)
+    return together * max(1, BLOCK_BYTES // (table.n_rows * together * table.dtype.itemsize))
+
+
+def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDArray[np.floating]:
+    """Room for so many columns of a table, or for as many as are worked on at a time."""
+    width = packing.padded_width(min(columns_at_once(table), n_columns), dtype.itemsize)
+    return packing.aligned_zeros((table.n_rows, width), dtype)
+
+
+def parts_of_tiles(table: Packed) -> list[tuple[int, int]]:
+    """Into which partial sums over pairs a margin is cut."""
+    width = packing.padded_width(table.n_features, table.dtype.itemsize)
+    return even_ranges(table.n_tiles, table.n_parts(width + table.n_rows))
