@@ -8,11 +8,12 @@ L1 penalty it is a linear programme.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.optimize import linprog
+from scipy.optimize import linprog, lsq_linear
 
 from .losses import HingeLoss
 from .optimality import Minimum, Vector, shared_among_twins
@@ -22,6 +23,8 @@ from .ridge import minimize_in_span, minimize_smooth_l2
 _EXACT = 1e-13
 #: Widths of the smoothed hinges, relative to the largest margin.
 _WIDTHS = [10.0**-digits for digits in range(13)]
+#: Relative width below which equations that gave no answer have many.
+_NARROW = 1e-4
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
 #: Columns that join a programme at a time.
@@ -71,11 +74,15 @@ def _duals(
         a = -smooth.gradient(A @ w)
         yield a, gap(a), end.n_steps
         corner = (a > 0.0) & (a < loss.factors)
-        if corner.any():
-            used = A[:, w > 0.0] if positive else A
-            others = used[corner] @ (used.T @ np.where(corner, 0.0, a))
-            a = _at_corners(loss, alpha, a, corner, used[corner] @ used[corner].T, others)
-            yield a, gap(a), 0
+        used = A[:, w > 0.0] if positive else A
+        rows = used[corner]
+        at_corner = _Corner(loss, alpha, a, corner, rows @ (used.T @ np.where(corner, 0.0, a)))
+        if 0 < len(rows) <= used.shape[1]:
+            exact = at_corner.solved(rows @ rows.T)
+            yield exact, gap(exact), 0
+        if len(rows) > 0 and width < _NARROW * loss.margins.max():
+            exact = at_corner.allowed(rows.T)
+            yield exact, gap(exact), 0
 
 
 def _duals_in_span(
@@ -94,31 +101,51 @@ def _duals_in_span(
         a = -smooth.gradient(K @ b)
         yield a, gap(a), n_steps
         corner = (a > 0.0) & (a < loss.factors)
-        if corner.any():
-            others = K[corner] @ np.where(corner, 0.0, a)
-            a = _at_corners(loss, alpha, a, corner, K[np.ix_(corner, corner)], others)
-            yield a, gap(a), 0
+        if not corner.any():
+            continue
+        products = K[np.ix_(corner, corner)]
+        at_corner = _Corner(loss, alpha, a, corner, K[corner] @ np.where(corner, 0.0, a))
+        exact = at_corner.solved(products)
+        yield exact, gap(exact), 0
+        if width < _NARROW * loss.margins.max():
+            squares, vectors = np.linalg.eigh(products)
+            exact = at_corner.allowed(np.sqrt(np.maximum(squares, 0.0))[:, np.newaxis] * vectors.T)
+            yield exact, gap(exact), 0
 
 
-def _at_corners(
-    loss: HingeLoss,
-    alpha: float,
-    a: Vector,
-    corner: NDArray[np.bool_],
-    K: NDArray[np.float64],
-    others: Vector,
-) -> Vector:
-    """The dual point whose samples with 0 < a_i < c_i are at the corner exactly.
+@dataclass(frozen=True)
+class _Corner:
+    """The samples with 0 < a_i < c_i, which are at the corner of the hinge: a_iᵀw = Δ_i for these."""
 
-    ``K``: products of their rows. ``others``: what the other samples add to their scores, times 2α.
-    """
-    wanted = 2.0 * alpha * loss.margins[corner] - others
-    _, solution, failed = lapack.dposv(K, wanted)
-    if failed:  # samples may be copies of others
-        solution = np.linalg.lstsq(K, wanted, rcond=None)[0]
-    exact = a.copy()
-    exact[corner] = solution
-    return np.clip(exact, 0.0, loss.factors)
+    loss: HingeLoss
+    alpha: float
+    a: Vector
+    corner: NDArray[np.bool_]
+    #: What the other samples add to the scores of these, times 2α.
+    others: Vector
+
+    @property
+    def _wanted(self) -> Vector:
+        return 2.0 * self.alpha * self.loss.margins[self.corner] - self.others
+
+    def solved(self, products: NDArray[np.float64]) -> Vector:
+        """The dual point that solves the equations, whose matrix holds the products of the rows."""
+        _, solution, failed = lapack.dposv(products, self._wanted)
+        exact = self.a.copy()
+        if not failed:
+            exact[self.corner] = np.clip(solution, 0.0, self.loss.factors[self.corner])
+        return exact
+
+    def allowed(self, columns: NDArray[np.float64]) -> Vector:
+        """One of many such points, in 0 ≤ a ≤ c: samples may be copies of others, or more than dimensions.
+
+        ``columns`` have the products that the rows of the samples have.
+        """
+        weights = np.linalg.lstsq(columns.T, self._wanted, rcond=None)[0]
+        bounds = (np.zeros(self.others.size), self.loss.factors[self.corner])
+        exact = self.a.copy()
+        exact[self.corner] = lsq_linear(columns, weights, bounds=bounds, method="bvls", tol=1e-15).x
+        return exact
 
 
 def minimize_hinge_l1(
