@@ -24,6 +24,7 @@ QUICK_RIVALS = {
     "fast_select",
     "sklearn_distances",
     "numpy_irelief",
+    "numpy_frel",
     "numpy_logo",
     "numpy_im4e",
     "numpy_frel",

@@ -70,6 +70,23 @@ def test_a_tie_by_hand():
     assert found.gaps[0] == pytest.approx(2.0)
 
 
+# The oracles themselves
+
+
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_oracles_equal_the_reference(golden_folder, name):
+    with np.load(golden_folder / f"{name}.npz") as file:
+        X, y = file["X"], file["y"]
+        for loss in ("log", "square"):
+            for penalty, alpha in (("l2", 1.0), ("l1", 0.01)):
+                expected = file[f"frel_sgd_{loss}_{penalty}_{alpha}"]
+                np.testing.assert_allclose(frel_sgd(X, y, loss, penalty, alpha), expected, atol=1e-12)
+        shares = variance_reduction_shares(X, y, 5)
+        np.testing.assert_allclose(shares, file["vr_sample_weights_k5"], rtol=1e-10)
+        np.testing.assert_allclose(lmba(X, y, 5), file["lmba_k5"], atol=1e-12)
+        np.testing.assert_allclose(lmba(X, y, 5, shares=shares), file["vr_lmba_k5"], atol=1e-12)
+
+
 # Algorithm 1
 
 

@@ -269,3 +269,15 @@ def test_tables_with_duplicates_and_ties(name, penalty, positive, alpha, n, d, l
     end = MINIMIZERS[penalty](loss, A, alpha, positive)
     assert np.all(np.isfinite(end.weights))
     assert end.residual <= 1e-9
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("shape", [(8, 3), (6, 20), (30, 5)])
+def test_the_hinge_where_many_samples_meet_at_the_corner(shape, positive):
+    """Whole numbers, each row four times: more equations than unknowns, all of them fulfilled."""
+    rng = np.random.default_rng(0)
+    Z = np.repeat(rng.integers(-2, 3, size=shape), 4, axis=0).astype(float)
+    margins = np.repeat(rng.integers(1, 4, size=shape[0]), 4).astype(float)
+    for alpha in (1e-4, 1e-2, 1.0):
+        end = minimize_l2(HingeLoss(np.full(len(Z), 1 / len(Z)), margins), Z, alpha, positive)
+        assert end.residual <= 1e-11

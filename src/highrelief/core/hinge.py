@@ -7,18 +7,24 @@ L1 penalty it is a linear programme.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.linalg import lapack
+from scipy.optimize import linprog, lsq_linear
 
 from .losses import HingeLoss
 from .optimality import Minimum, Vector, shared_among_twins
-from .ridge import minimize_smooth_l2
+from .ridge import minimize_in_span, minimize_smooth_l2
 
 #: Relative duality gap at which a dual point is the answer, but for rounding.
 _EXACT = 1e-13
 #: Widths of the smoothed hinges, relative to the largest margin.
-_WIDTHS = 10.0 ** np.arange(0, -13, -1)
+_WIDTHS = [10.0**-digits for digits in range(13)]
+#: Relative width below which equations that gave no answer have many.
+_NARROW = 1e-4
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
 #: Columns that join a programme at a time.
@@ -30,54 +36,116 @@ def minimize_hinge_l2(
 ) -> Minimum:
     """Minimise Σ c_i max(0, Δ_i − a_iᵀw) + α‖w‖₂²."""
     scale = loss.value(np.zeros(len(A)))
-    best = Minimum(np.zeros(A.shape[1]), 0.0, 0)
     if scale == 0.0:
-        return best
-    gram = None if positive or A.shape[1] <= len(A) else A @ A.T
-    largest = float(np.abs(loss.margins).max())
-    w: Vector | None = None
-    n_steps = 0
-    best = Minimum(best.weights, np.inf, 0)
-    for width in largest * _WIDTHS:
-        smooth = loss.smoothed(width)
-        end = minimize_smooth_l2(smooth, A, alpha, positive=positive, gram=gram, start=w)
-        w, n_steps = end.weights, n_steps + end.n_steps
-        a = -smooth.gradient(A @ w)
-        for dual in (a, _at_corners(loss, A, alpha, a, w, positive)):
-            weights, gap = _primal_of(loss, A, alpha, dual, positive)
-            if gap / scale < best.residual:
-                best = Minimum(weights, max(gap / scale, 0.0), n_steps)
-        if best.residual <= _EXACT:
+        return Minimum(np.zeros(A.shape[1]), 0.0, 0)
+    in_span = not positive and A.shape[1] > len(A)
+    duals = _duals_in_span(loss, A @ A.T, alpha) if in_span else _duals(loss, A, alpha, positive)
+    best, least, steps = np.zeros(len(A)), np.inf, 0
+    for dual, gap, n_steps in duals:
+        steps += n_steps
+        if gap < least:
+            best, least = dual, gap
+        if least <= _EXACT * scale:
             break
-    return best
+    w = A.T @ best / (2.0 * alpha)
+    return Minimum(np.maximum(w, 0.0) if positive else w, max(least, 0.0) / scale, steps)
 
 
-def _primal_of(
-    loss: HingeLoss, A: NDArray[np.float64], alpha: float, a: Vector, positive: bool
-) -> tuple[Vector, float]:
-    """Weights that belong to a dual point, and by how much their objectives differ."""
-    w = A.T @ a / (2.0 * alpha)
-    if positive:
-        w = np.maximum(w, 0.0)
-    length = alpha * float(w @ w)
-    return w, loss.value(A @ w) + length - (float(a @ loss.margins) - length)
+def _widths(loss: HingeLoss) -> list[float]:
+    largest = float(np.abs(loss.margins).max())
+    return [largest * width for width in _WIDTHS]
 
 
-def _at_corners(
-    loss: HingeLoss, A: NDArray[np.float64], alpha: float, a: Vector, w: Vector, positive: bool
-) -> Vector:
-    """The dual point whose samples with 0 < a_i < c_i are at the corner exactly."""
-    corner = (a > 0.0) & (a < loss.factors)
-    if not corner.any():
-        return a
-    used = A[:, w > 0.0] if positive else A
-    at_corner = used[corner]
-    outside = used.T @ np.where(corner, 0.0, a)
-    wanted = 2.0 * alpha * loss.margins[corner] - at_corner @ outside
-    exact = a.copy()
-    # Least squares: samples may be copies of others.
-    exact[corner] = np.linalg.lstsq(at_corner @ at_corner.T, wanted, rcond=None)[0]
-    return np.clip(exact, 0.0, loss.factors)
+def _duals(
+    loss: HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool
+) -> Iterator[tuple[Vector, float, int]]:
+    """Dual points nearer and nearer to the maximum, their gaps, and the steps that each took."""
+
+    def gap(a: Vector) -> float:
+        w = A.T @ a / (2.0 * alpha)
+        w = np.maximum(w, 0.0) if positive else w
+        return loss.value(A @ w) + 2.0 * alpha * float(w @ w) - float(a @ loss.margins)
+
+    w: Vector | None = None
+    for width in _widths(loss):
+        smooth = loss.smoothed(width)
+        end = minimize_smooth_l2(smooth, A, alpha, positive=positive, start=w)
+        w = end.weights
+        a = -smooth.gradient(A @ w)
+        yield a, gap(a), end.n_steps
+        corner = (a > 0.0) & (a < loss.factors)
+        used = A[:, w > 0.0] if positive else A
+        rows = used[corner]
+        at_corner = _Corner(loss, alpha, a, corner, rows @ (used.T @ np.where(corner, 0.0, a)))
+        if 0 < len(rows) <= used.shape[1]:
+            exact = at_corner.solved(rows @ rows.T)
+            yield exact, gap(exact), 0
+        if len(rows) > 0 and width < _NARROW * loss.margins.max():
+            exact = at_corner.allowed(rows.T)
+            yield exact, gap(exact), 0
+
+
+def _duals_in_span(
+    loss: HingeLoss, K: NDArray[np.float64], alpha: float
+) -> Iterator[tuple[Vector, float, int]]:
+    """The same by K = AAᵀ alone, where there are more features than samples."""
+
+    def gap(a: Vector) -> float:
+        u = K @ a / (2.0 * alpha)  # α‖w‖² = aᵀu/2
+        return loss.value(u) + float(a @ u) - float(a @ loss.margins)
+
+    b: Vector | None = None
+    for width in _widths(loss):
+        smooth = loss.smoothed(width)
+        b, n_steps = minimize_in_span(smooth, K, alpha, start=b)
+        a = -smooth.gradient(K @ b)
+        yield a, gap(a), n_steps
+        corner = (a > 0.0) & (a < loss.factors)
+        if not corner.any():
+            continue
+        products = K[np.ix_(corner, corner)]
+        at_corner = _Corner(loss, alpha, a, corner, K[corner] @ np.where(corner, 0.0, a))
+        exact = at_corner.solved(products)
+        yield exact, gap(exact), 0
+        if width < _NARROW * loss.margins.max():
+            squares, vectors = np.linalg.eigh(products)
+            exact = at_corner.allowed(np.sqrt(np.maximum(squares, 0.0))[:, np.newaxis] * vectors.T)
+            yield exact, gap(exact), 0
+
+
+@dataclass(frozen=True)
+class _Corner:
+    """The samples with 0 < a_i < c_i, which are at the corner of the hinge: a_iᵀw = Δ_i for these."""
+
+    loss: HingeLoss
+    alpha: float
+    a: Vector
+    corner: NDArray[np.bool_]
+    #: What the other samples add to the scores of these, times 2α.
+    others: Vector
+
+    @property
+    def _wanted(self) -> Vector:
+        return 2.0 * self.alpha * self.loss.margins[self.corner] - self.others
+
+    def solved(self, products: NDArray[np.float64]) -> Vector:
+        """The dual point that solves the equations, whose matrix holds the products of the rows."""
+        _, solution, failed = lapack.dposv(products, self._wanted)
+        exact = self.a.copy()
+        if not failed:
+            exact[self.corner] = np.clip(solution, 0.0, self.loss.factors[self.corner])
+        return exact
+
+    def allowed(self, columns: NDArray[np.float64]) -> Vector:
+        """One of many such points, in 0 ≤ a ≤ c: samples may be copies of others, or more than dimensions.
+
+        ``columns`` have the products that the rows of the samples have.
+        """
+        weights = np.linalg.lstsq(columns.T, self._wanted, rcond=None)[0]
+        bounds = (np.zeros(self.others.size), self.loss.factors[self.corner])
+        exact = self.a.copy()
+        exact[self.corner] = lsq_linear(columns, weights, bounds=bounds, method="bvls", tol=1e-15).x
+        return exact
 
 
 def minimize_hinge_l1(

@@ -104,16 +104,18 @@ class NearestPass:
         n = table.n_samples
         out = np.zeros((2 * n if apart else n, table.n_features))
         between = np.zeros(n if gaps else 0)
-        for neighbors in self._search.neighbors(report):
+        for found in self._search.neighbors(report):
+            neighbors = found.reordered(np.argsort(table.position[found.anchors]))
             samples = table.position[neighbors.anchors]
-            for a, b in self._search.columns.cuts():
-                if apart:
-                    out[samples, a:b] = -self._block_rows(neighbors.without(MISSES), a, b)
-                    out[n + samples, a:b] = self._block_rows(neighbors.without(HITS), a, b)
-                else:
-                    out[samples, a:b] = self._block_rows(neighbors, a, b)
+            if apart:
+                self._fill_rows(neighbors.without(MISSES), out[:n], samples)
+                self._fill_rows(neighbors.without(HITS), out[n:], samples)
+            else:
+                self._fill_rows(neighbors, out, samples)
             if gaps:
                 between[samples] = mean_gaps(table, self._search.columns, neighbors)
+        if apart:
+            np.negative(out[:n], out=out[:n])
         out *= self._margin_factors()
         return Compared(out, between, table.unpacked(self._anchors & table.has_hit))
 
@@ -124,17 +126,23 @@ class NearestPass:
             found.fill(self._table, self._search.columns, neighbors)
         return found
 
-    def _block_rows(self, neighbors: Neighbors, a: int, b: int) -> NDArray[np.float64]:
-        """Margins of the anchors in columns a … b, in the units of the block."""
-        array, first = self._search.columns.precise_block(a, b)
-        margins = np.zeros((neighbors.anchors.size, b - a))
+    def _fill_rows(self, neighbors: Neighbors, out: NDArray[np.float64], samples: NDArray[np.int64]) -> None:
+        """Write the margins of the anchors, in the units of the blocks, to the rows of their samples."""
+        # Where all samples are here, in their order, nothing is copied.
+        whole = samples.size == len(out)
+        for a, b in self._search.columns.cuts():
+            array, first = self._search.columns.precise_block(a, b)
+            margins = out[:, a:b] if whole else np.zeros((samples.size, b - a))
+            block = (array, first, margins)
 
-        def part(start: int, end: int) -> None:
-            self._add_margins(neighbors, array, first, start, end, margins, by_row=True)
+            def part(start: int, end: int, block: tuple = block) -> None:
+                array, first, margins = block
+                self._add_margins(neighbors, array, first, start, end, margins, by_row=True)
 
-        n_threads = self._table.n_threads
-        run_all(part, even_ranges(len(margins), n_threads, multiple=16), n_threads)
-        return margins
+            n_threads = self._table.n_threads
+            run_all(part, even_ranges(samples.size, n_threads, multiple=16), n_threads)
+            if not whole:
+                out[samples, a:b] = margins
 
     def _margin_factors(self) -> NDArray[np.float64]:
         factors = self._search.columns.factors

@@ -64,3 +64,13 @@ class Neighbors:
         count = self.count.copy()
         count[:, slot] = 0
         return replace(self, count=count)
+
+    def reordered(self, order: NDArray[np.int64]) -> Neighbors:
+        """The same with the anchors in another order."""
+        return replace(
+            self,
+            anchors=self.anchors[order],
+            start=self.start[order],
+            count=self.count[order],
+            sure=self.sure[order],
+        )

@@ -25,13 +25,12 @@ def minimize_smooth_l2(
     alpha: float,
     *,
     positive: bool = False,
-    gram: NDArray[np.float64] | None = None,
     start: Vector | None = None,
 ) -> Minimum:
     """Minimise loss(Aw) + α‖w‖₂².
 
-    ``gram``: AAᵀ, if it is known. ``start``: weights near the minimum; where there are more columns than
-    rows they are left aside, unless w ≥ 0 is asked for.
+    ``start``: weights near the minimum; where there are more columns than rows they are left aside, unless
+    w ≥ 0 is asked for.
     """
     scale = float(np.abs(A.T @ loss.gradient(np.zeros(len(A)))).max(initial=0.0))
     if scale == 0.0:
@@ -41,7 +40,8 @@ def minimize_smooth_l2(
     elif A.shape[1] <= len(A):
         w, n_steps = _in_weights(loss, A, alpha, scale, start)
     else:
-        w, n_steps = _in_span(loss, A, alpha, A @ A.T if gram is None else gram)
+        a, n_steps = minimize_in_span(loss, A @ A.T, alpha)
+        w = A.T @ a
     derivative = A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
     return Minimum(w, l2_violation(derivative, w, positive) / scale, n_steps)
 
@@ -83,11 +83,14 @@ def _in_weights(
     return _newton(first, lambda w: float(np.abs(derivative(w)).max()) / scale, step)
 
 
-def _in_span(
-    loss: SmoothLoss, A: NDArray[np.float64], alpha: float, K: NDArray[np.float64]
+def minimize_in_span(
+    loss: SmoothLoss, K: NDArray[np.float64], alpha: float, start: Vector | None = None
 ) -> tuple[Vector, int]:
-    """Look for w = Aᵀa, ∇loss(Ka) + 2αa = 0: as many unknowns as samples, however many features."""
-    zero = np.zeros(len(A))
+    """Find the a, ∇loss(Ka) + 2αa = 0, for which w = Aᵀa is the minimum; K = AAᵀ.
+
+    There are as many unknowns as samples, however many features. Returns a and the number of steps.
+    """
+    zero = np.zeros(len(K))
 
     def rest(a: Vector) -> Vector:
         return loss.gradient(K @ a) + 2.0 * alpha * a
@@ -108,8 +111,7 @@ def _in_span(
         return a + t * move if t > 0.0 else None
 
     scale = length(rest(zero))
-    a, n_steps = _newton(zero, lambda a: length(rest(a)) / scale, step)
-    return A.T @ a, n_steps
+    return _newton(zero if start is None else start, lambda a: length(rest(a)) / scale, step)
 
 
 def _projected(
