@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft, weighted
+from ..kernels import distances, packing, pair_sums, soft, weighted
 from .packed import Packed, sum_in_order
 from .ranges import BLOCK_BYTES
 from .threads import even_ranges, run_all
@@ -23,7 +23,7 @@ SMALL = 2**24
 
 
 class Coefficients(NamedTuple):
-    """What makes of distances the coefficients of the pairs; see :func:`.kernels.soft.accumulate_margin`."""
+    """What makes of distances the coefficients of pairs; see :func:`.kernels.pair_sums.accumulate_margin`."""
 
     per_sigma: np.floating
     low: NDArray[np.floating]
@@ -84,7 +84,7 @@ class WeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(width + table.n_rows)
-            soft.accumulate_margin(
+            pair_sums.accumulate_margin(
                 self.X,
                 self.w,
                 self.sums,
@@ -117,7 +117,7 @@ class WeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             minima = np.zeros(width)
-            soft.add_products(self.X, S, a, b, minima)
+            pair_sums.add_products(self.X, S, a, b, minima)
             return minima
 
         minima = sum_in_order(run_all(part, parts_of_tiles(self._table), self._table.n_threads))
@@ -228,14 +228,14 @@ class WeightedBlocks:
 
         def coefficients(a: int, b: int) -> NDArray[np.float64]:
             totals = np.zeros(table.n_rows)
-            soft.coefficients_from_distances(
+            pair_sums.coefficients_from_distances(
                 tiles, table.codes, self._copies, by.per_sigma, by.low, by.scales, a, b, totals
             )
             return totals
 
         def products(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(self._block.shape[1])
-            soft.add_products(self._block, tiles, a, b, out)
+            pair_sums.add_products(self._block, tiles, a, b, out)
             return out
 
         row_totals = sum_in_order(run_all(coefficients, parts, table.n_threads))

@@ -13,7 +13,8 @@ blocks of rows, features padded to whole vectors.
 :mod:`.shares`           how the k nearest share a weight of 1, ties included
 :mod:`.nearest`          exact distances of candidates, and the margins that neighbours give
 :mod:`.differences`      sums of differences between a row and others
-:mod:`.soft`             softmax neighbourhoods, and the margins they give
+:mod:`.soft`             softmax neighbourhoods, and the margins of single samples
+:mod:`.pair_sums`        the mean margin, summed over pairs
 :mod:`.weighted`         distances under weights
 :mod:`.online`           one sample after another
 :mod:`.simd`             what innermost loops are written in: vectors of the machine
