@@ -11,7 +11,7 @@ from highrelief import IRelief
 from highrelief.core import soft_rows
 from highrelief.core.positive_margins import PositiveMargins
 from highrelief.core.weighted_rows import Coefficients, WeightedRows
-from highrelief.kernels import packing, soft
+from highrelief.kernels import packing, pair_sums
 
 
 @pytest.fixture
@@ -114,10 +114,10 @@ class TestBounds:
             S[t] = np.triu(S[t], 1)
         n_pairs = np.count_nonzero(S)
         minima = np.zeros(16)
-        soft.add_products(X, S, 0, n_tiles, minima)
+        pair_sums.add_products(X, S, 0, n_tiles, minima)
         exact = n_pairs * np.longdouble(S[1, 0, 0]) * np.longdouble(X[0, 0])
         assert n_pairs == n * (n - 1) // 2
-        assert np.all(np.abs(minima - exact) <= soft.relative_error(dtype, n_tiles) * exact)
+        assert np.all(np.abs(minima - exact) <= pair_sums.relative_error(dtype, n) * exact)
 
     def test_sums_that_overflow_are_not_taken_for_negative(self):
         X, y = draw_table(5, 40, 12, 2)

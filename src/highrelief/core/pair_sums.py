@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft, weighted
+from ..kernels import packing, weighted
+from ..kernels import pair_sums as kernels
 from .packed import Packed, sum_in_order
 from .ranges import BLOCK_BYTES
 from .threads import even_ranges, run_all
 
+_SINGLE = float(np.finfo(np.float32).eps)
 #: Decimal digits of ranges and coefficients, either way, that single precision is trusted with.
 _MOST_DIGITS = 15
 
 
 class Coefficients(NamedTuple):
-    """What makes of distances the coefficients of the pairs; see :func:`.kernels.soft.accumulate_margin`."""
+    """What makes of distances the coefficients of pairs; see :func:`.kernels.pair_sums.accumulate_margin`."""
 
     per_sigma: np.floating
     low: NDArray[np.floating]
@@ -43,7 +45,7 @@ class PairSums:
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             totals = np.zeros(table.n_rows)
-            soft.coefficients_from_distances(
+            kernels.coefficients_from_distances(
                 tiles, table.codes, copies, by.per_sigma, by.low, by.scales, a, b, totals
             )
             return totals
@@ -65,9 +67,9 @@ class PairSums:
         block = block_of_columns(table, table.n_features, np.dtype(np.float32))
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self._sums(np.arange(table.n_features), self.tiles.astype(np.float32), block)
-        # What is rounded: two values and a coefficient, and their products before they go to float64.
-        roundings = 8 + soft.ROWS_PER_SUM * distances.TILE
-        error = roundings * float(np.finfo(np.float32).eps) * total * spans
+        # The sum over pairs, and two values and a coefficient that were rounded before.
+        roundings = kernels.relative_error(np.dtype(np.float32), table.n_rows) + 4.0 * _SINGLE
+        error = 2.0 * roundings * total * spans
         # What is too large or too small for single precision may be anything.
         known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
         known &= np.isfinite(sums)
@@ -80,7 +82,7 @@ class PairSums:
 
         def products(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(block.shape[1])
-            soft.add_products(block, tiles, a, b, out)
+            kernels.add_products(block, tiles, a, b, out)
             return out
 
         sums = np.empty(features.size)

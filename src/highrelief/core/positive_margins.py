@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft
+from ..kernels import distances, packing, pair_sums
 from .packed import Packed
 from .pair_sums import Coefficients, parts_of_tiles
 from .threads import run_all
@@ -53,7 +53,7 @@ class PositiveMargins:
         which = np.flatnonzero(~(self._bounds <= 0.0))
         found = rows.sum_products(self._coefficients, totals, which)
         # Roundings of this sum, and of the one that will not be made.
-        rounding = 2.0 * (1.0 + _MORE) * soft.relative_error(table.dtype, table.n_tiles)
+        rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
         self._bounds[which] = found + rounding * rows.weighted_totals(sizes, which)
         sums = np.zeros(table.n_features)
         sums[which] = found
@@ -65,7 +65,7 @@ class PositiveMargins:
 
         def part(a: int, b: int) -> tuple[NDArray[np.float64], float, float]:
             of_rows = np.zeros((2, table.n_rows))
-            moved, drift = soft.renew_coefficients(
+            moved, drift = pair_sums.renew_coefficients(
                 tiles,
                 self._coefficients,
                 table.codes,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, soft, weighted
+from ..kernels import distances, packing, pair_sums, soft, weighted
 from .packed import Packed, sum_in_order
 from .pair_sums import Coefficients, PairSums, block_of_columns, columns_at_once, parts_of_tiles
 from .threads import even_ranges, run_all
@@ -75,7 +75,7 @@ class WeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(width + table.n_rows)
-            soft.accumulate_margin(
+            pair_sums.accumulate_margin(
                 self.X,
                 self.w,
                 self.sums,
@@ -108,7 +108,7 @@ class WeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             minima = np.zeros(width)
-            soft.add_products(self.X, S, a, b, minima)
+            pair_sums.add_products(self.X, S, a, b, minima)
             return minima
 
         minima = sum_in_order(run_all(part, parts_of_tiles(self._table), self._table.n_threads))

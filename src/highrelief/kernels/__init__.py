@@ -13,8 +13,9 @@ blocks of rows, features padded to whole vectors.
 :mod:`.shares`           how the k nearest share a weight of 1, ties included
 :mod:`.nearest`          exact distances of candidates, and the margins that neighbours give
 :mod:`.differences`      sums of differences between a row and others
-:mod:`.soft`             softmax neighbourhoods, and the mean margin they give
-:mod:`.soft_margins`     the margins of single rows under them
+:mod:`.soft`             softmax neighbourhoods
+:mod:`.pair_sums`        sums over pairs, and the mean margin they give
+:mod:`.soft_margins`     the margins of single rows
 :mod:`.expectations`     expected distances in softmax neighbourhoods, and their entropies
 :mod:`.weighted`         distances under weights
 :mod:`.online`           one sample after another
