@@ -74,6 +74,17 @@ def test_stops_when_the_cost_stands_still(waves):
     np.testing.assert_array_equal(looser.cost_, model.cost_[: looser.n_iter_])
 
 
+def test_rounding_in_single_precision_is_no_change():
+    X, y, _ = make_waveform(1500, n_irrelevant=4, random_state=0)
+    single, double = (IM4E(sigma=0.2).fit(X.astype(dtype), y) for dtype in (np.float32, np.float64))
+    assert double.n_iter_ - 1 <= single.n_iter_ <= double.n_iter_
+    np.testing.assert_allclose(single.feature_weights_, double.feature_weights_, atol=1e-5)
+    # What rounding does, had it gone on.
+    with pytest.warns(ConvergenceWarning):
+        longer = IM4E(sigma=0.2, tol=0.0, max_iter=40).fit(X.astype(np.float32), y)
+    assert np.abs(np.diff(longer.cost_[-20:])).max() > 1e-6
+
+
 @pytest.mark.parametrize("sigma", [0.1, 0.4])
 def test_number_of_iterations_is_that_of_the_formula(scaled, sigma):
     X, y = scaled

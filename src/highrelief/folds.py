@@ -18,7 +18,7 @@ def check_folds(name: str, cv: Any) -> None:
     """Raise unless ``cv`` is a number of folds, or can split a table."""
     if isinstance(cv, Integral):
         check_count(name, cv, at_least=2)
-    elif not hasattr(cv, "split") and not _are_pairs(cv):
+    elif not hasattr(cv, "get_n_splits") and not _are_pairs(cv):
         raise TypeError(
             f"{name}={cv!r} must be a whole number of folds, an object with a method split, such as"
             " sklearn.model_selection.StratifiedKFold, or a list of pairs (samples to fit, samples to leave"
@@ -47,7 +47,7 @@ def usable_folds(
 def _folds(
     cv: Any, X: NDArray[Any], codes: NDArray[np.int64], kept: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    if not isinstance(cv, Integral) and not hasattr(cv, "split"):
+    if not isinstance(cv, Integral) and not hasattr(cv, "get_n_splits"):
         return [(_places(fitted, kept), _places(left_out, kept)) for fitted, left_out in cv]
     if isinstance(cv, Integral):
         n_splits = min(int(cv), int(np.bincount(codes).max()))

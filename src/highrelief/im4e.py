@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
@@ -81,7 +82,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
     tol : float, default=1e-6
-        The iteration ends when C changes by less.
+        The iteration ends when C changes by less, or, in float32, by no more than rounding does; never if 0.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
         Weights to begin with, brought to sum 1. The paper draws them at random.
     memory_budget : float or None, default=None
@@ -226,7 +227,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """Algorithm 1 from weights w on, with the width in ``sigma_``."""
         n_samples = float(rows.copies.sum())
-        course = _Course(n_samples if self.alpha is None else float(self.alpha))
+        course = _Course(
+            n_samples if self.alpha is None else float(self.alpha),
+            # N rounded terms, of either sign, are off by √N roundings.
+            rounding=float(np.finfo(self._scaling.offset.dtype).eps) / math.sqrt(n_samples),
+        )
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
@@ -436,8 +441,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 class _Course:
     """What Algorithm 1 looks at, iteration by iteration; all are sums over samples."""
 
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, alpha: float, rounding: float) -> None:
         self.alpha = alpha
+        self._rounding = rounding
         self.cost: list[float] = []
         self.hit_entropy: list[float] = []
         self.miss_entropy: list[float] = []
@@ -471,5 +477,8 @@ class _Course:
         self.cost.append(float(-self.sigma * (copies @ log_inlier) + self.alpha * w @ w))
 
     def stands_still(self, tol: float) -> bool:
-        """Whether the last iteration changed the cost by less."""
-        return len(self.cost) > 1 and abs(self.cost[-1] - self.cost[-2]) < tol
+        """Whether the last iteration changed the cost by less, or by no more than rounding does."""
+        if len(self.cost) < 2 or tol == 0.0:
+            return False
+        noise = self._rounding * self.sigma * (self.hit_entropy[-1] + self.miss_entropy[-1])
+        return abs(self.cost[-1] - self.cost[-2]) < max(tol, noise)
