@@ -239,7 +239,12 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             course.look_at(*near.entropies(), rows.copies, sigma / w.sum())
             if self.loss == "log":
                 course.add_log_cost(near.log_inlier, rows.copies, w)
-            nu = near.mean_margin(pooled=True, outliers=False, hard=self.loss == "log")
+            nu = near.mean_margin(
+                pooled=True,
+                outliers=False,
+                hard=self.loss == "log",
+                only_positive=self.w_step == "paper",  # the projection asks for all of v
+            )
             course.margin = n_samples * nu  # 2λv
             return self._next_weights(course)
 
