@@ -27,7 +27,6 @@ QUICK_RIVALS = {
     "numpy_frel",
     "numpy_logo",
     "numpy_im4e",
-    "numpy_frel",
     "plain_loop",
 }
 
