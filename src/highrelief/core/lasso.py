@@ -94,8 +94,8 @@ def _restricted(
         if violation <= aim or (n_steps > 20 and violation > 0.9 * last):
             return w, n_steps
         last = violation
-        hessian = A.T @ (loss.curvature(u)[:, np.newaxis] * A)
-        v = minimize_l1_quadratic(hessian, derivative, w, alpha, positive, 0.1 * aim)
+        bent = np.sqrt(loss.curvature(u))[:, np.newaxis] * A
+        v = minimize_l1_quadratic(bent.T @ bent, derivative, w, alpha, positive, 0.1 * aim)
         t = _length_towards(v, loss, A, alpha, w, derivative)
         if t == 0.0:
             return w, n_steps

@@ -153,7 +153,8 @@ def _target(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, u: Vector) -
         system = curvature[:, np.newaxis] * (A @ A.T)
         system[np.diag_indices(n_rows)] += 2.0 * alpha
         return A.T @ _solved(system, pull)
-    hessian = A.T @ (curvature[:, np.newaxis] * A)
+    bent = np.sqrt(curvature)[:, np.newaxis] * A
+    hessian = bent.T @ bent  # BLAS computes half of a product with itself
     hessian[np.diag_indices(n_columns)] += 2.0 * alpha
     return _solved(hessian, A.T @ pull)
 
