@@ -1,0 +1,70 @@
+"""What the tests of the contract share."""
+
+import numpy as np
+import pytest
+from registry import continuous_table, discrete_table, over_entries, rounded_table
+
+from highrelief.base import FeatureWeighter
+
+takes_sample_weight = over_entries(lambda entry: entry.sample_weight)
+copies_count = over_entries(
+    lambda entry: entry.sample_weight and not entry.draws_samples and not entry.cuts_folds
+)
+has_margins = over_entries(lambda entry: entry.family.margins)
+iterative = over_entries(lambda entry: entry.family.iterative)
+rows_in_any_order = over_entries(
+    lambda entry: not entry.order_dependent and not entry.draws_samples and not entry.cuts_folds
+)
+tables = pytest.mark.parametrize("table", [continuous_table, discrete_table])
+tables_and_rounding = pytest.mark.parametrize("table", [continuous_table, discrete_table, rounded_table])
+
+# Classes alternate on a line: the nearest miss is always nearer than the nearest hit.
+ALTERNATING = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
+
+
+def weights_of(weighter, X, y, **more):
+    return weighter.fit(X, y, **more).feature_weights_
+
+
+def assert_same(actual, expected, tolerance=1e-9):
+    """Compare weights relative to their norm, which must not be 0."""
+    assert np.linalg.norm(expected) > 0.0
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=tolerance * np.linalg.norm(expected))
+
+
+def same_bits(first, second):
+    return np.asarray(first).tobytes() == np.asarray(second).tobytes()
+
+
+class GivenWeights(FeatureWeighter):
+    """The contract alone: weights are what the user says."""
+
+    def __init__(self, weights=(), *, n_features_to_select=None, weighted=False, scale="range"):
+        super().__init__(n_features_to_select=n_features_to_select, weighted=weighted, scale=scale)
+        self.weights = weights
+
+    def fit(self, X, y):
+        self._check_fit(X, y)
+        return self._set_weights(np.array(self.weights, dtype=np.float64))
+
+
+def given(weights, **parameters):
+    """Weigh random features as given."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, len(weights)))
+    return GivenWeights(weights, **parameters).fit(X, np.arange(10) % 2)
+
+
+#: What a fit computes beside the weights.
+SCALARS = ("sigma_", "alpha_", "outlier_proba_", "cost_", "kkt_residual_", "objective_", "stability_")
+
+
+def outcome(weighter, X, y, **more):
+    """Everything numeric that a fit computes, as bytes."""
+    weighter.fit(X, y, **more)
+    found = [weighter.feature_weights_]
+    found += [getattr(weighter, name) for name in SCALARS if hasattr(weighter, name)]
+    if hasattr(weighter, "margins"):
+        found.append(weighter.margins(X, y))
+    return [np.asarray(each).tobytes() for each in found]

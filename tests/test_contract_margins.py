@@ -1,0 +1,71 @@
+"""What every feature weighter says of single samples."""
+
+import numpy as np
+import pytest
+from contract import (
+    assert_same,
+    has_margins,
+)
+from oracles import relief_rows
+from registry import (
+    continuous_table,
+)
+
+from highrelief import Relief
+
+# Iterations that do not settle are looked at where they are meant to happen.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def separated_table():
+    """Two clouds far apart in the first feature, noise in the second."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    return np.column_stack([rng.uniform(size=30) + 9.0 * y, rng.uniform(size=30)]), y
+
+
+@has_margins
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_margins_of_separated_classes(entry, dtype):
+    X, y = separated_table()
+    weighter = entry.make().fit(X.astype(dtype), np.array(["left", "right"])[y])
+    margins = weighter.margins(X[:20], np.array(["left", "right"])[y[:20]])
+    assert margins.shape == (20,)
+    assert margins.dtype == np.float64
+    # The gap is 0.8 of the range, the clouds 0.1 wide.
+    assert margins.min() > 0.5
+    wrong = y.copy()
+    wrong[3] = 1 - wrong[3]
+    flipped = weighter.margins(X, np.array(["left", "right"])[wrong])
+    assert flipped[3] < -0.5
+    assert np.delete(flipped, 3).min() > -0.2
+
+
+@has_margins
+def test_margins_follow_their_rows(entry):
+    X, y = continuous_table()
+    weighter = entry.make().fit(X, y)
+    order = np.random.default_rng(5).permutation(len(X))
+    assert_same(weighter.margins(X[order], y[order]), weighter.margins(X, y)[order])
+
+
+@has_margins
+def test_a_margin_of_a_sample_alone_in_its_class_is_0(entry):
+    X, y = separated_table()
+    weighter = entry.make().fit(X, y)
+    lonely = np.r_[0, np.flatnonzero(y == 1)]
+    margins = weighter.margins(X[lonely], y[lonely])
+    assert margins[0] == 0.0
+    assert margins[1:].min() > 0.0
+
+
+def test_margins_are_scaled_as_in_fit():
+    X, y = continuous_table(n_classes=2)
+    few = np.arange(0, 60, 4)
+    for metric in ("manhattan", "euclidean"):
+        weighter = Relief(metric=metric).fit(X, y)
+        scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+        assert np.ptp(scaled[few], axis=0).min() < 0.9
+        w = np.maximum(weighter.feature_weights_, 0.0)
+        expected = relief_rows(scaled[few], y[few], metric=metric) @ (w / np.linalg.norm(w))
+        np.testing.assert_allclose(weighter.margins(X[few], y[few]), expected, atol=1e-12)
