@@ -25,7 +25,7 @@ def summed(monkeypatch):
         return sum_products(self, S, totals, which)
 
     monkeypatch.setattr(WeightedRows, "sum_products", counted)
-    monkeypatch.setattr(soft_rows, "FEWEST_ROWS", 0)
+    monkeypatch.setattr(soft_rows, "FEWEST_TERMS", 0)
     return numbers
 
 
@@ -72,7 +72,7 @@ class TestFit:
         X, y = noisy_table(2, 100, 40, "continuous", 2, np.float64)
         fit(X, y, max_iter=2)
         assert not summed  # weights still change by much
-        for name, value in (("FEWEST_ROWS", 10**6), ("MOST_BYTES", 1e4)):
+        for name, value in (("FEWEST_TERMS", 1e20), ("MOST_BYTES", 1e4)):
             with monkeypatch.context() as patch:
                 patch.setattr(soft_rows, name, value)
                 fit(X, y)

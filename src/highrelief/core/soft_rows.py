@@ -17,8 +17,8 @@ from .scaling import Scaling
 from .threads import even_ranges, run_all
 from .weighted_rows import WeightedBlocks, WeightedRows, weighted_rows
 
-#: Rows from which on a sum over all pairs takes so long that it is worth to find out which can be left out,
-FEWEST_ROWS = 512
+#: Pairs × features from which on a sum takes so long that it is worth to find out which can be left out,
+FEWEST_TERMS = 1e8
 #: if distances and coefficients take no more than this together,
 MOST_BYTES = 2e8
 #: and if weights (of norm 1) change by no more than this.
@@ -46,7 +46,8 @@ class SoftPasses:
         size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
         self.stored = size <= memory
         # Coefficients take as much room as distances.
-        self._keeps_coefficients = table.n_rows >= FEWEST_ROWS and 2.0 * size <= min(memory, MOST_BYTES)
+        n_terms = float(table.n_rows) ** 2 * table.n_features
+        self._keeps_coefficients = n_terms >= FEWEST_TERMS and 2.0 * size <= min(memory, MOST_BYTES)
         self._memory = memory
         self.left = memory - size * (self.stored + self._keeps_coefficients)
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
