@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import coordinate_descent, fista, frel_objective
 from scipy.optimize import check_grad
@@ -249,6 +249,7 @@ def test_copies_are_copies(name, penalty):
     np.testing.assert_allclose(weighted, copied, atol=1e-8 * np.abs(copied).max())
 
 
+@example("square-exp", "l2", True, 1e-5, 2, 19, 2, 0, 151)  # where projected steps are cut short
 @settings(max_examples=150, deadline=None)
 @given(
     name=st.sampled_from(LOSSES),

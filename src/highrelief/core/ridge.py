@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from .lasso import minimize_l1_quadratic
 from .losses import SmoothLoss
 from .optimality import Minimum, Vector, l2_violation, step_length
 
@@ -32,18 +33,36 @@ def minimize_smooth_l2(
     ``start``: weights near the minimum; where there are more columns than rows they are left aside, unless
     w ≥ 0 is asked for.
     """
-    scale = float(np.abs(A.T @ loss.gradient(np.zeros(len(A)))).max(initial=0.0))
-    if scale == 0.0:
+    first = loss.gradient(np.zeros(len(A)))
+    scale = float(np.abs(A.T @ first).max(initial=0.0))
+    if _is_rounding(scale, A, first):
         return Minimum(np.zeros(A.shape[1]), 0.0, 0)
     if positive:
         w, n_steps = _projected(loss, A, alpha, scale, start)
+        if _violation(loss, A, alpha, w) > _CLOSE * scale:
+            w, more = _by_exact_models(loss, A, alpha, scale, w)
+            n_steps += more
     elif A.shape[1] <= len(A):
         w, n_steps = _in_weights(loss, A, alpha, scale, start)
     else:
         a, n_steps = minimize_in_span(loss, A @ A.T, alpha)
         w = A.T @ a
-    derivative = A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
-    return Minimum(w, l2_violation(derivative, w, positive) / scale, n_steps)
+    return Minimum(w, _violation(loss, A, alpha, w, positive=positive) / scale, n_steps)
+
+
+def _is_rounding(scale: float, A: NDArray[np.float64], gradient: Vector) -> bool:
+    """Whether the largest component of Aᵀ·gradient is 0 but for the rounding of its terms."""
+    sizes = np.abs(gradient)
+    # A look at all of A only where there is reason for it.
+    return scale <= 1e-12 * float(sizes.sum()) and scale <= 1e-15 * float(
+        (sizes @ np.abs(A)).max(initial=0.0)
+    )
+
+
+def _violation(
+    loss: SmoothLoss, A: NDArray[np.float64], alpha: float, w: Vector, *, positive: bool = True
+) -> float:
+    return l2_violation(A.T @ loss.gradient(A @ w) + 2.0 * alpha * w, w, positive)
 
 
 def _newton(
@@ -111,6 +130,8 @@ def minimize_in_span(
         return a + t * move if t > 0.0 else None
 
     scale = length(rest(zero))
+    if scale == 0.0:
+        return zero, 0
     return _newton(zero if start is None else start, lambda a: length(rest(a)) / scale, step)
 
 
@@ -144,6 +165,32 @@ def _projected(
     return _newton(first, lambda w: l2_violation(derivative(w), w, positive=True) / scale, step)
 
 
+def _by_exact_models(
+    loss: SmoothLoss, A: NDArray[np.float64], alpha: float, scale: float, start: Vector
+) -> tuple[Vector, int]:
+    """Minimise every quadratic model over w ≥ 0 to the end, for where projected steps are cut short."""
+
+    def step(w: Vector) -> Vector | None:
+        u = A @ w
+        slopes = A.T @ loss.gradient(u) + 2.0 * alpha * w
+        working = np.flatnonzero((w > 0.0) | (slopes < 0.0))
+        bent = np.sqrt(loss.curvature(u))[:, np.newaxis] * A[:, working]
+        hessian = bent.T @ bent
+        hessian[np.diag_indices(working.size)] += 2.0 * alpha
+        move = np.zeros_like(w)
+        end = minimize_l1_quadratic(hessian, slopes[working], w[working], 0.0, True, _ROUNDING * scale)
+        move[working] = end - w[working]
+
+        def objective(t: float) -> float:
+            moved = w + t * move
+            return loss.value(A @ moved) + alpha * float(moved @ moved)
+
+        t = step_length(objective, min(float(slopes @ move), 0.0))
+        return np.maximum(w + t * move, 0.0) if t > 0.0 else None
+
+    return _newton(start, lambda w: _violation(loss, A, alpha, w) / scale, step)
+
+
 def _target(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, u: Vector) -> Vector:
     """Minimiser of the quadratic model at the scores u over the weights of these columns."""
     n_rows, n_columns = A.shape
@@ -160,7 +207,11 @@ def _target(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, u: Vector) -
 
 
 def _solved(system: NDArray[np.float64], right: Vector) -> Vector:
-    return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
+    try:
+        solution = np.linalg.solve(system, right)
+    except np.linalg.LinAlgError:  # a penalty below the rounding of the rest
+        solution = np.linalg.lstsq(system, right, rcond=None)[0]
+    return np.asarray(solution, dtype=np.float64)
 
 
 def _span_target(loss: SmoothLoss, K: NDArray[np.float64], alpha: float, u: Vector) -> Vector:
