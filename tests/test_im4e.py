@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 
 from highrelief import IM4E, IRelief
+from highrelief.core import soft_rows
 from highrelief.core.solvers import simplex_positive_part, simplex_projection
 from highrelief.datasets import make_waveform, make_xor
 from highrelief.im4e import SIGMA_PATH
@@ -124,9 +125,16 @@ def test_no_positive_margin_gives_zeros_and_the_first_class():
 
 
 @any_end
-@pytest.mark.parametrize("parameters", [{}, {"sigma": 0.1}, {"sigma": 0.1, "loss": "log"}])
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"sigma": 0.1}, {"sigma": 0.1, "averaging": True}, {"sigma": 0.1, "loss": "log"}],
+    ids=str,
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_and_memory_change_no_bit(waves, parameters, dtype):
+@pytest.mark.parametrize("fewest", [0.0, soft_rows.FEWEST_TERMS], ids=["screened", "all summed"])
+def test_threads_and_memory_change_no_bit(waves, parameters, dtype, fewest, monkeypatch):
+    monkeypatch.setattr(soft_rows, "FEWEST_TERMS", fewest)
+    monkeypatch.setattr(soft_rows, "SMALL_STEP", np.inf)
     X, y = waves[0].astype(dtype), waves[1]
     first = IM4E(**parameters).fit(X, y)
     for changes in ({"n_jobs": 3}, {"memory_budget": 0}, {"memory_budget": 0, "n_jobs": 2}):
@@ -385,13 +393,14 @@ def test_rule_with_a_wide_kernel_compares_mean_distances(scaled):
 
 
 @any_end
-def test_ties_go_to_the_smaller_class():
-    X = np.array([[0.0, 0.1], [0.1, 0.0], [0.9, 1.0], [1.0, 0.9]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ties_go_to_the_smaller_class(dtype):
+    X = np.array([[0.0, 0.1], [0.1, 0.0], [0.9, 1.0], [1.0, 0.9]], dtype=dtype)
     for y in (["b", "b", "a", "a"], ["a", "a", "b", "b"]):
         model = IM4E(sigma=0.3).fit(X, y)
         np.testing.assert_array_equal(model.predict([[0.5, 0.5]]), ["a"])
         np.testing.assert_array_equal(model.predict_proba([[0.5, 0.5]]), [[0.5, 0.5]])
-        assert model.decision_function([[0.5, 0.5]]) == [0.0]
+        np.testing.assert_array_equal(model.decision_function([[0.5, 0.5]]), [0.0])
 
 
 @any_end

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from test_kernels import packed_table
 
-from highrelief import LOGO
+from highrelief import FREL, LOGO
 from highrelief.core import sparse_margins
 from highrelief.core.rows import LocalRows
 from highrelief.core.sparse_logistic import sparse_logistic
@@ -109,6 +109,32 @@ class TestInnerProblem:
         for other in ends[1:]:
             np.testing.assert_allclose(other, ends[0], atol=1e-8)
 
+    @pytest.mark.parametrize("order", ["C", "F"])
+    def test_is_that_of_frel_where_neighborhoods_are_a_single_sample(self, order):
+        """The same Z: nearest hit and miss. FREL has a mean of losses where LOGO has a sum."""
+        rng = np.random.default_rng(0)
+        for n_features in (3, 5, 8, 12, 20, 50):
+            for _ in range(6):
+                y = np.arange(50) % 2
+                X = rng.normal(size=(50, n_features))
+                X[:, :6] += 0.8 * y[:, np.newaxis]
+                X = np.asarray(X, order=order)
+                ours = fitted(X, y, sigma=1e-9, alpha=0.3, max_iter=1)
+                frel = FREL(penalty="l1", positive=True, solver="exact", alpha=0.3 / 50).fit(X, y)
+                np.testing.assert_allclose(ours.feature_weights_, frel.feature_weights_, atol=1e-8)
+
+    def test_small_penalties(self):
+        """Where classes are separated, a penalty of 1e-8 still decides how far the weights go."""
+        rng = np.random.default_rng(0)
+        y = np.arange(20) % 2
+        X = rng.normal(size=(20, 3)) + 3.0 * y[:, np.newaxis]
+        for alpha in (1e-4, 1e-6, 1e-8):
+            w = fitted(X, y, sigma=1.0, alpha=alpha, max_iter=1).feature_weights_
+            Z, _ = oracles.soft_margin_rows(oracles.scale_range(X), y, np.ones(3), 1.0)
+            pull = expit(-(Z @ w)) @ Z
+            np.testing.assert_allclose(pull[w > 0.0], alpha, rtol=1e-6)
+            assert np.all(pull <= alpha * (1.0 + 1e-6))
+
 
 class TestMargins:
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -121,8 +147,9 @@ class TestMargins:
         near = LocalRows(table, memory).sparse_margins().at(w, 0.5)
         Z, _ = oracles.soft_margin_rows(X, y, w, 0.5, s=s)
         tolerance = 1e-12 if dtype == np.float64 else 1e-5
-        some = np.array([7, 0, 3])
-        np.testing.assert_allclose(table.unpacked(near.columns(some)), Z[:, some], atol=tolerance)
+        # In any order, also such that looks like columns side by side.
+        for some in (np.array([7, 0, 3]), np.array([0, 3, 2]), np.array([2, 1, 4, 5])):
+            np.testing.assert_allclose(table.unpacked(near.columns(some)), Z[:, some], atol=tolerance)
         rng = np.random.default_rng(0)
         r = rng.uniform(size=len(y))
         packed = np.zeros(table.n_rows)
@@ -247,6 +274,14 @@ class TestWork:
         assert again.execution_["distances"] == "recomputed"
         np.testing.assert_allclose(again.feature_weights_, ours.feature_weights_, rtol=1e-9, atol=1e-12)
 
+    def test_anchors_of_the_width_do_not_depend_on_memory(self):
+        X, y, _ = make_waveform(1100, n_classes=2, n_irrelevant=30, random_state=0)
+        ours, again = LOGO(), LOGO(memory_budget=0)
+        np.testing.assert_allclose(
+            again.fit(X, y).feature_weights_, ours.fit(X, y).feature_weights_, rtol=1e-9, atol=1e-12
+        )
+        assert again.execution_["distances"] != ours.execution_["distances"]
+
     def test_later_iterations_look_at_few_features(self):
         rng = np.random.default_rng(0)
         y = np.arange(100) % 2
@@ -265,3 +300,12 @@ def test_noise_features_hardly_change_what_is_found():
     noisy = LOGO(sigma=2.0, alpha=2.0).fit(more, y)
     found, again = (set(each.get_support(indices=True)) for each in (clean, noisy))
     assert len(found & again) / len(found | again) >= 0.8
+
+
+def test_no_answer_leaves_nothing_of_an_earlier_fit(waves):
+    logo = LOGO().fit(*waves)
+    with pytest.warns(ConvergenceWarning, match="positive mean margin"):
+        logo.fit([[0.0], [1.0], [0.0], [1.0]], [0, 0, 1, 1])
+    assert np.isnan(logo.alpha_)
+    assert np.isnan(logo.kkt_residual_)
+    np.testing.assert_array_equal(logo.feature_weights_, 0.0)

@@ -24,8 +24,8 @@ from .soft_base import RepeatedWeighter, WithDistances
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
 SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
-#: Expected distances that differ by less, relatively, are equal.
-_TIE = 1e-12
+#: Expected distances that differ by less, relatively, are equal: scaling splits true ties by rounding.
+_TIES = {"float64": 1e-12, "float32": 1e-6}
 
 
 class IM4E(ClassifierMixin, RepeatedWeighter):
@@ -243,7 +243,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 pooled=True,
                 outliers=False,
                 hard=self.loss == "log",
-                only_positive=self.w_step == "paper",  # the projection asks for all of v
+                # The projection, and the cost at averaged weights, ask for all of v.
+                only_positive=self.w_step == "paper" and not self._averages,
             )
             course.margin = n_samples * nu  # 2λv
             return self._next_weights(course)
@@ -361,7 +362,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
         # Which of two equal sums is smaller must not be decided by their last digit.
-        return np.where(psi <= nearest * (1.0 + _TIE), nearest, psi)
+        tie = _TIES[self._scaling.offset.dtype.name]
+        return np.where(psi <= nearest * (1.0 + tie), nearest, psi)
 
     def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:
         """Loss of assigning samples to each class (eq. 11), Ψ_c − Σ_{c' ≠ c} Ψ_c'.

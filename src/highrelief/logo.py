@@ -87,7 +87,7 @@ class LOGO(RepeatedWeighter):
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     alpha_ : float
-        The penalty λ of the last step.
+        The penalty λ of the last step; nan if the first had no answer.
     kkt_residual_ : float
         Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and
         the largest derivative at w = 0.
@@ -179,16 +179,18 @@ class LOGO(RepeatedWeighter):
         rows = self._rows(self._check_fit(X, y, sample_weight))
         margins = rows.sparse_margins()
         solution = np.zeros(self.n_features_in_)
+        self.alpha_ = self.kkt_residual_ = np.nan
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             nonlocal solution
             if not w.any():  # λ has left no feature: there is nothing to weigh distances by
                 return w
             near = margins.at(w, self._width(margins, w))  # z̄_n under w
-            self.alpha_ = self._penalty(near, solution)
-            if not self.alpha_ > 0.0:
+            alpha = self._penalty(near, solution)
+            if not alpha > 0.0:
                 return None
-            solution, self.kkt_residual_ = sparse_logistic(near, self.alpha_, solution)
+            self.alpha_ = alpha
+            solution, self.kkt_residual_ = sparse_logistic(near, alpha, solution)
             if not solution.any():
                 return self._nothing_left(near)
             return unit_positive_part(solution) if self._automatic else solution

@@ -189,7 +189,9 @@ class RepeatedWeighter(SoftWeighter):
         """What may help an iteration that did not converge."""
         if self._automatic:
             return "" if self._averages else "averaging=True may help."
-        return 'A larger sigma or sigma="auto" may help.'
+        if self._averages:
+            return 'A larger sigma or sigma="auto" may help.'
+        return 'A larger sigma, averaging=True or sigma="auto" may help.'
 
     def _first_weights(self, *, uniform: float, norm: int) -> NDArray[np.float64]:
         """Weights to begin with: all ``uniform``, or random ones of the given norm, or the user's."""

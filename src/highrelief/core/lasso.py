@@ -14,6 +14,8 @@ from scipy.linalg import lapack
 from .losses import SmoothLoss
 from .optimality import Minimum, Vector, l1_violations, shared_among_twins, step_length
 
+#: Violations, relative to the largest derivative, that are rounding.
+_ROUNDING = 1e-15
 _MOST_ROUNDS = 500
 _MOST_STEPS = 100
 #: Rounds without progress after which rounding is all that is left.
@@ -35,9 +37,11 @@ def minimize_smooth_l1(
     start: Vector | None = None,
     tol: float = 1e-10,
 ) -> Minimum:
-    """Minimise loss(Aw) + α‖w‖₁ to a relative residual of ``tol``."""
+    """Minimise loss(Aw) + α‖w‖₁ to violations of ``tol``·α, or of rounding."""
     at_zero = loss.gradient(np.zeros(len(A))) @ A
     scale = max(alpha, float(np.abs(at_zero).max(initial=0.0)))
+    # A small penalty decides only where violations are smaller still, as far as rounding lets them.
+    enough = max(tol * alpha, _ROUNDING * scale)
     w = _first_weights(loss, A, alpha, positive, start)
     n_steps = 0
     residuals, stage = [np.inf], np.inf
@@ -46,14 +50,16 @@ def minimize_smooth_l1(
         derivative = loss.gradient(A[:, active] @ w[active]) @ A if active.size else at_zero
         violations = l1_violations(derivative, w, alpha, positive)
         residuals.append(float(violations.max(initial=0.0)) / scale)
-        if residuals[-1] <= tol or min(residuals[:-_PATIENCE], default=np.inf) <= min(residuals[-_PATIENCE:]):
+        if residuals[-1] * scale <= enough or min(residuals[:-_PATIENCE], default=np.inf) <= min(
+            residuals[-_PATIENCE:]
+        ):
             break
         # The penalty falls step by step: fewer features join that would have to leave again.
         pull = float((-derivative if positive else np.abs(derivative)).max())
         stage = max(alpha, min(stage, _PENALTY_STEP * pull))
         violations = l1_violations(derivative, w, stage, positive)
-        working = _working_set(active, violations, tol * scale)
-        aim = max(0.5 * tol * scale, 0.05 * float(violations.max()))
+        working = _working_set(active, violations, enough)
+        aim = max(0.5 * enough, 0.05 * float(violations.max()))
         w[working], more = _restricted(loss, A[:, working], stage, positive, w[working], aim)
         n_steps += more
     w = shared_among_twins(A, w, derivative, alpha, tol * scale)

@@ -76,7 +76,7 @@ class ScaledColumns:
             X, columns = one_block(self._X, 0, self._X.shape[1], self._X.dtype)[0], which
         else:
             # Not np.take, which copies a table that is not C-ordered as a whole.
-            side_by_side = which[-1] - which[0] == which.size - 1
+            side_by_side = bool(np.all(np.diff(which) == 1))
             chosen = self._X[:, slice(which[0], which[-1] + 1) if side_by_side else which]
             X, columns = np.ascontiguousarray(chosen), np.arange(which.size)
         steps = self._unit[which], self._end[which], self._divisor[which]

@@ -162,7 +162,7 @@ class SoftPasses:
         if max(table.n_samples, table.n_copies) <= n_anchors:
             return np.arange(table.n_rows), table.copies
         rows = np.flatnonzero(table.real)
-        by_content = rows[np.lexsort(self._content[rows].T[::-1])]
+        by_content = rows[np.lexsort(self.content[rows].T[::-1])]
         ends = np.cumsum(table.copies[by_content])
         positions = (np.arange(n_anchors) + 0.5) / n_anchors * ends[-1]
         drawn = by_content[np.searchsorted(ends, positions)]
@@ -174,7 +174,8 @@ class SoftPasses:
         )
 
     @cached_property
-    def _content(self) -> NDArray[np.float64]:
+    def content(self) -> NDArray[np.float64]:
+        """What tells rows apart, whatever the weights, (n_rows, 3)."""
         return self.rows.content()
 
 

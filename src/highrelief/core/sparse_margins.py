@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ from .soft_rows import WIDTH_ANCHORS, SoftPasses
 #: Sums of earlier coefficients that are kept, if there is memory, to bound later ones. An iteration makes
 #: about three; one that runs in a cycle of two finds those of the step before the last.
 _REFERENCES = 8
+#: Fewer features are all summed: that takes no longer than to find out which.
+_FEWEST_FEATURES = 256
 #: Beyond this share of the features, all are summed, and become the reference of what follows.
 _TOO_MANY = 0.2
 
@@ -57,7 +60,15 @@ class SparseMargins:
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
         passes, w = self._under(w)
+        if self.table.n_copies > WIDTH_ANCHORS:
+            # Which samples stand for all must not depend on the features that are at work.
+            passes.content = self._content
         return passes.width_for_perplexity(w, share, WIDTH_ANCHORS)
+
+    @cached_property
+    def _content(self) -> NDArray[np.float64]:
+        whole = self._passes if self._passes.table is self.table else SoftPasses(self.table, self._memory)
+        return whole.content
 
     def execution(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -161,16 +172,23 @@ class MarginColumns:
         self._source.n_summed.append(sums.features.size)
         return sums
 
+    def _may_be_above(self, tiles: NDArray[np.floating], threshold: float) -> NDArray[np.int64]:
+        """Features that no earlier sum says stay below a threshold, until few are left."""
+        spans = self._table.scaled.spans
+        bound = np.full(spans.size, np.inf)
+        for reference in reversed(self._source.references):
+            np.minimum(bound, reference.bounds(tiles, spans), out=bound)
+            if np.count_nonzero(bound > threshold) <= _TOO_MANY * spans.size:
+                break
+        return np.flatnonzero(bound > threshold)
+
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
         """The same from stored distances, leaving out what earlier sums say of later ones."""
         tiles = self._passes.tiles()[0].copy()
         pairs = PairSums(self._table, tiles, self._near.coefficients(factors))
         spans = self._table.scaled.spans
-        bound = np.full(spans.size, np.inf)
-        for reference in self._source.references:
-            np.minimum(bound, reference.bounds(tiles, spans), out=bound)
-        features = np.flatnonzero(bound > threshold)
-        if features.size <= _TOO_MANY * spans.size:
+        features = self._may_be_above(tiles, threshold)
+        if features.size <= _TOO_MANY * spans.size or spans.size < _FEWEST_FEATURES:
             exact = pairs.of(features)
             return BoundedSums(features, exact, exact.copy(), pairs.of)
         low, high = pairs.rough()

@@ -85,7 +85,9 @@ def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
     As |x·unit − end|/divisor, each given for the chosen columns. Padding rows stay as they are.
     """
     n = columns.shape[0]
-    side_by_side = n > 0 and columns[n - 1] - columns[0] == n - 1
+    side_by_side = n > 0
+    for c in range(1, n):
+        side_by_side = side_by_side and columns[c] == columns[c - 1] + 1
     chosen = np.empty(n, packed.dtype)
     for p in range(p0, p1):
         if position[p] < 0:
