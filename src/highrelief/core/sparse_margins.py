@@ -126,6 +126,7 @@ class MarginColumns:
         self._source, self._passes, self._near = source, passes, near
         self._table = source.table
         self._shares = near.shares(pooled=True)[0]
+        self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     @property
     def copies(self) -> NDArray[np.float64]:
@@ -138,12 +139,16 @@ class MarginColumns:
         return 1e-9 if self._table.dtype == np.float64 else 1e-4
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
-        """z̄ of all rows for some features, (n_rows, n_features of them)."""
+        """z̄ of all rows for some features, (n_rows, n_features of them); the last ones are remembered."""
         table = self._table
+        if self._last is not None and np.array_equal(self._last[0], features):
+            return self._last[1]
         width = packing.padded_width(features.size, table.dtype.itemsize)
         X = packing.aligned_zeros((table.n_rows, width), table.dtype)
         table.scaled.write(features, X)
-        return self._near.margin_columns(X, pooled=True)[:, : features.size]
+        Z = self._near.margin_columns(X, pooled=True)[:, : features.size]
+        self._last = features, Z
+        return Z
 
     def features_above(self, row_weights: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
         """Features j with Σ_n r_n z̄_nj above a threshold, those with the largest sums first."""
