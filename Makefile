@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
 BENCH := .venv-bench
+# Tests in a few processes; each has threads of its own.
+PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 .PHONY: demo test test-oldest test-long lint format bench bench-quick performance-page clean
 
@@ -10,10 +12,10 @@ demo: $(VENV)/.installed
 	$(VENV)/bin/python examples/demo.py
 
 test: $(VENV)/.installed
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest $(PROCESSES)
 
 test-oldest: $(OLDEST)/.installed
-	$(OLDEST)/bin/python -m pytest tests
+	$(OLDEST)/bin/python -m pytest $(PROCESSES) tests
 
 test-long: $(VENV)/.installed
 	$(VENV)/bin/python -m pytest tests/long
