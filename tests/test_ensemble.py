@@ -2,6 +2,7 @@
 
 import inspect
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse
 import sklearn
 from joblib import parallel_config
+from joblib.parallel import ThreadingBackend
 from oracles import ensemble_weights, falling_ranks, fisher, relieff, scale_range
 from processes import run
 from registry import continuous_table
@@ -596,6 +598,61 @@ def test_a_callback_can_stop():
         ensemble.feature_weights_, ensemble_of(FisherScore(), n_estimators=4).fit(X, y).feature_weights_
     )
     assert len(ensemble.estimators_) == len(ensemble.estimators_samples_) == 4
+
+
+class Counts(Stops):
+    """Callback that notes the clock as members are reported."""
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "iteration":
+            self.times.append(time.monotonic())
+        return super().on_fit_task_end(estimator, context)
+
+
+class Slow(RidgeClassifier):
+    """Takes its time, and leaves a file that says so."""
+
+    def __init__(self, folder=None):
+        super().__init__()
+        self.folder = folder
+
+    def fit(self, X, y):
+        time.sleep(0.05)
+        (self.folder / f"{X.sum()}").touch()
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_a_callback_sees_workers_of_joblib_as_they_go_and_can_stop_them(backend, tmp_path):
+    pytest.importorskip("sklearn.callback")
+    X, y = continuous_table()
+    watcher = Counts(4)
+    watcher.times = []
+    ensemble = ensemble_of(Slow(tmp_path), n_estimators=30, n_jobs=2).set_callbacks(watcher)
+    with (
+        parallel_config(backend=backend),
+        warnings.catch_warnings(record=True) as heard,
+    ):
+        warnings.simplefilter("always")
+        ensemble.fit(X, y)
+    assert [str(each.message) for each in heard] == [
+        "EnsembleWeighting was stopped by a callback after 4 of 30 members."
+    ]
+    alone = ensemble_of(RidgeClassifier(), n_estimators=4).fit(X, y)
+    np.testing.assert_array_equal(ensemble.member_weights_, alone.member_weights_)
+    assert len(ensemble.estimators_samples_) == len(watcher.times) == 4
+    assert watcher.times[-1] - watcher.times[0] > 0.04
+    assert len(list(tmp_path.iterdir())) < 20
+
+
+def test_a_backend_of_joblib_that_only_knows_lists(monkeypatch):
+    X, y = continuous_table()
+    monkeypatch.setattr(ThreadingBackend, "supports_return_generator", False)
+    with parallel_config(backend="threading"):
+        ensemble = ensemble_of(RidgeClassifier(), n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(
+        ensemble.member_weights_, ensemble_of(RidgeClassifier()).fit(X, y).member_weights_
+    )
 
 
 def test_nested_parameters():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context, get_config
 from sklearn.base import clone
@@ -159,10 +160,7 @@ class ResampledWeighter(MetaWeighter):
     ) -> list[tuple[Any, NDArray[np.float64]] | None]:
         """Fit the members, some at a time; None in the place of those that a callback did not want."""
         if self._weighter is None and self._n_threads > 1:
-            fitted = Parallel(n_jobs=self.n_jobs)(delayed(fit)(each) for each in draws)
-            for _ in fitted:
-                advance()
-            return list(fitted)
+            return _by_joblib(fit, draws, advance, self.n_jobs)
         lock, stopped = Lock(), False
 
         def fit_one(draw: Draw) -> tuple[Any, NDArray[np.float64]] | None:
@@ -191,6 +189,34 @@ class ResampledWeighter(MetaWeighter):
                 return function(argument)
 
         return run_all(call, [(each,) for each in arguments], self._n_threads)
+
+
+def _by_joblib(
+    fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool], n_jobs: int | None
+) -> list[tuple[Any, NDArray[np.float64]] | None]:
+    """Fit the members by workers of joblib; None in the place of those after the one that a callback ends at.
+
+    Members that are under way when a callback asks for an end are finished and left out: which ones they are
+    would be up to chance.
+    """
+    stopped = False
+
+    def tasks() -> Iterator[Any]:
+        for draw in draws:
+            if stopped:
+                return
+            yield delayed(fit)(draw)
+
+    # Backends of others (Dask, Ray) may only know lists: all reports then come at the end.
+    one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
+    workers = Parallel(n_jobs=n_jobs, return_as="generator" if one_by_one else "list")
+    fitted: list[tuple[Any, NDArray[np.float64]] | None] = []
+    for each in workers(tasks()):
+        # Taken to the end: joblib warns of results that nobody takes.
+        if not stopped:
+            fitted.append(each)
+            stopped = advance()
+    return fitted + [None] * (len(draws) - len(fitted))
 
 
 def _fit_member(
