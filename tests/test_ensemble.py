@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
@@ -143,6 +143,36 @@ def test_a_feature_that_is_constant_weighs_nothing_by_ranks():
     assert ensemble.feature_weights_[2] == 0.0
     assert ensemble.ranking_[2] == 6
     np.testing.assert_array_equal(ensemble.get_support(indices=True), [0, 1, 3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    "layout", [np.asarray, np.asfortranarray, scipy.sparse.csr_array, scipy.sparse.csc_matrix]
+)
+@pytest.mark.parametrize("constant", [0.0, 0.1, -3.0])
+def test_a_constant_feature_weighs_nothing_by_ranks_around_other_estimators(layout, constant):
+    X, y = continuous_table()
+    X[:, 2] = constant
+    X[7, 4] = X[11, 5] = 0.0
+    without_intercept = RidgeClassifier(fit_intercept=False, solver="sparse_cg")
+    ensemble = ensemble_of(without_intercept, aggregate="ranks").fit(layout(X), y)
+    assert ensemble.feature_weights_[2] == 0.0
+    assert np.delete(ensemble.feature_weights_, 2).min() >= 1.0
+    np.testing.assert_array_equal(ensemble.get_support(indices=True), [0, 1, 3, 4, 5])
+    by_weights = ensemble_of(without_intercept).fit(layout(X), y)
+    assert (by_weights.feature_weights_[2] > 0.0) == (constant != 0.0)
+
+
+def test_what_may_be_constant():
+    X, y = continuous_table()
+    X[:, 2] = np.nan
+    X[1:, 3] = 1.0
+    assert ensemble_of(RandomForestClassifier(3), aggregate="ranks").fit(X, y).feature_weights_.min() >= 1.0
+    numbers = np.where(np.arange(6) == 2, 5, np.arange(360).reshape(60, 6) % 7)
+    whole = ensemble_of(RandomForestClassifier(3), aggregate="ranks").fit(numbers, y)
+    np.testing.assert_array_equal(whole.feature_weights_ == 0.0, np.arange(6) == 2)
+    words = np.array([["a", "b"], ["a", "c"]] * 30, dtype=object)
+    encoded = make_pipeline(OrdinalEncoder(), RandomForestClassifier(3))
+    assert ensemble_of(encoded, aggregate="ranks").fit(words, y).feature_weights_.min() >= 1.0
 
 
 # Around other estimators
