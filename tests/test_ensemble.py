@@ -374,6 +374,33 @@ def test_never_all_groups_unless_all_samples_are_wanted():
         assert rows.size == 60
 
 
+def test_a_subset_far_smaller_than_asked_for_is_worth_one_warning():
+    X, y = continuous_table(30)
+    groups = np.r_[np.zeros(27, dtype=int), 1, 2, 3]
+    ensemble = ensemble_of(FisherScore(), n_estimators=20, random_state=0)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        ensemble.fit(X, y, groups=groups)
+    sizes = np.array([rows.size for rows in ensemble.estimators_samples_])
+    assert {3, 27} <= set(sizes) <= {3, 27, 28, 29}
+    [warning] = [each for each in heard if "Groups" in str(each.message)]
+    assert warning.category is UserWarning
+    assert warning.filename == __file__
+    assert str(warning.message).endswith(
+        f"that {np.sum(sizes == 3)} of 20 subsets hold far fewer than the 27 samples that max_samples=0.9"
+        " asks for: the smallest holds 3."
+    )
+
+
+def test_no_warning_where_subsets_are_about_as_large_as_asked_for():
+    X, y = continuous_table(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ensemble_of(FisherScore()).fit(X, y, groups=np.arange(60) % 3)  # 40 of 54
+        ensemble_of(FisherScore(), max_samples=0.5).fit(X, y, groups=np.arange(60) // 14)
+        ensemble_of(FisherScore(), max_samples=4).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("groups", "words"),
     [

@@ -167,7 +167,7 @@ class EnsembleWeighting(ResampledWeighter):
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are all in a subset, or none of them:
             whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
-            samples are wanted.
+            samples are wanted. A warning tells of subsets with less than half the samples asked for.
 
         Returns
         -------

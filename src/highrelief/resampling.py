@@ -24,6 +24,8 @@ from .progress import watched
 from .selector_base import is_share
 
 _SEEDS = 2**31 - 1
+#: Share of the samples asked for below which a subset is worth a warning.
+_FEW = 0.5
 Result = TypeVar("Result")
 
 
@@ -153,7 +155,20 @@ class ResampledWeighter(MetaWeighter):
                     f" {self._size_name} (now {self.max_samples!r}) would help."
                 )
             draws.append(Draw(samples, int(of_member.randint(_SEEDS))))
+        self._warn_of_small(draws, size)
         return draws
+
+    def _warn_of_small(self, draws: list[Draw], size: int) -> None:
+        """Groups of very different sizes leave no choice between far too many samples and far too few."""
+        sizes = np.array([draw.samples.size for draw in draws])
+        small = sizes < _FEW * size
+        if small.any():
+            warn_user(
+                f"Groups are kept together, and theirs are so different in size that {small.sum()} of"
+                f" {sizes.size} subsets hold far fewer than the {size} samples that"
+                f" {self._size_name}={self.max_samples!r} asks for: the smallest holds {sizes.min()}.",
+                UserWarning,
+            )
 
     def _run(
         self, fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool]
