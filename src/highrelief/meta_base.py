@@ -205,6 +205,13 @@ def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
     return check
 
 
+def innermost(fitted: Any) -> Any:
+    """Return the last step of a fitted pipeline, the best estimator of a search; anything else as it is."""
+    while hasattr(fitted, "steps") or hasattr(fitted, "best_estimator_"):
+        fitted = fitted.best_estimator_ if hasattr(fitted, "best_estimator_") else fitted.steps[-1][1]
+    return fitted
+
+
 def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
     """One weight per feature, larger = better, of any fitted estimator that has them.
 
@@ -223,9 +230,7 @@ def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
     weights : array of shape (n_features,)
         The weights.
     """
-    inside = fitted
-    while hasattr(inside, "steps") or hasattr(inside, "best_estimator_"):
-        inside = inside.best_estimator_ if hasattr(inside, "best_estimator_") else inside.steps[-1][1]
+    inside = innermost(fitted)
     for name in ("feature_weights_", "feature_importances_", "coef_"):
         if hasattr(inside, name):
             found = getattr(inside, name)

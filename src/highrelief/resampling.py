@@ -66,6 +66,8 @@ class ResampledWeighter(MetaWeighter):
 
     # What users call the size of a subset.
     _size_name = "max_samples"
+    # What is asked of a fitted member: something for each of so many features.
+    _ask: Callable[[Any, int], NDArray[Any]] = staticmethod(weights_of)
 
     def __init__(
         self,
@@ -116,7 +118,7 @@ class ResampledWeighter(MetaWeighter):
         codes = _group_codes(groups, table.kept)
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
-            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), table)
+            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
             fitted = self._run(fit, draws, progress.advance)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         if len(done) < len(draws):
@@ -235,14 +237,14 @@ def _by_joblib(
 
 
 def _fit_member(
-    estimator: Any, names: list[str], table: MetaTable, draw: Draw
-) -> tuple[Any, NDArray[np.float64]]:
-    """A clone fitted to a subset, and its weights."""
+    estimator: Any, names: list[str], ask: Callable[[Any, int], NDArray[Any]], table: MetaTable, draw: Draw
+) -> tuple[Any, NDArray[Any]]:
+    """A clone fitted to a subset, and its weights, or what else is asked of it."""
     member = seeded_clone(estimator, names, draw.seed)
     some = slice(None) if draw.samples.size == table.n_samples else draw.samples
     more = {} if table.copies is None else {"sample_weight": table.copies[some]}
     member.fit(table.X[some], None if table.y is None else table.y[some], **more)
-    return member, weights_of(member, table.X.shape[1])
+    return member, ask(member, table.X.shape[1])
 
 
 def unseeded(estimator: Any) -> list[str]:
