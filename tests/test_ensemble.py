@@ -15,6 +15,7 @@ from oracles import ensemble_weights, falling_ranks, fisher, relieff, scale_rang
 from processes import run
 from registry import continuous_table
 from sklearn.base import BaseEstimator, clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import Lasso, Perceptron, Ridge, RidgeClassifier
@@ -26,7 +27,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 
-from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    EnsembleWeighting,
+    FisherScore,
+    IRelief,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+    VarianceReduction,
+)
 from highrelief.core.subsets import draw_subset
 from highrelief.datasets import flip_labels, make_xor
 from highrelief.meta_base import weights_of
@@ -261,8 +270,6 @@ def test_what_weighs_no_features():
         ensemble_of(make_pipeline(FisherScore(n_features_to_select=1), RidgeClassifier())).fit(X, y % 2)
     with pytest.raises(ValueError, match=r"weighted=True needs a weighter of highrelief.*RidgeClassifier"):
         ensemble_of(RidgeClassifier(), weighted=True).fit(X, y)
-    with pytest.raises(TypeError, match="OnlineIRelief does not take sample_weight"):
-        ensemble_of(OnlineIRelief()).fit(X, y, sample_weight=np.ones(60))
 
 
 def test_the_wrapped_estimator_is_left_alone():
@@ -446,6 +453,26 @@ def test_weights_of_samples_go_to_the_members():
     assert (ensemble.left_out_counts_[s == 0] == 0).all()
     assert ensemble.left_out_counts_.sum() == 5 * 4
     assert np.isnan(ensemble.left_out_margins(X, y)[s == 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "inside"),
+    [
+        (OnlineIRelief(), "OnlineIRelief, which is inside EnsembleWeighting,"),
+        (LinearDiscriminantAnalysis(), "LinearDiscriminantAnalysis, which is inside EnsembleWeighting,"),
+        (make_pipeline(StandardScaler(), Ridge()), "Pipeline, which is inside EnsembleWeighting,"),
+        (ensemble_of(OnlineIRelief()), "OnlineIRelief, which is inside EnsembleWeighting,"),
+        (VarianceReduction(FisherScore()), "VarianceReduction, which is inside EnsembleWeighting,"),
+    ],
+    ids=["OnlineIRelief", "LinearDiscriminantAnalysis", "Pipeline", "ensemble", "VarianceReduction"],
+)
+def test_weights_of_samples_that_the_wrapped_estimator_does_not_take(estimator, inside):
+    X, y = continuous_table()
+    expected = ensemble_of(estimator, n_estimators=2).fit(X, y).feature_weights_
+    same = ensemble_of(estimator, n_estimators=2).fit(X, y, sample_weight=None)
+    np.testing.assert_array_equal(same.feature_weights_, expected)
+    with pytest.raises(TypeError, match=f"The fit of {inside} does not take sample_weight"):
+        ensemble_of(estimator).fit(X, y, sample_weight=np.arange(60) % 3)
 
 
 # Agreement of the members

@@ -126,9 +126,12 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         _check_wrapped(self.estimator)
         n_threads = self._n_threads
         samples, target = self._checked(X, y, reset=True)
-        copies, kept = checked_copies(sample_weight, samples)
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise TypeError(f"The fit of {type(self.estimator).__name__} does not take sample_weight.")
+            raise TypeError(
+                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
+                " take sample_weight."
+            )
+        copies, kept = checked_copies(sample_weight, samples)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             samples, target = samples[kept], None if target is None else target[kept]
