@@ -2,6 +2,7 @@
 
 import inspect
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 import scipy.sparse
 import sklearn
 from joblib import parallel_config
+from joblib.parallel import ThreadingBackend
 from oracles import ensemble_weights, falling_ranks, fisher, relieff, scale_range
 from processes import run
 from registry import continuous_table
 from sklearn.base import BaseEstimator, clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import Lasso, Perceptron, Ridge, RidgeClassifier
@@ -21,10 +24,18 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 
-from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    EnsembleWeighting,
+    FisherScore,
+    IRelief,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+    VarianceReduction,
+)
 from highrelief.core.subsets import draw_subset
 from highrelief.datasets import flip_labels, make_xor
 from highrelief.meta_base import weights_of
@@ -143,6 +154,36 @@ def test_a_feature_that_is_constant_weighs_nothing_by_ranks():
     np.testing.assert_array_equal(ensemble.get_support(indices=True), [0, 1, 3, 4, 5])
 
 
+@pytest.mark.parametrize(
+    "layout", [np.asarray, np.asfortranarray, scipy.sparse.csr_array, scipy.sparse.csc_matrix]
+)
+@pytest.mark.parametrize("constant", [0.0, 0.1, -3.0])
+def test_a_constant_feature_weighs_nothing_by_ranks_around_other_estimators(layout, constant):
+    X, y = continuous_table()
+    X[:, 2] = constant
+    X[7, 4] = X[11, 5] = 0.0
+    without_intercept = RidgeClassifier(fit_intercept=False, solver="sparse_cg")
+    ensemble = ensemble_of(without_intercept, aggregate="ranks").fit(layout(X), y)
+    assert ensemble.feature_weights_[2] == 0.0
+    assert np.delete(ensemble.feature_weights_, 2).min() >= 1.0
+    np.testing.assert_array_equal(ensemble.get_support(indices=True), [0, 1, 3, 4, 5])
+    by_weights = ensemble_of(without_intercept).fit(layout(X), y)
+    assert (by_weights.feature_weights_[2] > 0.0) == (constant != 0.0)
+
+
+def test_what_may_be_constant():
+    X, y = continuous_table()
+    X[:, 2] = np.nan
+    X[1:, 3] = 1.0
+    assert ensemble_of(RandomForestClassifier(3), aggregate="ranks").fit(X, y).feature_weights_.min() >= 1.0
+    numbers = np.where(np.arange(6) == 2, 5, np.arange(360).reshape(60, 6) % 7)
+    whole = ensemble_of(RandomForestClassifier(3), aggregate="ranks").fit(numbers, y)
+    np.testing.assert_array_equal(whole.feature_weights_ == 0.0, np.arange(6) == 2)
+    words = np.array([["a", "b"], ["a", "c"]] * 30, dtype=object)
+    encoded = make_pipeline(OrdinalEncoder(), RandomForestClassifier(3))
+    assert ensemble_of(encoded, aggregate="ranks").fit(words, y).feature_weights_.min() >= 1.0
+
+
 # Around other estimators
 
 
@@ -229,8 +270,6 @@ def test_what_weighs_no_features():
         ensemble_of(make_pipeline(FisherScore(n_features_to_select=1), RidgeClassifier())).fit(X, y % 2)
     with pytest.raises(ValueError, match=r"weighted=True needs a weighter of highrelief.*RidgeClassifier"):
         ensemble_of(RidgeClassifier(), weighted=True).fit(X, y)
-    with pytest.raises(TypeError, match="OnlineIRelief does not take sample_weight"):
-        ensemble_of(OnlineIRelief()).fit(X, y, sample_weight=np.ones(60))
 
 
 def test_the_wrapped_estimator_is_left_alone():
@@ -342,6 +381,33 @@ def test_never_all_groups_unless_all_samples_are_wanted():
         assert rows.size == 60
 
 
+def test_a_subset_far_smaller_than_asked_for_is_worth_one_warning():
+    X, y = continuous_table(30)
+    groups = np.r_[np.zeros(27, dtype=int), 1, 2, 3]
+    ensemble = ensemble_of(FisherScore(), n_estimators=20, random_state=0)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        ensemble.fit(X, y, groups=groups)
+    sizes = np.array([rows.size for rows in ensemble.estimators_samples_])
+    assert {3, 27} <= set(sizes) <= {3, 27, 28, 29}
+    [warning] = [each for each in heard if "Groups" in str(each.message)]
+    assert warning.category is UserWarning
+    assert warning.filename == __file__
+    assert str(warning.message).endswith(
+        f"that {np.sum(sizes == 3)} of 20 subsets hold far fewer than the 27 samples that max_samples=0.9"
+        " asks for: the smallest holds 3."
+    )
+
+
+def test_no_warning_where_subsets_are_about_as_large_as_asked_for():
+    X, y = continuous_table(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ensemble_of(FisherScore()).fit(X, y, groups=np.arange(60) % 3)  # 40 of 54
+        ensemble_of(FisherScore(), max_samples=0.5).fit(X, y, groups=np.arange(60) // 14)
+        ensemble_of(FisherScore(), max_samples=4).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
@@ -387,6 +453,26 @@ def test_weights_of_samples_go_to_the_members():
     assert (ensemble.left_out_counts_[s == 0] == 0).all()
     assert ensemble.left_out_counts_.sum() == 5 * 4
     assert np.isnan(ensemble.left_out_margins(X, y)[s == 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "inside"),
+    [
+        (OnlineIRelief(), "OnlineIRelief, which is inside EnsembleWeighting,"),
+        (LinearDiscriminantAnalysis(), "LinearDiscriminantAnalysis, which is inside EnsembleWeighting,"),
+        (make_pipeline(StandardScaler(), Ridge()), "Pipeline, which is inside EnsembleWeighting,"),
+        (ensemble_of(OnlineIRelief()), "OnlineIRelief, which is inside EnsembleWeighting,"),
+        (VarianceReduction(FisherScore()), "VarianceReduction, which is inside EnsembleWeighting,"),
+    ],
+    ids=["OnlineIRelief", "LinearDiscriminantAnalysis", "Pipeline", "ensemble", "VarianceReduction"],
+)
+def test_weights_of_samples_that_the_wrapped_estimator_does_not_take(estimator, inside):
+    X, y = continuous_table()
+    expected = ensemble_of(estimator, n_estimators=2).fit(X, y).feature_weights_
+    same = ensemble_of(estimator, n_estimators=2).fit(X, y, sample_weight=None)
+    np.testing.assert_array_equal(same.feature_weights_, expected)
+    with pytest.raises(TypeError, match=f"The fit of {inside} does not take sample_weight"):
+        ensemble_of(estimator).fit(X, y, sample_weight=np.arange(60) % 3)
 
 
 # Agreement of the members
@@ -596,6 +682,61 @@ def test_a_callback_can_stop():
         ensemble.feature_weights_, ensemble_of(FisherScore(), n_estimators=4).fit(X, y).feature_weights_
     )
     assert len(ensemble.estimators_) == len(ensemble.estimators_samples_) == 4
+
+
+class Counts(Stops):
+    """Callback that notes the clock as members are reported."""
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "iteration":
+            self.times.append(time.monotonic())
+        return super().on_fit_task_end(estimator, context)
+
+
+class Slow(RidgeClassifier):
+    """Takes its time, and leaves a file that says so."""
+
+    def __init__(self, folder=None):
+        super().__init__()
+        self.folder = folder
+
+    def fit(self, X, y):
+        time.sleep(0.05)
+        (self.folder / f"{X.sum()}").touch()
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_a_callback_sees_workers_of_joblib_as_they_go_and_can_stop_them(backend, tmp_path):
+    pytest.importorskip("sklearn.callback")
+    X, y = continuous_table()
+    watcher = Counts(4)
+    watcher.times = []
+    ensemble = ensemble_of(Slow(tmp_path), n_estimators=30, n_jobs=2).set_callbacks(watcher)
+    with (
+        parallel_config(backend=backend),
+        warnings.catch_warnings(record=True) as heard,
+    ):
+        warnings.simplefilter("always")
+        ensemble.fit(X, y)
+    assert [str(each.message) for each in heard] == [
+        "EnsembleWeighting was stopped by a callback after 4 of 30 members."
+    ]
+    alone = ensemble_of(RidgeClassifier(), n_estimators=4).fit(X, y)
+    np.testing.assert_array_equal(ensemble.member_weights_, alone.member_weights_)
+    assert len(ensemble.estimators_samples_) == len(watcher.times) == 4
+    assert watcher.times[-1] - watcher.times[0] > 0.04
+    assert len(list(tmp_path.iterdir())) < 20
+
+
+def test_a_backend_of_joblib_that_only_knows_lists(monkeypatch):
+    X, y = continuous_table()
+    monkeypatch.setattr(ThreadingBackend, "supports_return_generator", False)
+    with parallel_config(backend="threading"):
+        ensemble = ensemble_of(RidgeClassifier(), n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(
+        ensemble.member_weights_, ensemble_of(RidgeClassifier()).fit(X, y).member_weights_
+    )
 
 
 def test_nested_parameters():

@@ -13,7 +13,11 @@ from oracles import (
 )
 from registry import continuous_table
 from scipy.stats import norm, spearmanr
+from sklearn.base import clone
+from sklearn.feature_selection import RFE, SelectKBest
 from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import highrelief
 from highrelief import FREL, EnsembleWeighting, FisherScore, ReliefF
@@ -263,6 +267,40 @@ def test_the_score_of_any_estimator():
     assert 0.0 < score < 1.0
     with pytest.raises(ValueError, match="RidgeClassifier selects nothing by itself"):
         stability_score(RidgeClassifier(), X, y, measure="jaccard")
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        SelectKBest(k=3),
+        RFE(RidgeClassifier(), n_features_to_select=3),
+        make_pipeline(StandardScaler(), SelectKBest(k=3)),
+    ],
+    ids=["SelectKBest", "RFE", "pipeline"],
+)
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_the_score_of_what_only_selects(selector, n_jobs):
+    X, y = continuous_table()
+    settings = {"fraction": 0.5, "random_state": 3, "n_jobs": n_jobs}
+    members = EnsembleWeighting(FisherScore(), n_estimators=10, max_samples=0.5, random_state=3).fit(X, y)
+    supports = []
+    for rows in members.estimators_samples_:
+        fitted = clone(selector).fit(X[rows], y[rows])
+        supports.append(getattr(fitted, "steps", [("", fitted)])[-1][1].get_support())
+    assert len(np.unique(supports, axis=0)) > 1
+    for measure, function in [("jaccard", jaccard), ("kuncheva", kuncheva), ("nogueira", nogueira)]:
+        assert stability_score(selector, X, y, measure=measure, **settings) == function(supports)
+
+
+def test_what_only_selects_has_no_ranking():
+    X, y = continuous_table()
+    with pytest.raises(ValueError, match="SelectKBest weighs no features"):
+        stability_score(SelectKBest(k=2), X, y)
+    with pytest.raises(ValueError, match="SelectKBest weighs no features"):
+        stability_score(SelectKBest(k=2), X, y, measure="jaccard", n_features=2)
+    twice = make_pipeline(SelectKBest(k=4), SelectKBest(k=2))
+    with pytest.raises(ValueError, match=r"SelectKBest selects among 4 features.*Pipeline.*6 features of X"):
+        stability_score(twice, X, y, measure="jaccard")
 
 
 def test_the_score_with_groups_and_weights():

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.stats import rankdata
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
@@ -38,8 +39,9 @@ class EnsembleWeighting(ResampledWeighter):
     With ``aggregate="ranks"`` the ranks of the features (1 = largest weight, equal weights share the mean of
     their ranks) are averaged instead, and :math:`w_E = d + 1 - \bar R`: between 1 and d, larger = better. It
     is then of no importance in what units, or how differently, members weigh; but no weight says that a
-    feature is useless, so that all of them are kept unless ``n_features_to_select`` says how many. A
-    constant feature weighs 0 either way.
+    feature is useless, so that all of them are kept unless ``n_features_to_select`` says how many. Only
+    a constant feature of numbers has no rank and weighs 0. With ``aggregate="weights"`` it weighs what the
+    members say: 0 by those of this package; a linear model without an intercept may find use for it.
 
     A subset that holds only one class, or the same sample over and over, cannot be fitted: it is drawn
     again. A small class may be missing from some members; these say nothing about it.
@@ -165,7 +167,7 @@ class EnsembleWeighting(ResampledWeighter):
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are all in a subset, or none of them:
             whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
-            samples are wanted.
+            samples are wanted. A warning tells of subsets with less than half the samples asked for.
 
         Returns
         -------
@@ -351,8 +353,20 @@ def _average_ranks(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return rankdata(levels, axis=1)
 
 
-def _constant(table: MetaTable) -> NDArray[np.bool_] | bool:
-    return False if table.ranges is None else table.ranges.low == table.ranges.high
+def _constant(table: MetaTable) -> NDArray[np.bool_]:
+    """Features of one value in all samples; what is missing, or no number, is never taken for one."""
+    X = table.X
+    if table.ranges is not None:
+        return table.ranges.low == table.ranges.high
+    if sparse.issparse(X):
+        return X.min(axis=0).toarray().ravel() == X.max(axis=0).toarray().ravel()
+    same = np.full(X.shape[1], X.dtype.kind in "biuf")
+    for row in X:
+        # Most often none is left after two rows.
+        if not same.any():
+            break
+        same &= row == X[0]
+    return same
 
 
 def _votes(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -126,9 +126,12 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         _check_wrapped(self.estimator)
         n_threads = self._n_threads
         samples, target = self._checked(X, y, reset=True)
-        copies, kept = checked_copies(sample_weight, samples)
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise TypeError(f"The fit of {type(self.estimator).__name__} does not take sample_weight.")
+            raise TypeError(
+                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
+                " take sample_weight."
+            )
+        copies, kept = checked_copies(sample_weight, samples)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             samples, target = samples[kept], None if target is None else target[kept]
@@ -205,6 +208,13 @@ def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
     return check
 
 
+def innermost(fitted: Any) -> Any:
+    """Return the last step of a fitted pipeline, the best estimator of a search; anything else as it is."""
+    while hasattr(fitted, "steps") or hasattr(fitted, "best_estimator_"):
+        fitted = fitted.best_estimator_ if hasattr(fitted, "best_estimator_") else fitted.steps[-1][1]
+    return fitted
+
+
 def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
     """One weight per feature, larger = better, of any fitted estimator that has them.
 
@@ -223,9 +233,7 @@ def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
     weights : array of shape (n_features,)
         The weights.
     """
-    inside = fitted
-    while hasattr(inside, "steps") or hasattr(inside, "best_estimator_"):
-        inside = inside.best_estimator_ if hasattr(inside, "best_estimator_") else inside.steps[-1][1]
+    inside = innermost(fitted)
     for name in ("feature_weights_", "feature_importances_", "coef_"):
         if hasattr(inside, name):
             found = getattr(inside, name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context, get_config
 from sklearn.base import clone
@@ -23,6 +24,8 @@ from .progress import watched
 from .selector_base import is_share
 
 _SEEDS = 2**31 - 1
+#: Share of the samples asked for below which a subset is worth a warning.
+_FEW = 0.5
 Result = TypeVar("Result")
 
 
@@ -63,6 +66,8 @@ class ResampledWeighter(MetaWeighter):
 
     # What users call the size of a subset.
     _size_name = "max_samples"
+    # What is asked of a fitted member: something for each of so many features.
+    _ask: Callable[[Any, int], NDArray[Any]] = staticmethod(weights_of)
 
     def __init__(
         self,
@@ -113,7 +118,7 @@ class ResampledWeighter(MetaWeighter):
         codes = _group_codes(groups, table.kept)
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
-            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), table)
+            fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
             fitted = self._run(fit, draws, progress.advance)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         if len(done) < len(draws):
@@ -152,17 +157,27 @@ class ResampledWeighter(MetaWeighter):
                     f" {self._size_name} (now {self.max_samples!r}) would help."
                 )
             draws.append(Draw(samples, int(of_member.randint(_SEEDS))))
+        self._warn_of_small(draws, size)
         return draws
+
+    def _warn_of_small(self, draws: list[Draw], size: int) -> None:
+        """Groups of very different sizes leave no choice between far too many samples and far too few."""
+        sizes = np.array([draw.samples.size for draw in draws])
+        small = sizes < _FEW * size
+        if small.any():
+            warn_user(
+                f"Groups are kept together, and theirs are so different in size that {small.sum()} of"
+                f" {sizes.size} subsets hold far fewer than the {size} samples that"
+                f" {self._size_name}={self.max_samples!r} asks for: the smallest holds {sizes.min()}.",
+                UserWarning,
+            )
 
     def _run(
         self, fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool]
     ) -> list[tuple[Any, NDArray[np.float64]] | None]:
         """Fit the members, some at a time; None in the place of those that a callback did not want."""
         if self._weighter is None and self._n_threads > 1:
-            fitted = Parallel(n_jobs=self.n_jobs)(delayed(fit)(each) for each in draws)
-            for _ in fitted:
-                advance()
-            return list(fitted)
+            return _by_joblib(fit, draws, advance, self.n_jobs)
         lock, stopped = Lock(), False
 
         def fit_one(draw: Draw) -> tuple[Any, NDArray[np.float64]] | None:
@@ -193,15 +208,43 @@ class ResampledWeighter(MetaWeighter):
         return run_all(call, [(each,) for each in arguments], self._n_threads)
 
 
+def _by_joblib(
+    fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool], n_jobs: int | None
+) -> list[tuple[Any, NDArray[np.float64]] | None]:
+    """Fit the members by workers of joblib; None in the place of those after the one that a callback ends at.
+
+    Members that are under way when a callback asks for an end are finished and left out: which ones they are
+    would be up to chance.
+    """
+    stopped = False
+
+    def tasks() -> Iterator[Any]:
+        for draw in draws:
+            if stopped:
+                return
+            yield delayed(fit)(draw)
+
+    # Backends of others (Dask, Ray) may only know lists: all reports then come at the end.
+    one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
+    workers = Parallel(n_jobs=n_jobs, return_as="generator" if one_by_one else "list")
+    fitted: list[tuple[Any, NDArray[np.float64]] | None] = []
+    for each in workers(tasks()):
+        # Taken to the end: joblib warns of results that nobody takes.
+        if not stopped:
+            fitted.append(each)
+            stopped = advance()
+    return fitted + [None] * (len(draws) - len(fitted))
+
+
 def _fit_member(
-    estimator: Any, names: list[str], table: MetaTable, draw: Draw
-) -> tuple[Any, NDArray[np.float64]]:
-    """A clone fitted to a subset, and its weights."""
+    estimator: Any, names: list[str], ask: Callable[[Any, int], NDArray[Any]], table: MetaTable, draw: Draw
+) -> tuple[Any, NDArray[Any]]:
+    """A clone fitted to a subset, and its weights, or what else is asked of it."""
     member = seeded_clone(estimator, names, draw.seed)
     some = slice(None) if draw.samples.size == table.n_samples else draw.samples
     more = {} if table.copies is None else {"sample_weight": table.copies[some]}
     member.fit(table.X[some], None if table.y is None else table.y[some], **more)
-    return member, weights_of(member, table.X.shape[1])
+    return member, ask(member, table.X.shape[1])
 
 
 def unseeded(estimator: Any) -> list[str]:

@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from sklearn.utils import check_array
 
 from .core.parameters import check_choice, check_count, check_number
+from .meta_base import innermost
 from .resampling import ResampledWeighter
 from .selector_base import best_features, is_share
 
@@ -236,7 +237,8 @@ def stability_score(
     Parameters
     ----------
     estimator : estimator
-        A weighter, or any estimator with ``feature_importances_`` or ``coef_``; cloned, not changed.
+        A weighter, or any estimator with ``feature_importances_`` or ``coef_``; for measures of selections
+        also any that selects, by ``get_support``. Also a pipeline that ends in one. Cloned, not changed.
     X : array-like of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,)
@@ -281,7 +283,8 @@ def stability_score(
     check_choice("measure", measure, MEASURES)
     check_count("n_subsets", n_subsets, at_least=2)
     check_number("fraction", fraction, above=0.0, below=1.0)
-    fits = _SubsetFits(
+    by_itself = measure != "spearman" and n_features is None
+    fits = (_SubsetSelections if by_itself else _SubsetFits)(
         estimator,
         n_estimators=n_subsets,
         max_samples=float(fraction),
@@ -291,7 +294,7 @@ def stability_score(
     fits._fit_members(X, y, sample_weight, groups)
     if measure == "spearman":
         return spearman(fits.member_weights_)
-    supports = _selections(fits, n_features)
+    supports = fits.member_weights_ if by_itself else _best(fits.member_weights_, n_features)
     if measure == "nogueira":
         return nogueira(supports)
     return jaccard(supports) if measure == "jaccard" else kuncheva(supports)
@@ -303,20 +306,35 @@ class _SubsetFits(ResampledWeighter):
     _size_name = "fraction"
 
 
-def _selections(fits: ResampledWeighter, n_features: int | float | None) -> NDArray[np.bool_]:
-    """What each fit keeps."""
-    if n_features is None:
-        without = [each for each in fits.estimators_ if not hasattr(each, "get_support")]
-        if without:
-            raise ValueError(
-                f"{type(without[0]).__name__} selects nothing by itself; n_features says how many to keep."
-            )
-        return np.stack([each.get_support() for each in fits.estimators_])
+def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
+    """Which features a fitted estimator keeps; of a pipeline or a search as :func:`weights_of` says."""
+    inside = innermost(fitted)
+    if not hasattr(inside, "get_support"):
+        raise ValueError(
+            f"{type(fitted).__name__} selects nothing by itself; n_features says how many to keep."
+        )
+    support = np.asarray(inside.get_support())
+    if support.shape != (n_features,):
+        raise ValueError(
+            f"{type(inside).__name__} selects among {support.size} features; one of {type(fitted).__name__}'s"
+            f" steps before it has changed the {n_features} features of X."
+        )
+    return support
+
+
+class _SubsetSelections(_SubsetFits):
+    """The fits of a score that needs to know only what is kept: the rows of ``member_weights_``."""
+
+    _ask = staticmethod(_support_of)
+
+
+def _best(weights: NDArray[np.float64], n_features: Any) -> NDArray[np.bool_]:
+    """The features that weigh most, so many in each row."""
     if is_share(n_features):
         check_number("n_features", n_features, above=0.0, at_most=1.0)
     else:
-        check_count("n_features", n_features, at_most=fits.n_features_in_, of="features of X")
-    return np.stack([best_features(each, n_features) for each in fits.member_weights_])
+        check_count("n_features", n_features, at_most=weights.shape[1], of="features of X")
+    return np.stack([best_features(each, n_features) for each in weights])
 
 
 def accuracy_tradeoff(stability: float, accuracy: float) -> float:
