@@ -8,6 +8,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from .cache import keep_compiled
+from .linking import KernelCompiler
 
 #: Every kernel, in the order of their definition.
 ALL_KERNELS: list[Any] = []
@@ -15,7 +16,9 @@ ALL_KERNELS: list[Any] = []
 
 def _compiled(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator that compiles a function; no kernel takes a function or a class, which could not be kept."""
-    compile_lazily = njit(nogil=True, boundscheck=False, error_model="numpy", **arithmetic)
+    compile_lazily = njit(
+        nogil=True, boundscheck=False, error_model="numpy", pipeline_class=KernelCompiler, **arithmetic
+    )
 
     def decorate(function: Callable[..., Any]) -> Any:
         # A later process loads what was compiled before: hundredths of a second instead of seconds.

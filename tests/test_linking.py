@@ -1,0 +1,84 @@
+"""Kernels inside kernels: the same bits wherever a copy was compiled, and whoever loads it."""
+
+from processes import run
+from test_cache import install
+
+INNER = """
+from .jit import summing_kernel, wide_vectors
+
+@summing_kernel
+def inner(row):
+    wide_vectors()
+    total = row.dtype.type(0)
+    for u in range(row.shape[0]):
+        total += row[u]
+    return total
+"""
+
+OUTER = """
+from .inner import inner
+from .jit import kernel
+
+@kernel
+def middle(X, out):
+    for i in range(X.shape[0]):
+        out[i] += inner(X[i])
+
+@kernel
+def outer(X, out):
+    middle(X, out)
+"""
+
+USE = """
+import json
+import numpy as np
+from highrelief.kernels.inner import inner
+from highrelief.kernels.outer import middle, outer
+
+def by_inner(X, out):
+    for i in range(X.shape[0]):
+        out[i] = inner(X[i])
+
+X = np.random.default_rng(0).normal(size=(40, 131))
+sums = {}
+for name in %r:
+    out = np.zeros(X.shape[0])
+    {"inner": by_inner, "middle": middle, "outer": outer}[name](X, out)
+    sums[name] = out.tolist()
+print(json.dumps(sums))
+"""
+
+# Plain variants, in the order of the registry or against it, so that kernels meet in another order.
+FITS = """
+import json, warnings
+import numpy as np
+from registry import ENTRIES, continuous_table
+
+warnings.simplefilter("ignore")
+X, y = continuous_table(150, n_classes=2)
+names = {"ReliefF", "IRelief", "OnlineIRelief", "LOGO", "IM4E", "FREL"}
+bits = {}
+for entry in ENTRIES[::%d]:
+    if entry.plain and str(entry) in names:
+        more = {"max_iter": 3} if entry.family.iterative else {}
+        model = entry.make(**more).fit(X.astype(np.float32), y)
+        bits[str(entry)] = model.feature_weights_.tobytes().hex()
+print(json.dumps(bits))
+"""
+
+
+def test_a_sum_has_the_same_bits_on_its_own_and_in_its_callers(tmp_path):
+    installed = install(tmp_path / "package")
+    (installed / "highrelief" / "kernels" / "inner.py").write_text(INNER)
+    (installed / "highrelief" / "kernels" / "outer.py").write_text(OUTER)
+    here = {"path": installed, "HIGHRELIEF_CACHE_DIR": tmp_path / "cache"}
+    compiled = run(USE % ["inner", "middle", "outer"], **here)
+    assert compiled["inner"] == compiled["middle"] == compiled["outer"]
+    for name in compiled:
+        assert run(USE % [name], **here) == {name: compiled[name]}
+
+
+def test_compiled_or_found_on_disk_kernels_give_the_same_bits(tmp_path):
+    compiled = run(FITS % 1, HIGHRELIEF_CACHE_DIR=tmp_path)
+    assert len(compiled) == 6
+    assert run(FITS % -1, HIGHRELIEF_CACHE_DIR=tmp_path) == compiled
