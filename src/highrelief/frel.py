@@ -36,7 +36,7 @@ SOLVERS = ("sgd", "exact")
 #: γ of the square-exponential loss.
 GAMMA = 1.0
 #: Relative residual above which a minimum was not reached.
-_NOT_REACHED = 1e-6
+_NOT_REACHED = 1e-9
 
 
 class _FitBySolver:
