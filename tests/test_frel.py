@@ -12,6 +12,8 @@ from oracles import (
 )
 from registry import continuous_table, discrete_table, rounded_table
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVR
 
@@ -212,6 +214,25 @@ def test_sample_weight_needs_the_minimiser():
         FREL().fit(X, y, sample_weight=np.ones(len(X)))
 
 
+def test_no_sample_weight_is_no_sample_weight():
+    X, y = continuous_table()
+    np.testing.assert_array_equal(
+        FREL().fit(X, y, sample_weight=None).feature_weights_, FREL().fit(X, y).feature_weights_
+    )
+
+
+@pytest.mark.parametrize("solver", ["sgd", "exact"])
+def test_errors_name_the_method_that_was_called(solver):
+    X, y = continuous_table()
+    frel = FREL(solver=solver)
+    assert frel.fit.__name__ == "fit"
+    assert frel.fit.__qualname__ == FREL.fit.__qualname__ == "FREL.fit"
+    with pytest.raises(TypeError, match=r"^FREL\.fit\(\) missing 1 required positional argument: 'y'"):
+        frel.fit(X)
+    with pytest.raises(TypeError, match=r"FREL\.fit.*groups"):
+        frel.fit(X, y, groups=None)
+
+
 def test_no_minimum_without_a_penalty():
     X, y = continuous_table()
     with pytest.raises(ValueError, match=r"alpha=0.0.*> 0.*exact"):
@@ -252,8 +273,23 @@ def test_lmba_of_one_neighbor_is_frel_without_a_penalty():
 
 def test_lmba_with_equal_steps_is_lmba():
     X, y = continuous_table()
-    equal = Lmba().fit_with_steps(X, y, np.full(len(X), 1 / len(X))).feature_weights_
+    equal = Lmba()._fit_with_steps(X, y, np.full(len(X), 1 / len(X))).feature_weights_
     np.testing.assert_array_equal(equal, Lmba().fit(X, y).feature_weights_)
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        (np.full(59, 1 / 59), r"shares has the shape \(59,\), but there are 60 samples"),
+        (np.full((60, 1), 1 / 60), r"shape \(60, 1\)"),
+        (np.r_[np.nan, np.ones(59)], "finite and at least 0"),
+        (np.r_[np.inf, np.ones(59)], "finite and at least 0"),
+        (np.r_[-0.1, np.ones(59)], "finite and at least 0"),
+    ],
+)
+def test_lengths_of_steps_are_checked(shares, message):
+    with pytest.raises(ValueError, match=message):
+        Lmba()._fit_with_steps(*continuous_table(60), shares)
 
 
 # Variance reduction
@@ -298,6 +334,20 @@ def test_variance_reduction_around_others():
     assert not hasattr(meta, "margins")
     with pytest.raises(ValueError, match="continuous"):
         VarianceReduction(SVR(kernel="linear")).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "inside", [Lmba(), ReliefF(), LogisticRegression(), HistGradientBoostingClassifier()]
+)
+def test_variance_reduction_needs_all_values(inside):
+    X, y = continuous_table(n_classes=2)
+    for missing in (np.nan, np.inf):
+        holey = X.copy()
+        holey[3, 1] = missing
+        with pytest.raises(ValueError, match=r"(?i)X contains (NaN|infinity)"):
+            VarianceReduction(inside).fit(holey, y)
+    with pytest.raises(TypeError, match=r"(?i)sparse.*toarray"):
+        VarianceReduction(inside).fit(csr_matrix(X), y)
 
 
 def test_an_outlying_margin_vector_counts_least():

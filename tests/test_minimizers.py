@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from oracles import coordinate_descent, fista, frel_objective
 from scipy.optimize import check_grad
 
+from highrelief.core.box import minimize_in_box
 from highrelief.core.losses import HingeLoss, LogLoss, SmoothedHinge, SquareExpLoss, SquareLoss
 from highrelief.core.minimizers import minimize_l1, minimize_l2
 from highrelief.core.optimality import l1_violations, l2_violation
@@ -282,3 +283,29 @@ def test_the_hinge_where_many_samples_meet_at_the_corner(shape, positive):
     for alpha in (1e-4, 1e-2, 1.0):
         end = minimize_l2(HingeLoss(np.full(len(Z), 1 / len(Z)), margins), Z, alpha, positive)
         assert end.residual <= 1e-11
+
+
+@pytest.mark.parametrize("alpha", [1e-5, 1e-3, 0.1])
+@pytest.mark.parametrize("positive", [False, True])
+def test_the_hinge_with_many_features(alpha, positive):
+    """As of a microarray: thousands of weights, half of which are 0 where w ≥ 0 is asked for."""
+    loss, A = problem("hinge", *differences(n=70, d=7000))
+    end = minimize_l2(loss, A, alpha, positive)
+    assert end.residual <= 1e-12
+    assert end.n_steps <= 20
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_quadratic_functions_in_a_box(n):
+    rng = np.random.default_rng(n)
+    for _ in range(30):
+        root = rng.normal(size=(n + 3, n))
+        Q, b, top = root.T @ root, 3.0 * rng.normal(size=n), rng.uniform(0.01, 0.3, size=n)
+        top[rng.uniform(size=n) < 0.1] = 0.0
+        x = minimize_in_box(Q, b, rng.uniform(size=n) * top, top)
+        assert np.all((x >= 0.0) & (x <= top))
+        slope = Q @ x - b
+        violation = np.where(x >= top, np.maximum(slope, 0.0), np.abs(slope))
+        violation[x <= 0.0] = np.maximum(-slope[x <= 0.0], 0.0)
+        violation[top == 0.0] = 0.0
+        assert violation.max() <= 1e-12 * max(np.abs(b).max(), 1.0)

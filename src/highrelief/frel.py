@@ -36,7 +36,7 @@ SOLVERS = ("sgd", "exact")
 #: γ of the square-exponential loss.
 GAMMA = 1.0
 #: Relative residual above which a minimum was not reached.
-_NOT_REACHED = 1e-6
+_NOT_REACHED = 1e-9
 
 
 class _FitBySolver:
@@ -45,6 +45,13 @@ class _FitBySolver:
     def __init__(self, counting: Callable[..., Any], in_order: Callable[..., Any]) -> None:
         self._counting, self._in_order = counting, in_order
         self.__doc__ = counting.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        for function in (self._counting, self._in_order):
+            named: Any = function
+            while named is not None:  # with callbacks, one is wrapped in another
+                named.__name__, named.__qualname__ = name, f"{owner.__qualname__}.{name}"
+                named = getattr(named, "__wrapped__", None)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -208,9 +215,10 @@ class FREL(FeatureWeighter):
     @with_callbacks
     def _fit_in_order(self, X: ArrayLike, y: ArrayLike, **refused: Any) -> Self:
         """Weigh the features; see the class for what ``solver`` does."""
-        if refused:
+        given = [name for name, value in refused.items() if name != "sample_weight" or value is not None]
+        if given:
             raise TypeError(
-                f"FREL.fit does not take {', '.join(refused)} with solver={self.solver!r}: Algorithm 1 visits"
+                f"FREL.fit does not take {', '.join(given)} with solver={self.solver!r}: Algorithm 1 visits"
                 " one sample after the other. solver='exact' takes sample_weight."
             )
         return self._weigh(X, y)

@@ -123,26 +123,18 @@ class Lmba(FeatureWeighter):
         return self._descend(self._check_fit(X, y))
 
     @with_callbacks
-    def fit_with_steps(self, X: ArrayLike, y: ArrayLike, shares: ArrayLike) -> Self:
-        """Weigh the features by steps of different lengths: n·s_i for sample i, instead of 1.
+    def _fit_with_steps(self, X: ArrayLike, y: ArrayLike, shares: ArrayLike) -> Self:
+        """Weigh the features by steps of the length n·s_i for sample i, instead of 1; 1/n each is ``fit``.
 
         A factor of its loss would not do: the step does not depend on the size of the slope.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        shares : array-like of shape (n_samples,)
-            s_i, which add up to 1; 1/n each gives :meth:`fit`.
-
-        Returns
-        -------
-        self : object
-            The fitted weighter.
         """
-        return self._descend(self._check_fit(X, y), np.asarray(shares, dtype=np.float64))
+        table = self._check_fit(X, y)
+        lengths = np.asarray(shares, dtype=np.float64)
+        if lengths.shape != (len(table.X),):
+            raise ValueError(f"shares has the shape {lengths.shape}, but there are {len(table.X)} samples.")
+        if not (np.isfinite(lengths) & (lengths >= 0.0)).all():
+            raise ValueError("shares must be finite and at least 0.")
+        return self._descend(table, lengths)
 
     def _descend(self, table: Table, shares: NDArray[np.float64] | None = None) -> Self:
         """Take the steps, of the length n·s_i for shares s_i of the samples; None: all the same."""

@@ -7,7 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -20,6 +22,7 @@ from .core.threads import one_blas_thread
 from .lmba import Lmba
 from .meta_base import MetaTable, MetaWeighter, weights_of, wrapped_has
 from .progress import watched, with_callbacks
+from .selector_base import WeighterTags
 
 #: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
 _N_NEIGHBORS = 10
@@ -120,6 +123,22 @@ class VarianceReduction(MetaWeighter):
                 " other way to weigh its samples."
             )
 
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = False
+        return tags
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+        """As any meta-estimator; but margin vectors need all values, whatever the wrapped estimator takes."""
+        samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
+        if sparse.issparse(samples):
+            raise TypeError(
+                "VarianceReduction compares dense rows, but X is sparse. Use X.toarray(), if it fits into"
+                " memory."
+            )
+        assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
+        return samples, target
+
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Weigh the samples, then the features.
@@ -151,7 +170,7 @@ class VarianceReduction(MetaWeighter):
         if self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
             member.set_params(n_jobs=self.n_jobs)
         if isinstance(member, Lmba):
-            return member.fit_with_steps(table.X, table.y, self.sample_weights_)
+            return member._fit_with_steps(table.X, table.y, self.sample_weights_)
         n_samples = self.sample_weights_.size
         return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_)
 
@@ -208,7 +227,7 @@ def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     apart = np.sqrt(np.maximum(squares[:, np.newaxis] + squares - 2.0 * products, 0.0))
     np.fill_diagonal(apart, 0.0)
     mean = apart.sum(axis=1) / max(len(vectors) - 1, 1)
-    if not mean.min() > 0.0:  # all are the same
+    if mean.min() == 0.0:  # all are the same
         return np.full(len(vectors), 1.0 / len(vectors))
     nearness = 1.0 / mean
     return nearness / nearness.sum()

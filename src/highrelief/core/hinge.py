@@ -1,30 +1,33 @@
 """The hinge loss with a penalty. It has corners: its minimum is found by its dual.
 
-With the L2 penalty, w = Aᵀa/2α for the a in 0 ≤ a ≤ c that maximises aᵀΔ − ‖Aᵀa‖²/4α. Smoothed hinges, of
-less and less width, show which samples are at the corner, and linear equations then give a exactly. With the
-L1 penalty it is a linear programme.
+With the L2 penalty, w = Aᵀa/2α for the a in 0 ≤ a ≤ c that maximises aᵀΔ − ‖Aᵀa‖²/4α; if w ≥ 0 is asked for,
+with (Aᵀa)₊ for Aᵀa. Smoothed hinges show roughly which samples are at the corner, Newton's method on the dual
+then gives a exactly. With the L1 penalty it is a linear programme.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
-from scipy.optimize import linprog, lsq_linear
+from scipy.optimize import linprog
 
+from .box import minimize_in_box
 from .losses import HingeLoss
-from .optimality import Minimum, Vector, shared_among_twins
-from .ridge import minimize_in_span, minimize_smooth_l2
+from .optimality import Minimum, Vector, shared_among_twins, step_length
+from .ridge import minimize_smooth_l2
 
 #: Relative duality gap at which a dual point is the answer, but for rounding.
 _EXACT = 1e-13
 #: Widths of the smoothed hinges, relative to the largest margin.
-_WIDTHS = [10.0**-digits for digits in range(13)]
-#: Relative width below which equations that gave no answer have many.
-_NARROW = 1e-4
+_WIDTHS = [1.0, 0.1, 0.01, 1e-3]
+#: Newton's method on the dual needs about five steps.
+_MOST_STEPS = 200
+#: Steps that do not halve the gap, after which rounding is all that is left.
+_PATIENCE = 10
+#: What is added to the diagonal of a model, relative to its largest entry: samples may be copies of others.
+_RIDGE = 1e-12
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
 #: Columns that join a programme at a time.
@@ -38,114 +41,91 @@ def minimize_hinge_l2(
     scale = loss.value(np.zeros(len(A)))
     if scale == 0.0:
         return Minimum(np.zeros(A.shape[1]), 0.0, 0)
-    in_span = not positive and A.shape[1] > len(A)
-    duals = _duals_in_span(loss, A @ A.T, alpha) if in_span else _duals(loss, A, alpha, positive)
-    best, least, steps = np.zeros(len(A)), np.inf, 0
-    for dual, gap, n_steps in duals:
-        steps += n_steps
+    K = A @ A.T if A.shape[1] > len(A) and not positive else None
+    dual = _Dual(loss, A, alpha, positive, K)
+    a, n_steps = _rough_dual_point(dual)
+    best, least, late = a, np.inf, 0
+    for _ in range(_MOST_STEPS):
+        gap = dual.gap(a)
+        late = 0 if gap < 0.5 * least else late + 1
         if gap < least:
-            best, least = dual, gap
-        if least <= _EXACT * scale:
+            best, least = a, gap
+        if least <= _EXACT * scale or late == _PATIENCE:
             break
-    w = A.T @ best / (2.0 * alpha)
-    return Minimum(np.maximum(w, 0.0) if positive else w, max(least, 0.0) / scale, steps)
-
-
-def _widths(loss: HingeLoss) -> list[float]:
-    largest = float(np.abs(loss.margins).max())
-    return [largest * width for width in _WIDTHS]
-
-
-def _duals(
-    loss: HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool
-) -> Iterator[tuple[Vector, float, int]]:
-    """Dual points nearer and nearer to the maximum, their gaps, and the steps that each took."""
-
-    def gap(a: Vector) -> float:
-        w = A.T @ a / (2.0 * alpha)
-        w = np.maximum(w, 0.0) if positive else w
-        return loss.value(A @ w) + 2.0 * alpha * float(w @ w) - float(a @ loss.margins)
-
-    w: Vector | None = None
-    for width in _widths(loss):
-        smooth = loss.smoothed(width)
-        end = minimize_smooth_l2(smooth, A, alpha, positive=positive, start=w)
-        w = end.weights
-        a = -smooth.gradient(A @ w)
-        yield a, gap(a), end.n_steps
-        corner = (a > 0.0) & (a < loss.factors)
-        used = A[:, w > 0.0] if positive else A
-        rows = used[corner]
-        at_corner = _Corner(loss, alpha, a, corner, rows @ (used.T @ np.where(corner, 0.0, a)))
-        if 0 < len(rows) <= used.shape[1]:
-            exact = at_corner.solved(rows @ rows.T)
-            yield exact, gap(exact), 0
-        if len(rows) > 0 and width < _NARROW * loss.margins.max():
-            exact = at_corner.allowed(rows.T)
-            yield exact, gap(exact), 0
-
-
-def _duals_in_span(
-    loss: HingeLoss, K: NDArray[np.float64], alpha: float
-) -> Iterator[tuple[Vector, float, int]]:
-    """The same by K = AAᵀ alone, where there are more features than samples."""
-
-    def gap(a: Vector) -> float:
-        u = K @ a / (2.0 * alpha)  # α‖w‖² = aᵀu/2
-        return loss.value(u) + float(a @ u) - float(a @ loss.margins)
-
-    b: Vector | None = None
-    for width in _widths(loss):
-        smooth = loss.smoothed(width)
-        b, n_steps = minimize_in_span(smooth, K, alpha, start=b)
-        a = -smooth.gradient(K @ b)
-        yield a, gap(a), n_steps
-        corner = (a > 0.0) & (a < loss.factors)
-        if not corner.any():
-            continue
-        products = K[np.ix_(corner, corner)]
-        at_corner = _Corner(loss, alpha, a, corner, K[corner] @ np.where(corner, 0.0, a))
-        exact = at_corner.solved(products)
-        yield exact, gap(exact), 0
-        if width < _NARROW * loss.margins.max():
-            squares, vectors = np.linalg.eigh(products)
-            exact = at_corner.allowed(np.sqrt(np.maximum(squares, 0.0))[:, np.newaxis] * vectors.T)
-            yield exact, gap(exact), 0
+        moved = dual.newton_step(a)
+        n_steps += 1
+        if moved is None:
+            break
+        a = moved
+    return Minimum(dual.weights(best), max(least, 0.0) / scale, n_steps)
 
 
 @dataclass(frozen=True)
-class _Corner:
-    """The samples with 0 < a_i < c_i, which are at the corner of the hinge: a_iᵀw = Δ_i for these."""
+class _Dual:
+    """‖Aᵀa‖²/4α − aᵀΔ, to be minimised over 0 ≤ a ≤ c; with (Aᵀa)₊ for w ≥ 0."""
 
     loss: HingeLoss
+    A: NDArray[np.float64]
     alpha: float
-    a: Vector
-    corner: NDArray[np.bool_]
-    #: What the other samples add to the scores of these, times 2α.
-    others: Vector
+    positive: bool
+    #: AAᵀ, where it is smaller than A and no column is left out.
+    K: NDArray[np.float64] | None
 
-    @property
-    def _wanted(self) -> Vector:
-        return 2.0 * self.alpha * self.loss.margins[self.corner] - self.others
+    def weights(self, a: Vector) -> Vector:
+        """The w that belongs to a."""
+        w = self.A.T @ a / (2.0 * self.alpha)
+        return np.maximum(w, 0.0) if self.positive else w
 
-    def solved(self, products: NDArray[np.float64]) -> Vector:
-        """The dual point that solves the equations, whose matrix holds the products of the rows."""
-        _, solution, failed = lapack.dposv(products, self._wanted)
-        exact = self.a.copy()
-        if not failed:
-            exact[self.corner] = np.clip(solution, 0.0, self.loss.factors[self.corner])
-        return exact
+    def value(self, a: Vector) -> float:
+        w = self.weights(a)
+        return self.alpha * float(w @ w) - float(a @ self.loss.margins)
 
-    def allowed(self, columns: NDArray[np.float64]) -> Vector:
-        """One of many such points, in 0 ≤ a ≤ c: samples may be copies of others, or more than dimensions.
+    def gap(self, a: Vector) -> float:
+        """How far the objective at w is above the dual's value at a, its lower bound."""
+        w = self.weights(a)
+        return self.loss.value(self.A @ w) + self.alpha * float(w @ w) + self.value(a)
 
-        ``columns`` have the products that the rows of the samples have.
-        """
-        weights = np.linalg.lstsq(columns.T, self._wanted, rcond=None)[0]
-        bounds = (np.zeros(self.others.size), self.loss.factors[self.corner])
-        exact = self.a.copy()
-        exact[self.corner] = lsq_linear(columns, weights, bounds=bounds, method="bvls", tol=1e-15).x
-        return exact
+    def newton_step(self, a: Vector) -> Vector | None:
+        """Minimise the model of the present columns over the samples at the corner, or off their side."""
+        w, top = self.weights(a), self.loss.factors
+        slope = self.A @ w - self.loss.margins
+        rows = np.flatnonzero(((a > 0.0) | (slope < 0.0)) & ((a < top) | (slope > 0.0)))
+        if rows.size == 0:
+            return None
+        model = self._products(rows, w) / (2.0 * self.alpha)
+        # Where no column is left, a sample has a line for its model.
+        steepest = float(np.abs(slope[rows]).max() / top[rows].max())
+        model[np.diag_indices(rows.size)] += _RIDGE * max(float(np.diagonal(model).max()), steepest)
+        move = np.zeros_like(a)
+        end = minimize_in_box(model, model @ a[rows] - slope[rows], a[rows], top[rows])
+        move[rows] = end - a[rows]
+        t = step_length(lambda t: self.value(a + t * move), min(float(slope @ move), 0.0))
+        if t == 0.0 or not move.any():
+            return None
+        moved = a + t * move
+        if t == 1.0:
+            moved[rows] = end  # at the bounds, not next to them
+        return moved
+
+    def _products(self, rows: NDArray[np.int64], w: Vector) -> NDArray[np.float64]:
+        if self.K is not None:
+            return self.K[np.ix_(rows, rows)]
+        used = self.A[np.ix_(rows, np.flatnonzero(w))] if self.positive else self.A[rows]
+        return used @ used.T
+
+
+def _rough_dual_point(dual: _Dual) -> tuple[Vector, int]:
+    """The dual point of a smoothed hinge, from wide to narrow, and the steps that it took."""
+    loss, A, n_steps = dual.loss, dual.A, 0
+    if A.shape[1] > len(A):
+        return 0.5 * loss.factors, 0  # Newton's method on the dual needs no better start
+    w = np.zeros(A.shape[1])
+    for width in float(np.abs(loss.margins).max()) * np.array(_WIDTHS):
+        smooth = loss.smoothed(width)
+        end = minimize_smooth_l2(smooth, A, dual.alpha, positive=dual.positive, start=w)
+        w = end.weights
+        n_steps += end.n_steps
+    return -smooth.gradient(A @ w), n_steps
 
 
 def minimize_hinge_l1(

@@ -45,7 +45,7 @@ def minimize_smooth_l2(
     elif A.shape[1] <= len(A):
         w, n_steps = _in_weights(loss, A, alpha, scale, start)
     else:
-        a, n_steps = minimize_in_span(loss, A @ A.T, alpha)
+        a, n_steps = _in_span(loss, A @ A.T, alpha)
         w = A.T @ a
     return Minimum(w, _violation(loss, A, alpha, w, positive=positive) / scale, n_steps)
 
@@ -102,9 +102,7 @@ def _in_weights(
     return _newton(first, lambda w: float(np.abs(derivative(w)).max()) / scale, step)
 
 
-def minimize_in_span(
-    loss: SmoothLoss, K: NDArray[np.float64], alpha: float, start: Vector | None = None
-) -> tuple[Vector, int]:
+def _in_span(loss: SmoothLoss, K: NDArray[np.float64], alpha: float) -> tuple[Vector, int]:
     """Find the a, ∇loss(Ka) + 2αa = 0, for which w = Aᵀa is the minimum; K = AAᵀ.
 
     There are as many unknowns as samples, however many features. Returns a and the number of steps.
@@ -132,7 +130,7 @@ def minimize_in_span(
     scale = length(rest(zero))
     if scale == 0.0:
         return zero, 0
-    return _newton(zero if start is None else start, lambda a: length(rest(a)) / scale, step)
+    return _newton(zero, lambda a: length(rest(a)) / scale, step)
 
 
 def _projected(
