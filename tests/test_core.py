@@ -11,9 +11,30 @@ from hypothesis import strategies as st
 
 from highrelief.core.drivers import fixed_point
 from highrelief.core.perplexity import width_for_entropy
+from highrelief.core.ranges import c_ordered
 from highrelief.core.reservoir import Reservoir
 from highrelief.core.scaling import feature_scaling
 from highrelief.core.threads import even_ranges, run_all
+
+
+class TestOrder:
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+    def test_any_order_is_copied_once_if_small(self, dtype):
+        X = np.arange(7 * 1100).reshape(7, 1100).astype(dtype)
+        assert c_ordered(X) is X
+        for given_ in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1], X[:, :600]):
+            copy = c_ordered(given_)
+            assert copy.flags.c_contiguous
+            assert copy.dtype == dtype
+            np.testing.assert_array_equal(copy, given_)
+
+    @pytest.mark.parametrize(
+        ("n", "d", "copied"),
+        [(100, 20_000, True), (2000, 1000, True), (2000, 1200, False), (100, 110_000, False)],
+    )
+    def test_large_tables_stay_as_they_are_sooner_if_they_are_not_wide(self, n, d, copied):
+        X = np.zeros((n, d), order="F")
+        assert (c_ordered(X) is not X) == copied
 
 
 class TestFixedPoint:

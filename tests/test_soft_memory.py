@@ -52,6 +52,12 @@ class TestPeak:
         one_block = 2**24
         assert peak_of_fit(X, y) <= 0.2 * X.nbytes + one_block + MARGIN
 
+    def test_one_copy_of_a_wide_table_of_another_order(self):
+        X, y = draw_table(1, 700, 12_000, 2)
+        one_block = 2**24
+        peak = peak_of_fit(np.asfortranarray(X), y)
+        assert X.nbytes < peak <= 1.2 * X.nbytes + one_block + MARGIN
+
 
 class TestBlocks:
     @pytest.mark.parametrize("dtype", PRECISIONS)

@@ -21,6 +21,7 @@ from .core.columns import ColumnRanges
 from .core.drivers import FixedPoint
 from .core.packed import Packed
 from .core.parameters import check_choice
+from .core.ranges import c_ordered
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
 from .selector_base import WeightSelector
@@ -167,6 +168,7 @@ class FeatureWeighter(WeightSelector):
             skip_check_array=_needs_no_conversion(X, y, self._types, min_samples),
             reset=reset,
         )
+        samples = c_ordered(samples)
         ranges = ColumnRanges.of(samples, self._n_threads)
         if not ranges.finite:
             assert_all_finite(samples, estimator_name=type(self).__name__, input_name="X")

@@ -13,6 +13,11 @@ from .threads import even_ranges, run_all
 
 #: Bytes of a block of columns that has to be copied.
 BLOCK_BYTES = 2**24
+#: Tables with this many times more features than samples are those that passes take little more time for
+#: than copies do: up to so many bytes they are copied once, rather than block by block in every pass.
+_WIDE, _MOST_COPIED = 10, 8 * 10**7
+#: Columns that are copied at a time: all of their rows stay in the cache.
+_COPIED_AT_A_TIME = 512
 #: Columns of a block that needs no copy.
 _WIDEST = 2**16
 
@@ -57,6 +62,22 @@ class ColumnRanges:
     def of_features(self, features: NDArray[np.int64]) -> Self:
         """The same for some of the columns."""
         return type(self)(self.low[features], self.high[features], self.mean[features], self.finite)
+
+
+def c_ordered(X: NDArray[Any]) -> NDArray[Any]:
+    """The same table with its rows one after another, where that saves more time than it takes memory.
+
+    A small table is a single block, which every pass over it would copy. A large one stays as it is.
+    """
+    n_samples, n_features = X.shape
+    most = _MOST_COPIED if n_features >= _WIDE * n_samples else BLOCK_BYTES
+    if X.flags.c_contiguous or X.nbytes > most:
+        return X
+    copy = np.empty(X.shape, X.dtype)
+    for start in range(0, n_features, _COPIED_AT_A_TIME):
+        part = slice(start, start + _COPIED_AT_A_TIME)
+        copy[:, part] = X[:, part]
+    return copy
 
 
 def n_blocks(X: NDArray[Any]) -> int:
