@@ -64,6 +64,11 @@ class Family:
         """Who weighs the features."""
         return self.estimator if self.inside is None else type(self.inside)
 
+    @property
+    def weighs_samples(self) -> bool:
+        """Whether it gives the wrapped weighter a ``sample_weight`` of its own making."""
+        return self.estimator is VarianceReduction and has_fit_parameter(self.inside, "sample_weight")
+
     def default(self, **parameters: Any) -> Any:
         """Return a new estimator with its defaults but for the given parameters."""
         if self.inside is None:
@@ -150,6 +155,10 @@ FAMILIES = [
             "exact square": {"solver": "exact", "loss": "square", "alpha": 1e-2},
             "exact square-exp": {"solver": "exact", "loss": "square-exp", "alpha": 1e-2},
             "exact hinge": {"solver": "exact", "loss": "hinge", "alpha": 1e-2},
+            "exact hinge l1": {"solver": "exact", "loss": "hinge", "penalty": "l1", "alpha": 1e-2},
+            "exact positive": {"solver": "exact", "alpha": 1e-2, "positive": True},
+            "exact log l1 positive": {"solver": "exact", "penalty": "l1", "alpha": 0.02, "positive": True},
+            "exact hinge positive": {"solver": "exact", "loss": "hinge", "alpha": 1e-2, "positive": True},
         },
         nonnegative=False,
         sample_weight=False,
@@ -189,6 +198,13 @@ FAMILIES = [
         nonnegative=False,
         sample_weight=False,
         inside=Lmba(n_neighbors=3),
+    ),
+    Family(
+        VarianceReduction,
+        {"": {}},
+        nonnegative=False,
+        sample_weight=False,
+        inside=ReliefF(n_neighbors=3),
     ),
 ]
 
@@ -235,7 +251,7 @@ class Entry:
         A square loss asks the distance to misses for a size, whatever that to hits.
         """
         square = self.family.method is Lmba or self.parameters.get("loss") in ("square", "square-exp")
-        return not self.family.nonnegative and not square
+        return not self.family.nonnegative and not square and not self.parameters.get("positive", False)
 
     @property
     def sample_weight(self) -> bool:

@@ -182,6 +182,8 @@ def test_inverse_transform_of_a_column_of_weight_0():
 @over_entries(lambda entry: not entry.resamples)
 @pytest.mark.parametrize("scale", ["range", "standard"])
 def test_no_scaling_of_scaled_data_is_scaling(entry, scale):
+    if scale == "standard" and entry.family.weighs_samples:
+        pytest.skip("the wrapped weighter scales by the deviation of the weighted samples")
     X, y = continuous_table()
     offset, divisor = BY_HAND[scale](X)
     expected = weights_of(entry.make(scale=scale), X, y)

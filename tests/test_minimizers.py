@@ -1,11 +1,13 @@
 """The exact minimisers of penalised margin losses."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import coordinate_descent, fista, frel_objective
-from scipy.optimize import check_grad
+from scipy.optimize import check_grad, linprog
 
 from highrelief.core.box import minimize_in_box
 from highrelief.core.losses import HingeLoss, LogLoss, SmoothedHinge, SquareExpLoss, SquareLoss
@@ -309,3 +311,37 @@ def test_quadratic_functions_in_a_box(n):
         violation[x <= 0.0] = np.maximum(-slope[x <= 0.0], 0.0)
         violation[top == 0.0] = 0.0
         assert violation.max() <= 1e-12 * max(np.abs(b).max(), 1.0)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("shape", [(60, 20), (25, 70)])
+def test_the_linear_programme_of_the_hinge(shape, positive):
+    """Its textbook form: min cᵀξ + α·1ᵀ(p + q), ξ ≥ Δ − A(p − q), all ≥ 0."""
+    loss, A = problem("hinge", *differences(*shape))
+    n, d = shape
+    parts = [A] if positive else [A, -A]
+    for alpha in (1e-5, 1e-3, 0.05):
+        costs = np.concatenate([np.full(len(parts) * d, alpha), loss.factors])
+        expected = linprog(costs, -np.hstack([*parts, np.eye(n)]), -loss.margins).fun
+        end = minimize_l1(loss, A, alpha, positive)
+        assert objective(loss, A, end.weights, alpha, "l1") == pytest.approx(expected, rel=1e-10)
+        assert end.residual <= 1e-12
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_the_hinge_with_next_to_no_l1_penalty(positive):
+    """The best there is, and a residual that says how good it is."""
+    loss, A = problem("hinge", *differences(n=60, d=30))
+    end = minimize_l1(loss, A, 1e-12, positive)
+    assert np.all(np.isfinite(end.weights))
+    assert loss.value(A @ end.weights) <= loss.value(np.zeros(60))
+    assert np.isfinite(end.residual)
+
+
+def test_a_programme_that_is_not_solved(monkeypatch):
+    message = "The model has gone."
+    result = SimpleNamespace(x=None, message=message)
+    monkeypatch.setattr("highrelief.core.hinge.linprog", lambda *_, **__: result)
+    loss, A = problem("hinge", *differences())
+    with pytest.raises(RuntimeError, match=rf"alpha=0\.01; a larger alpha may help\. HiGHS says: {message}"):
+        minimize_l1(loss, A, 0.01)

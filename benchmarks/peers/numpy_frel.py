@@ -1,6 +1,6 @@
 """FREL's minimiser as one writes it in NumPy and SciPy.
 
-``cdist`` for the distances, all samples at once, then L-BFGS-B, to the same objective as ours to nine
+``pdist`` for the distances, each pair once, then L-BFGS-B, to the same objective as ours to nine
 digits. Each loss in the form that suits the solver best: with the L1 penalty w = p − q, p and q ≥ 0, as the
 penalty is then linear; the hinge, which has corners, by its dual, of as many variables as there are samples.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import pdist, squareform
 from scipy.special import expit
 
 NAME = "NumPy and SciPy"
@@ -38,7 +38,7 @@ def frel(
     def fit() -> Vector:
         low, high = X.min(axis=0), X.max(axis=0)
         scaled = (X - low) / np.where(high > low, high - low, 1.0)
-        D = cdist(scaled, scaled, "cityblock")
+        D = squareform(pdist(scaled, "cityblock"))
         same = y[:, np.newaxis] == y
         hits, misses = np.where(same, D, np.inf), np.where(same, np.inf, D)
         np.fill_diagonal(hits, np.inf)

@@ -150,8 +150,11 @@ def minimize_hinge_l1(
         wanted = np.setdiff1d(wanted, columns)
         if wanted.size == 0 and n_steps > 0:
             break
-        order = np.argsort(-excess[wanted], kind="stable")[: max(_NEWCOMERS, columns.size)]
-        columns = np.union1d(columns, wanted[order])
+        if wanted.size > 0 and A.shape[1] <= len(A):
+            columns = np.arange(A.shape[1])  # one programme of all takes less than several of some
+        else:
+            order = np.argsort(-excess[wanted], kind="stable")[: max(_NEWCOMERS, columns.size)]
+            columns = np.union1d(columns, wanted[order])
         if columns.size == 0:
             break
         part, a = _programme(loss, A[:, columns], alpha, positive)
@@ -165,14 +168,26 @@ def minimize_hinge_l1(
 def _programme(
     loss: HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool
 ) -> tuple[Vector, Vector]:
-    """Solve min cᵀξ + α·1ᵀ(p + q), ξ ≥ Δ − A(p − q), all ≥ 0; return w = p − q and the dual point."""
-    n_rows, n_columns = A.shape
-    parts = [A] if positive else [A, -A]
-    costs = np.concatenate([np.full(len(parts) * n_columns, alpha), loss.factors])
-    left = -np.hstack([*parts, np.eye(n_rows)])
+    """Solve max aᵀΔ, 0 ≤ a ≤ c, |Aᵀa| ≤ α (or Aᵀa ≤ α); return w, which its constraints cost, and a.
+
+    The dual has as many variables as samples; min cᵀξ + α‖w‖₁ has one more of each sign for each column.
+    """
+    unit = float(loss.factors.max())  # so that bounds are about 1, and tolerances mean something
+    left = A.T if positive else np.vstack([A.T, -A.T])
+    bounds = np.column_stack([np.zeros(len(A)), loss.factors / unit])
+    limits = np.full(len(left), alpha / unit)
     options = {"primal_feasibility_tolerance": _LP_TOLERANCE, "dual_feasibility_tolerance": _LP_TOLERANCE}
-    found = linprog(costs, left, -loss.margins, method="highs-ds", options=options)
-    if found.x is None:
-        raise RuntimeError(f"The linear programme of the hinge loss was not solved: {found.message}")
-    w = found.x[:n_columns] - (0.0 if positive else found.x[n_columns : 2 * n_columns])
-    return w, np.clip(-found.ineqlin.marginals, 0.0, loss.factors)
+    # Presolving may take limits near its tolerance for a contradiction, though a = 0 is always allowed.
+    for presolve in (True, False):
+        options["presolve"] = presolve
+        found = linprog(-loss.margins, left, limits, bounds=bounds, method="highs-ds", options=options)
+        if found.x is not None and found.ineqlin.marginals is not None:
+            break
+    else:
+        raise RuntimeError(
+            f"The linear programme of the hinge loss with the L1 penalty was not solved at alpha={alpha:g};"
+            f" a larger alpha may help. HiGHS says: {found.message}"
+        )
+    costs = -found.ineqlin.marginals
+    w = costs if positive else costs[: A.shape[1]] - costs[A.shape[1] :]
+    return w, unit * np.clip(found.x, 0.0, bounds[:, 1])

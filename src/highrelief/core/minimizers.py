@@ -25,7 +25,7 @@ def minimize_l2(
     """Minimise loss(Aw) + α‖w‖₂² over w, or over w ≥ 0. The minimiser is unique.
 
     Smooth losses by Newton's method: in the weights where there are no more of them than rows, otherwise
-    in the span of the rows. The hinge by a sequence of smoothed ones and an exact end.
+    in the span of the rows. The hinge by Newton's method on its dual.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def minimize_l1(
     """Minimise loss(Aw) + α‖w‖₁ over w, or over w ≥ 0.
 
     Smooth losses by Newton's method on the features that are not 0, warm-started; the hinge as a linear
-    programme that grows column by column. Where there are several minimisers, equal columns have equal
-    weights.
+    programme, of all columns or growing by those that ask to join. Where there are several minimisers, equal
+    columns have equal weights.
 
     Parameters
     ----------
