@@ -181,7 +181,7 @@ def _use_positive_margins(table: Packed) -> None:
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     """Continuous, discrete and mixed tables, tall enough to be cut for threads or into bands, and wide."""
     random = np.random.default_rng(0)
-    shapes = [(150, 6), (12, 200)]
+    shapes = [(150, 6), (12, 300)]
     if dtype == "int8":  # lists of neighbours hold no values: any type will do
         shapes.append((BAND + 4, 2))
     for n_samples, n_features in shapes:
