@@ -110,6 +110,12 @@ def frel(
     return lambda: FREL(**settings).fit(X, y).feature_weights_
 
 
+def lmba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import Lmba
+
+    return lambda: Lmba(n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 
