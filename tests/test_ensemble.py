@@ -405,7 +405,8 @@ def test_no_warning_where_subsets_are_about_as_large_as_asked_for():
         warnings.simplefilter("error")
         ensemble_of(FisherScore()).fit(X, y, groups=np.arange(60) % 3)  # 40 of 54
         ensemble_of(FisherScore(), max_samples=0.5).fit(X, y, groups=np.arange(60) // 14)
-        ensemble_of(FisherScore(), max_samples=4).fit(X, y)
+        few = ensemble_of(FisherScore(), max_samples=4).fit(X, y)
+    assert {len(rows) for rows in few.estimators_samples_} == {4}
 
 
 @pytest.mark.parametrize(

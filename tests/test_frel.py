@@ -336,6 +336,18 @@ def test_variance_reduction_around_others():
         VarianceReduction(SVR(kernel="linear")).fit(X, X[:, 0])
 
 
+def test_variance_reduction_standardises_by_the_samples_as_weighed():
+    X, y = continuous_table()
+    meta = VarianceReduction(ReliefF(n_neighbors=3, scale="standard")).fit(X, y)
+    s = meta.sample_weights_
+    mean = np.average(X, axis=0, weights=s)
+    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=s))
+    alone = ReliefF(n_neighbors=3, scale=None).fit(
+        (X - mean) / deviation, y, sample_weight=len(X) * s / s.sum()
+    )
+    np.testing.assert_allclose(meta.feature_weights_, alone.feature_weights_, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     "inside", [Lmba(), ReliefF(), LogisticRegression(), HistGradientBoostingClassifier()]
 )
