@@ -14,8 +14,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .base import known_codes
 from .core.parameters import check_choice
+from .input_base import known_codes
 from .meta_base import MetaTable, wrapped_has
 from .progress import with_callbacks
 from .resampling import ResampledWeighter

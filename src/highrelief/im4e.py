@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .base import Table, warn_user
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
 from .core.solvers import simplex_positive_part, simplex_projection, unit_positive_part
 from .folds import check_folds, usable_folds
+from .input_base import PRECISIONS, Table, warn_user
 from .progress import with_callbacks
-from .selector_base import PRECISIONS
 from .soft_base import RepeatedWeighter, WithDistances
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.

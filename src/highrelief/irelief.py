@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import Table
 from .core.rows import LocalRows
 from .core.solvers import unit_positive_part
+from .input_base import Table
 from .progress import with_callbacks
 from .soft_base import ClassMargins, RepeatedWeighter
 

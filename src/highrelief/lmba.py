@@ -7,10 +7,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter, Table
+from .base import FeatureWeighter
 from .core.columns import Columns
 from .core.parameters import check_count
 from .core.rows import Neighborhood
+from .input_base import Table
 from .kernels import descent
 from .progress import watched, with_callbacks
 

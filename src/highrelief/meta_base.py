@@ -14,9 +14,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from .base import FeatureWeighter, Table, checked_copies
+from .base import FeatureWeighter
 from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
+from .input_base import Table, checked_copies
 from .selector_base import WeighterTags, WeightSelector
 
 
@@ -98,7 +99,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         return "manhattan" if self._weighter is None else self._weighter._own_metric
 
     @property
-    def _types(self) -> Sequence[type] | None:  # type: ignore[override]
+    def _types(self) -> Sequence[type] | None:
         """What a weighter of ours works on as it is; None leaves other estimators what they are given."""
         return None if self._weighter is None else self._weighter._types
 

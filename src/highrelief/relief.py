@@ -13,8 +13,9 @@ from .core.neighborhood import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.rows import LocalRows, Neighborhood
 from .core.sampling import AnchorSample, is_settled, looks
+from .input_base import PRECISIONS
 from .progress import watched, with_callbacks
-from .selector_base import PRECISIONS, n_features_kept
+from .selector_base import n_features_kept
 
 
 class _NearestWeighter(FeatureWeighter):

@@ -15,10 +15,10 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array
 
-from .base import warn_user
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 from .core.threads import one_blas_thread, run_all
+from .input_base import warn_user
 from .meta_base import MetaTable, MetaWeighter, weights_of
 from .progress import watched
 from .selector_base import is_share

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
@@ -14,13 +13,18 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .core.parameters import check_choice, check_count, check_number, check_seed, check_whole
+from .core.parameters import (
+    check_choice,
+    check_count,
+    check_number,
+    check_seed,
+    check_whole,
+    checked_thread_count,
+)
 from .core.scaling import Scaling
-from .core.threads import thread_count
+from .input_base import PRECISIONS
 from .progress import CallbackSupportMixin
 
-#: What is computed in its own precision; anything else becomes float64.
-PRECISIONS = [np.float64, np.float32]
 #: What ``weighted`` may be.
 WEIGHTED = (False, True, "manhattan", "euclidean")
 
@@ -55,8 +59,6 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _own_metric: str = "manhattan"
     # The result depends on the order in which samples are visited.
     _order_dependent: bool = False
-    # What is worked on as it is; anything else becomes float64.
-    _types: Sequence[type] = PRECISIONS
     # How ``fit`` made features comparable.
     _scaling: Scaling
 
@@ -92,9 +94,7 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     @property
     def _n_threads(self) -> int:
-        if self.n_jobs is not None:
-            check_whole("n_jobs", self.n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
-        return thread_count(self.n_jobs)
+        return checked_thread_count(self.n_jobs)
 
     # What a fitted weighter offers
 

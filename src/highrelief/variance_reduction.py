@@ -14,11 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .base import plain, scaled_rows, working_memory
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
+from .input_base import plain, scaled_rows, working_memory
 from .lmba import Lmba
 from .meta_base import MetaTable, MetaWeighter, weights_of, wrapped_has
 from .progress import watched, with_callbacks

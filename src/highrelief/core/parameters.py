@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .threads import thread_count
+
 
 def check_choice(name: str, value: Any, choices: Sequence[Any], *, beside: str = "") -> None:
     """Raise unless ``value`` is one of ``choices``; ``beside`` names what else would do."""
@@ -98,3 +100,10 @@ def check_count(
         raise ValueError(f"{name}={value!r} must be at least {at_least}.")
     if at_most is not None and int(value) > at_most:
         raise ValueError(f"{name}={value!r} is more than the {at_most} {of}; use at most {at_most}.")
+
+
+def checked_thread_count(n_jobs: Any) -> int:
+    """Threads that ``n_jobs`` stands for."""
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
+    return thread_count(n_jobs)
