@@ -1,0 +1,95 @@
+"""Automatic sigma and the averaged iteration."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .irelief_2007 import irelief_step, softmax
+from .shared import copies_seen_from, distances, weights_of
+
+
+def mean_entropy(X, w, sigma, s=None):
+    """(1/N) sum_n H_n, H_n the entropy (nats) of exp(-d_ni / sigma) over all other samples.
+
+    Every copy is an outcome of its own: with p_i the probability of one copy of sample i,
+    H_n = -sum_i copies_i p_i log p_i. The other copies of sample n are outcomes at distance 0.
+    """
+    return _mean_entropy(distances(X, w), sigma, weights_of(X, s))
+
+
+def _mean_entropy(D, sigma, s):
+    """`mean_entropy` for given distances."""
+    total = 0.0
+    for n in range(len(D)):
+        copies = copies_seen_from(n, s)
+        if s[n] == 0 or copies.sum() == 0:
+            continue
+        mass = softmax(D[n], copies, sigma)
+        entropy = 0.0
+        for i in range(len(D)):
+            if mass[i] > 0:
+                entropy -= mass[i] * np.log(mass[i] / copies[i])
+        total += s[n] * entropy
+    return total / s.sum()
+
+
+def sigma_for_perplexity(X, w, share=0.5, s=None):
+    """The sigma with mean_n H_n(sigma) = log(max(2, share * (N - 1))).
+
+    The mean entropy grows with sigma, from the log of the number of tied nearest samples to
+    log(N - 1). ValueError if the target is not between these ends, by more than rounding.
+    """
+    D = distances(X, w)
+    s = weights_of(X, s)
+    N = s.sum()
+    target = np.log(max(2.0, share * (N - 1)))
+
+    def excess(log_sigma):
+        return _mean_entropy(D, np.exp(log_sigma), s) - target
+
+    # Both ends are searched in factors of e from the mean distance, over a wide but finite range.
+    mean_distance = D.mean()
+    if mean_distance == 0:
+        raise ValueError("all distances are 0: every sigma gives the same entropy")
+    low = high = np.log(mean_distance)
+    rounding = 1e-12
+    for _ in range(35):
+        if excess(low) < -rounding:
+            break
+        low -= 1.0
+    for _ in range(35):
+        if excess(high) > rounding:
+            break
+        high += 1.0
+    if not (excess(low) < -rounding and excess(high) > rounding):
+        raise ValueError("no sigma gives this mean entropy")
+    return float(np.exp(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)))
+
+
+def irelief_auto_path(X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None):
+    """The averaged iteration: list of (w_t, sigma_t), t = 1 ... n_iter.
+
+    w_t = (1 - 1/t) w_{t-1} + (1/t) F(w_{t-1}) with F(w) = (nu(w))^+ / ||(nu(w))^+||_2: the running
+    mean of the images, not normalised. sigma_t is solved for w_{t-1}. The start is uniform; its
+    scale has no effect, since sigma scales with w. Stops where F is undefined.
+    """
+    n_features = np.shape(X)[1]
+    w = np.full(n_features, 1.0 / n_features)
+    path = []
+    for t in range(1, n_iter + 1):
+        sigma = sigma_for_perplexity(X, w, share, s)
+        image = irelief_step(X, y, w, sigma, margin, outliers, s)
+        if image is None:
+            break
+        eta = 1.0 / t
+        w = (1 - eta) * w + eta * image
+        path.append((w, sigma))
+    return path
+
+
+def irelief_auto(X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None):
+    """The last w of `irelief_auto_path` at unit norm; zeros if the first step is undefined."""
+    path = irelief_auto_path(X, y, share, n_iter, margin, outliers, s)
+    if not path:
+        return np.zeros(np.shape(X)[1])
+    w = path[-1][0]
+    return w / np.sqrt(np.sum(w**2))

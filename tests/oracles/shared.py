@@ -1,0 +1,70 @@
+"""Scaling, distances, copies of samples."""
+
+import numpy as np
+
+
+def scale_range(X):
+    """Scale each feature to [0, 1] by its minimum and range; a constant feature becomes 0."""
+    X = np.asarray(X, dtype=float)
+    scaled = np.zeros_like(X)
+    for j in range(X.shape[1]):
+        low, high = X[:, j].min(), X[:, j].max()
+        if high > low:
+            scaled[:, j] = (X[:, j] - low) / (high - low)
+    return scaled
+
+
+def distance(a, b, w=None, metric="manhattan"):
+    """Distance of two points.
+
+    "manhattan": sum_i w_i |a_i - b_i|; "sqeuclidean": sum_i w_i (a_i - b_i)^2; "euclidean": the
+    square root of the latter. w = None means all ones.
+    """
+    diff = np.abs(np.asarray(a, dtype=float) - np.asarray(b, dtype=float))
+    w = np.ones(len(diff)) if w is None else np.asarray(w, dtype=float)
+    if metric == "manhattan":
+        return float(np.sum(w * diff))
+    if metric == "sqeuclidean":
+        return float(np.sum(w * diff**2))
+    if metric == "euclidean":
+        return float(np.sqrt(np.sum(w * diff**2)))
+    raise ValueError(f"unknown metric {metric!r}")
+
+
+def distances(X, w=None, metric="manhattan"):
+    """All pairwise distances, (n, n), by two loops over `distance`."""
+    X = np.asarray(X, dtype=float)
+    D = np.zeros((len(X), len(X)))
+    for n in range(len(X)):
+        for i in range(len(X)):
+            D[n, i] = distance(X[n], X[i], w, metric)
+    return D
+
+
+def difference(a, b, metric="manhattan"):
+    """Per-feature difference: (a - b)^2 for "sqeuclidean", |a - b| for the other metrics."""
+    diff = np.abs(a - b)
+    return diff**2 if metric == "sqeuclidean" else diff
+
+
+def weights_of(X, s):
+    """The sample weights as floats, all 1 for None."""
+    return np.ones(len(X)) if s is None else np.asarray(s, dtype=float)
+
+
+def copies_seen_from(n, s):
+    """Copies of every row that sample n can have as neighbours: s, but max(s_n - 1, 0) of n."""
+    copies = s.copy()
+    copies[n] = max(s[n] - 1.0, 0.0)
+    return copies
+
+
+def class_priors(y, s=None):
+    """P(c), the share of the weight that class c has, as a dict; classes of weight 0 left out."""
+    y = np.asarray(y)
+    s = weights_of(y, s)
+    priors = {}
+    for c in np.unique(y):
+        if s[y == c].sum() > 0:
+            priors[c] = s[y == c].sum() / s.sum()
+    return priors
