@@ -1,0 +1,228 @@
+"""Text with separators: CSV, TSV and their relatives, also compressed.
+
+Tables here are wide, and a reader that works a column at a time spends its time on columns. So the text is
+cut at its separators, the fields are put below each other as one long column, and that is parsed as a whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from .cells import MISSING, Cells, without
+from .errors import TableError
+
+#: What is tried where nothing is said; of several that fit, the first that cuts most.
+SEPARATORS = ("\t", ",", ";", "|", " ")
+#: Stand for a separator, and for an end of line, inside quotes until the fields are apart.
+_KEPT_SEPARATOR, _KEPT_NEWLINE = b"\x1f", b"\x1e"
+#: Bytes and lines that are looked at to find the separator.
+_BYTES_LOOKED_AT, _LINES_LOOKED_AT = 2**22, 20
+#: A byte that no text has.
+_NOWHERE = "\x1d"
+#: Columns that are cut out of the rows one by one rather than read as text with all others.
+_FEW_COLUMNS = 8
+_DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text is written; None: to be found out."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    #: What stands for a missing value, beside the usual.
+    missing: tuple[str, ...] = ()
+
+
+def read_delimited(path: Path, dialect: Dialect) -> Cells:
+    """The cells of a text with separators; its first line has the names of the columns."""
+    text = text_of(path, dialect.encoding)
+    separator = (dialect.separator or _likely_separator(text)).encode()
+    lines = _without_quotes(text, separator, path).split(b"\n")
+    # A blank line holds no values.
+    places = [place for place, line in enumerate(lines) if line.strip()]
+    if not places:
+        raise TableError(f"{path.name} is empty.")
+    header, *rows = [lines[place] for place in places]
+    if not rows:
+        raise TableError(f"{path.name} has a header and no rows.")
+    names = [_restored(name, separator) for name in header.split(separator)]
+    unnamed_rows = rows[0].count(separator) == len(names)
+    if unnamed_rows:
+        # R's write.table gives the column of row names no name.
+        names = ["", *names]
+    _check_lengths(rows, places[1:], separator, len(names), path, cut=not text.endswith(b"\n"))
+    decimal = dialect.decimal or _likely_decimal(rows[:_LINES_LOOKED_AT], separator)
+    if decimal == ",":
+        rows = [row.replace(b",", b".") for row in rows]
+    fields = b"\n".join(rows).replace(separator, b"\n") + b"\n"
+    numbers, words = _parsed(rows, fields, len(names), separator, {*MISSING, *dialect.missing})
+    return Cells(names, numbers, words, line_of_row=[place + 1 for place in places[1:]])
+
+
+def text_of(path: Path, encoding: str | None) -> bytes:
+    """What is in a file, as UTF-8 with line feeds."""
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error) as error:
+            raise TableError(f"{path.name} is compressed, and damaged or cut off ({error}).") from error
+    data = _as_utf8(data, path, encoding)
+    if b"\0" in data:
+        raise TableError(
+            f"{path.name} has a NUL byte in line {_line_of(data, data.index(0))}: it is damaged, or no text."
+        )
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data
+
+
+def _as_utf8(data: bytes, path: Path, encoding: str | None) -> bytes:
+    if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    try:
+        if encoding is not None:
+            data = data.decode(encoding).encode()
+        elif not data.isascii():
+            data.decode()
+    except LookupError as error:
+        raise TableError(f"The encoding {encoding!r} is not known; utf-8 and latin-1 are.") from error
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"{path.name} is not {encoding or 'UTF-8'} throughout: byte 0x{data[error.start]:02x} in line"
+            f" {_line_of(data, error.start)}; --encoding says how it is written, latin-1 for example."
+        ) from error
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _line_of(data: bytes, place: int) -> int:
+    return data.count(b"\n", 0, place) + 1
+
+
+def _likely_separator(text: bytes) -> str:
+    """What cuts the first lines into the same number of fields, and into most."""
+    outside_quotes = b"".join(text[:_BYTES_LOOKED_AT].split(b'"')[::2])
+    lines = [line for line in outside_quotes.split(b"\n") if line.strip()][: _LINES_LOOKED_AT + 1]
+    if len(lines) > 2 and len(text) > _BYTES_LOOKED_AT:
+        del lines[-1]  # may have been cut
+    best, most = ",", 0
+    for separator in SEPARATORS:
+        counts = [line.count(separator.encode()) for line in lines]
+        # The header may lack the name of the column of row names.
+        even = len(set(counts[1:])) <= 1 and (len(counts) < 2 or counts[1] - counts[0] in (0, 1))
+        if even and counts and counts[-1] > most:
+            best, most = separator, counts[-1]
+    return best
+
+
+def _without_quotes(text: bytes, separator: bytes, path: Path) -> bytes:
+    """The text without its quotes, what they protect being marked."""
+    if b'"' not in text:
+        return text
+    parts = text.split(b'"')
+    if len(parts) % 2 == 0:
+        line = _line_of(text, text.rindex(b'"'))
+        raise TableError(f'{path.name} has a quote (") that is never closed; the last is in line {line}.')
+    for i in range(1, len(parts), 2):
+        if separator in parts[i] or b"\n" in parts[i]:
+            parts[i] = parts[i].replace(separator, _KEPT_SEPARATOR).replace(b"\n", _KEPT_NEWLINE)
+    for i in range(2, len(parts) - 1, 2):
+        if not parts[i]:  # two quotes in a row inside quotes stand for one
+            parts[i] = b'"'
+    return b"".join(parts)
+
+
+def _restored(field: bytes, separator: bytes) -> str:
+    return field.replace(_KEPT_SEPARATOR, separator).replace(_KEPT_NEWLINE, b"\n").decode().strip()
+
+
+def _check_lengths(
+    rows: Sequence[bytes], places: Sequence[int], separator: bytes, n_names: int, path: Path, *, cut: bool
+) -> None:
+    """Raise if a row has more or fewer fields than there are names."""
+    for row, place in zip(rows, places, strict=True):
+        n_fields = row.count(separator) + 1
+        if n_fields != n_names:
+            ends = " and has no end: the file is cut off" if cut and place == places[-1] else ""
+            raise TableError(
+                f"{path.name}: line {place + 1} has {n_fields:,} fields, the header has {n_names:,}{ends};"
+                f" {separator.decode()!r} was taken for the separator, --sep says another."
+            )
+
+
+def _likely_decimal(rows: Sequence[bytes], separator: bytes) -> str:
+    if separator == b",":
+        return "."
+    fields = [field for row in rows for field in row.split(separator)[:1000]]
+    return "," if any(_DECIMAL_COMMA.fullmatch(field.strip()) for field in fields) else "."
+
+
+def _parsed(
+    rows: Sequence[bytes], fields: bytes, n_columns: int, separator: bytes, missing: set[str]
+) -> tuple[NDArray[np.float64], dict[int, list[str | None]]]:
+    """Numbers of the fields, which stand below each other row after row, and the columns that hold words."""
+    numbers = _column(fields, pl.Float64).to_numpy().reshape(len(rows), n_columns)
+    numbers = without(numbers, missing)
+    unread = np.isnan(numbers)
+    if not unread.any():
+        return numbers, {}
+    suspects = np.flatnonzero(unread.any(axis=0))
+    if suspects.size <= _FEW_COLUMNS:
+        columns = {int(place): _fields_of(rows, separator, int(place), n_columns) for place in suspects}
+    else:
+        everything = _column(fields, pl.String)
+        columns = {int(place): everything.gather_every(n_columns, int(place)) for place in suspects}
+    numbers = numbers if numbers.flags.writeable else numbers.copy()
+    words = {}
+    for place, column in columns.items():
+        values, read = _numbers_of(column, missing)
+        numbers[:, place] = values
+        if not read:
+            words[place] = _words(column, separator, missing)
+    return numbers, words
+
+
+def _column(fields: bytes, dtype: type[pl.DataType]) -> pl.Series:
+    """Fields that stand below each other; a field that is not of the type becomes null."""
+    return pl.read_csv(
+        io.BytesIO(fields),
+        has_header=False,
+        schema={"field": dtype},
+        ignore_errors=True,
+        separator=_NOWHERE,
+        quote_char=None,
+    )["field"]
+
+
+def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: int) -> pl.Series:
+    """One column of the fields, counted from the nearer end of the rows."""
+    if place < n_columns // 2:
+        found = [row.split(separator, place + 1)[place] for row in rows]
+    else:
+        found = [row.rsplit(separator, n_columns - place)[place - n_columns] for row in rows]
+    return pl.Series([field.decode() for field in found])
+
+
+def _numbers_of(column: pl.Series, missing: set[str]) -> tuple[NDArray[np.float64], bool]:
+    """The numbers in a column, NaN elsewhere, and whether all that is not missing is a number."""
+    fields = column.fill_null("").str.strip_chars()
+    gone = fields.is_in(sorted(missing))
+    values = fields.cast(pl.Float64, strict=False).set(gone, None)
+    return values.fill_null(np.nan).to_numpy(), bool((values.is_not_null() | gone).all())
+
+
+def _words(column: pl.Series, separator: bytes, missing: set[str]) -> list[str | None]:
+    fields = [_restored((field or "").encode(), separator) for field in column.to_list()]
+    return [None if field in missing else field for field in fields]

@@ -1,0 +1,31 @@
+"""What is wrong with a table, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+class TableError(ValueError):
+    """The data cannot be used. The message is one sentence that says where, and what would help."""
+
+
+def shown(value: object, longest: int = 60) -> str:
+    """A name or value from the data for a message: printable, on one line, cut if it is long."""
+    text = repr(str(value))
+    return text if len(text) <= longest else f"{text[: longest - 2]}…{text[-1]}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Some names for a message, and how many more there are."""
+    some = ", ".join(shown(name, 40) for name in names[:most])
+    return some if len(names) <= most else f"{some} and {len(names) - most:,} more"
+
+
+def unknown_column(name: str, names: Sequence[str], what: str) -> TableError:
+    """There is no such column; names the ones that are spelt like it."""
+    close = get_close_matches(name, names[:50_000], n=3)
+    hint = (
+        f"did you mean {' or '.join(shown(each) for each in close)}?" if close else f"it has {listed(names)}."
+    )
+    return TableError(f"The table has no column {shown(name)} ({what}); {hint}")

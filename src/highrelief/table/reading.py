@@ -1,0 +1,164 @@
+"""From a path to a table: which reader, genes as rows, labels in a second file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from .cells import Cells
+from .delimited import Dialect, read_delimited
+from .errors import TableError, listed, shown, unknown_column
+from .roles import LabelledTable, Roles, labelled, names_rows
+
+_TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
+#: What can be read, for messages.
+KINDS = "CSV and TSV (also .gz), Parquet, Feather, ARFF, NPZ and h5ad"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table is and how it is written."""
+
+    path: Path
+    dialect: Dialect = field(default_factory=Dialect)
+    #: Rows are features, columns are samples.
+    transpose: bool = False
+    #: File with the classes, if they are not in the table.
+    labels: Path | None = None
+
+    def digest(self) -> dict[str, str]:
+        """SHA-256 of what is read, by the name of the file."""
+        paths = [self.path] if self.labels is None else [self.path, self.labels]
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def read_table(source: Source, roles: Roles) -> LabelledTable:
+    """Samples with their classes.
+
+    Raises
+    ------
+    TableError
+        The data cannot be used; the message says why in one sentence.
+    """
+    cells = _cells(source.path, source.dialect)
+    if source.transpose:
+        cells = _transposed(cells, source)
+    if source.labels is not None:
+        labels = _cells(source.labels, Dialect(missing=source.dialect.missing))
+        cells = _joined(cells, labels, roles, source)
+    return labelled(cells, roles)
+
+
+def _cells(path: Path, dialect: Dialect) -> Cells:
+    if path.is_dir():
+        raise TableError(f"{shown(path)} is a folder; a file is needed.")
+    if not path.exists():
+        raise TableError(f"There is no file {shown(path)}.")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
+    try:
+        return _reader(kind, path, dialect)
+    except PermissionError as error:
+        raise TableError(f"{shown(path)} may not be read: {error.strerror}.") from error
+    except MemoryError as error:
+        raise TableError(f"{shown(path)} does not fit into memory.") from error
+
+
+def _reader(kind: str, path: Path, dialect: Dialect) -> Cells:
+    if kind in (".parquet", ".pq"):
+        from .frames import read_parquet  # noqa: PLC0415
+
+        return read_parquet(path, dialect.missing)
+    if kind in (".feather", ".arrow", ".ipc"):
+        from .frames import read_feather  # noqa: PLC0415
+
+        return read_feather(path, dialect.missing)
+    if kind == ".npz":
+        from .arrays import read_npz  # noqa: PLC0415
+
+        return read_npz(path, dialect.missing)
+    if kind == ".h5ad":
+        from .arrays import read_h5ad  # noqa: PLC0415
+
+        return read_h5ad(path, dialect.missing)
+    if kind == ".arff":
+        from .arff import read_arff  # noqa: PLC0415
+
+        return read_arff(path, dialect.encoding, dialect.missing)
+    if kind in _TEXT or dialect.separator is not None:
+        return read_delimited(path, dialect)
+    raise TableError(f"{shown(path.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
+
+
+def _transposed(cells: Cells, source: Source) -> Cells:
+    """Columns made rows: the first column has the names of the features, the header those of the samples."""
+    naming = min(cells.words, default=None)
+    if naming is None:
+        raise TableError(f"{source.path.name} has no column with the names of the features (--transpose).")
+    samples = [place for place in range(len(cells.names)) if place not in cells.words]
+    if not samples:
+        raise TableError(f"{source.path.name} has no column of numbers (--transpose).")
+    names = [word or "" for word in cells.words[naming]]
+    beside = [cells.names[place] for place in cells.words if place != naming]
+    if beside:
+        slips = [place for place in cells.words if place != naming and _mostly_numbers(cells, place)]
+        if slips:
+            raise TableError(
+                f"{source.path.name}: column {shown(cells.names[slips[0]])} mixes numbers and words."
+            )
+    numbers = np.ascontiguousarray(cells.numbers[:, samples].T)
+    return Cells(names, numbers, row_names=[cells.names[place] for place in samples], notes=_left_out(beside))
+
+
+def _mostly_numbers(cells: Cells, place: int) -> bool:
+    return bool(2 * np.count_nonzero(~np.isnan(cells.numbers[:, place])) > cells.n_rows)
+
+
+def _left_out(beside: Sequence[str]) -> list[str]:
+    return [f"Left out, words beside the names of the features: {listed(beside)}."] if beside else []
+
+
+def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
+    """The table with what a second file says of its samples, found by their names."""
+    assert source.labels is not None
+    samples = _sample_names(cells, roles, source)
+    if roles.target not in labels.names:
+        raise unknown_column(roles.target, labels.names, f"the target, in {source.labels.name}")
+    columns = {name: labels.in_words(place) for place, name in enumerate(labels.names)}
+    wanted = set(samples)
+    overlap = {
+        name: len(wanted.intersection(words)) for name, words in columns.items() if name != roles.target
+    }
+    key = max(overlap, key=lambda name: overlap[name], default=None)
+    if key is None or overlap[key] == 0:
+        raise TableError(
+            f"{source.labels.name} names no sample of {source.path.name}, which are {listed(samples)}."
+        )
+    row_of = {name: row for row, name in enumerate(columns[key]) if name is not None}
+    if len(row_of) < sum(name is not None for name in columns[key]):
+        raise TableError(f"{source.labels.name}: a sample occurs twice in column {shown(key)}.")
+    places = [row_of.get(name) for name in samples]
+    aside = {
+        name: [None if place is None else words[place] for place in places]
+        for name, words in columns.items()
+        if name != key
+    }
+    unused = len(row_of) - len(wanted.intersection(row_of))
+    notes = [f"{unused:,} samples of {source.labels.name} are not in {source.path.name}."] if unused else []
+    return replace(cells, aside={**cells.aside, **aside}, notes=[*cells.notes, *notes])
+
+
+def _sample_names(cells: Cells, roles: Roles, source: Source) -> list[str]:
+    """Names of the rows: the file's own, those of --id, or of the first column that names them."""
+    if cells.row_names is not None and not roles.identifiers:
+        return cells.row_names
+    for place, name in enumerate(cells.names):
+        if name == roles.identifiers[0] if roles.identifiers else names_rows(cells.words.get(place, ())):
+            return [word or "" for word in cells.in_words(place)]
+    raise TableError(
+        f"{source.path.name} has no column that names its samples, to find their labels by; --id says one."
+    )

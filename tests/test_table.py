@@ -1,0 +1,353 @@
+"""The reader of files: what it reads, what it says it did, and what it refuses."""
+
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
+
+from highrelief.table import Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.table.delimited import Dialect  # noqa: E402
+
+
+def read(
+    path, target="class", *, transpose=False, labels=None, identifiers=(), drop=(), groups=None, **dialect
+):
+    source = Source(Path(path), Dialect(**dialect), transpose=transpose, labels=labels)
+    return read_table(source, Roles(target, identifiers, drop, groups))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def to(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return to
+
+
+PLAIN = "class,a,b\nx,1,2.5\ny,3,4\nx,5,-6e-1\n"
+
+
+def check_plain(table):
+    np.testing.assert_array_equal(table.X, [[1, 2.5], [3, 4], [5, -0.6]])
+    assert table.y.tolist() == ["x", "y", "x"]
+    assert table.feature_names == ["a", "b"]
+
+
+class TestText:
+    @pytest.mark.parametrize("separator", [",", "\t", ";", "|", " "])
+    def test_finds_the_separator(self, write, separator):
+        check_plain(read(write(PLAIN.replace(",", separator))))
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            PLAIN.replace("\n", "\r\n"),
+            PLAIN.replace("\n", "\r"),
+            PLAIN.rstrip("\n"),
+            "\n\n" + PLAIN.replace("y,", "\ny,") + "\n\n",
+            "\ufeff" + PLAIN,
+            PLAIN.encode("utf-16"),
+            PLAIN.replace(",1,", ", 1 ,"),
+            PLAIN.replace("x", '"x"').replace("class", '"class"').replace("2.5", '"2.5"'),
+        ],
+        ids=["crlf", "cr", "no end", "blank lines", "bom", "utf-16", "spaces", "quotes"],
+    )
+    def test_reads_the_same_however_it_is_written(self, write, content):
+        check_plain(read(write(content)))
+
+    def test_reads_compressed_text(self, write):
+        check_plain(read(write(gzip.compress(PLAIN.encode()), "table.csv.gz")))
+
+    def test_reads_a_decimal_comma(self, write):
+        table = read(write("class;a;b\nx;1,5;2\ny;2,25;3\nx;-0,5;4\n"))
+        np.testing.assert_array_equal(table.X[:, 0], [1.5, 2.25, -0.5])
+
+    def test_keeps_what_quotes_protect(self, write):
+        table = read(write('class,"a, ""b""\nc",d\n"x, y",1,2\nz,3,4\n"x, y",5,6\n'))
+        assert table.feature_names == ['a, "b"\nc', "d"]
+        assert table.y.tolist() == ["x, y", "z", "x, y"]
+
+    def test_reads_row_names_without_a_name(self, write):
+        table = read(write("class a b\nr1 x 1 2\nr2 y 3 4\nr3 x 5 6\n"))
+        assert table.sample_names == ["r1", "r2", "r3"]
+        assert table.feature_names == ["a", "b"]
+
+    def test_reads_numbers_to_the_last_bit(self, write):
+        rng = np.random.default_rng(0)
+        X = np.concatenate([rng.standard_normal((50, 40)), 10.0 ** rng.uniform(-300, 300, (50, 40))])
+        lines = [",".join([f"f{j}" for j in range(40)] + ["class"])]
+        lines += [",".join([repr(float(v)) for v in row] + ["ab"[i % 2]]) for i, row in enumerate(X)]
+        np.testing.assert_array_equal(read(write("\n".join(lines) + "\n")).X, X)
+
+    def test_reads_as_text_what_has_many_holes(self, write):
+        names = [f"f{j}" for j in range(30)]
+        rows = [["NA" if (i + j) % 7 == 0 else str(i * 30 + j) for j in range(30)] for i in range(20)]
+        body = "\n".join(",".join([*row, "ab"[i % 2]]) for i, row in enumerate(rows))
+        X = read(write(",".join([*names, "class"]) + "\n" + body)).X
+        expected = [[np.nan if v == "NA" else float(v) for v in row] for row in rows]
+        np.testing.assert_array_equal(X, expected)
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            (b"", "is empty"),
+            (b"\n \n", "is empty"),
+            (b"class,a\n", "header and no rows"),
+            (b"class,a\nx,1\ny\n", "line 3 has 1 fields, the header has 2"),
+            (b"class,a\nx,1\ny,2,3\nx,1\n", "line 3 has 3 fields, the header has 2"),
+            (b"class,a\nx,1\ny,2\nx", "line 4 has 1 fields.*the file is cut off"),
+            (b"class,a\nx,1\0\ny,2\n", "NUL byte in line 2"),
+            (b"class,a\nx,1\n\xe9,2\n", "not UTF-8 throughout: byte 0xe9 in line 3; --encoding"),
+            (b'class,a\n"x,1\ny,2\n', "never closed"),
+            (gzip.compress(PLAIN.encode() * 100)[:-20], "damaged or cut off"),
+        ],
+    )
+    def test_says_what_is_wrong(self, write, content, says):
+        with pytest.raises(TableError, match=says) as error:
+            read(write(content))
+        assert "\n" not in str(error.value)
+
+    def test_takes_the_encoding_it_is_told(self, write):
+        table = read(write("class,ä\né,1\nb,2\né,3\n".encode("latin-1")), encoding="latin-1")
+        assert (table.feature_names, table.y[0]) == (["ä"], "é")
+        with pytest.raises(TableError, match="'klingon' is not known"):
+            read(write(PLAIN), encoding="klingon")
+
+    def test_takes_the_separator_it_is_told(self, write):
+        check_plain(read(write(PLAIN.replace(",", "^"), "table.odd"), separator="^"))
+
+
+class TestOtherFiles:
+    @pytest.mark.parametrize("kind", ["parquet", "feather"])
+    def test_reads_frames(self, tmp_path, kind):
+        frame = pl.DataFrame(
+            {"id": ["p", "q", "r"], "class": ["x", "y", "x"], "a": [1, None, 3], "b": [True, False, True]}
+        )
+        path = tmp_path / f"table.{kind}"
+        frame.write_parquet(path) if kind == "parquet" else frame.write_ipc(path)
+        table = read(path)
+        np.testing.assert_array_equal(table.X, [[1, 1], [np.nan, 0], [3, 1]])
+        assert table.sample_names == ["p", "q", "r"]
+
+    @pytest.mark.parametrize("kind", ["parquet", "feather", "npz"])
+    def test_says_that_a_file_is_damaged(self, write, kind):
+        with pytest.raises(TableError, match="cannot be read as"):
+            read(write(b"PK\x03\x04 nothing of the kind", f"table.{kind}"))
+
+    def test_keeps_single_precision(self, tmp_path):
+        frame = pl.DataFrame(
+            {"class": ["x", "y", "x"], "a": [1.0, 2.0, 3.0]}, schema_overrides={"a": pl.Float32}
+        )
+        frame.write_parquet(tmp_path / "table.parquet")
+        assert read(tmp_path / "table.parquet").X.dtype == np.float32
+
+    def test_reads_arrays(self, tmp_path):
+        X = np.arange(8, dtype=np.int8).reshape(4, 2)
+        np.savez(
+            tmp_path / "t.npz",
+            X=X,
+            y=np.array([0, 1, 1, 0]),
+            target_names=np.array(["no", "yes"]),
+            who=np.arange(4) // 2,
+        )
+        table = read(tmp_path / "t.npz", "y", groups="who")
+        assert table.X.dtype == np.int8
+        np.testing.assert_array_equal(table.X, X)
+        assert table.y.tolist() == ["no", "yes", "yes", "no"]
+        assert table.groups.tolist() == ["0", "0", "1", "1"]
+        assert table.feature_names == ["f0", "f1"]
+
+    def test_never_unpickles(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=np.array([[object()]], dtype=object), y=np.array([0]))
+        with pytest.raises(TableError, match="without pickles"):
+            read(tmp_path / "t.npz", "y")
+
+    def test_reads_arff(self, write):
+        content = (
+            "% a comment\n@relation 'r'\n@ATTRIBUTE 'an a' numeric\n@attribute b {u,'v w'}\n"
+            "@attribute class {x,y}\n@data\n1.5,u,x\n% another\n?,'v w',y\n3,u,x\n"
+        )
+        table = read(write(content, "table.arff"))
+        np.testing.assert_array_equal(table.X, [[1.5, 0], [np.nan, 1], [3, 0]])
+        assert table.feature_names == ["an a", "b"]
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            ("@attribute a numeric\n", "no @data line"),
+            ("@data\n1\n", "names no @attribute"),
+            ("@attribute a numeric\n@attribute class {x}\n@data\n", "no rows"),
+            ("@attribute a numeric\n@attribute class {x}\n@data\n{0 1}\n", "sparse ARFF"),
+            (
+                "@attribute a numeric\n@attribute class {x}\n@data\n1\n",
+                "line 4 has 1 fields for 2 attributes",
+            ),
+            ("@attribute a numeric\n@attribute class {x}\n@data\nq,x\n", "'q' in line 4 is no number"),
+        ],
+    )
+    def test_says_what_is_wrong_with_arff(self, write, content, says):
+        with pytest.raises(TableError, match=says):
+            read(write(content, "table.arff"))
+
+    def test_reads_anndata(self, tmp_path):
+        anndata = pytest.importorskip("anndata", reason="of the extra 'anndata'")
+        pandas = pytest.importorskip("pandas")
+        data = anndata.AnnData(
+            np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=np.float32),
+            obs=pandas.DataFrame({"class": ["x", "y", "x"]}, index=["c1", "c2", "c3"]),
+            var=pandas.DataFrame(index=["g1", "g2"]),
+        )
+        data.write_h5ad(tmp_path / "t.h5ad")
+        table = read(tmp_path / "t.h5ad")
+        assert table.feature_names == ["g1", "g2"]
+        assert table.sample_names == ["c1", "c2", "c3"]
+        np.testing.assert_array_equal(table.X, data.X)
+
+    def test_says_what_can_be_read(self, write):
+        with pytest.raises(TableError, match="of no known kind; CSV and TSV"):
+            read(write(PLAIN, "table.docx"))
+        with pytest.raises(TableError, match="There is no file"):
+            read(Path("nowhere.csv"))
+        with pytest.raises(TableError, match="is a folder"):
+            read(write(PLAIN).parent)
+
+
+class TestRoles:
+    def test_names_that_are_spelt_alike(self, write):
+        with pytest.raises(TableError, match=r"no column 'Class' .the target.; did you mean 'class'"):
+            read(write(PLAIN), "Class")
+
+    def test_rows_without_a_class_are_left_out_and_counted(self, write):
+        table = read(write(PLAIN + "NA,7,8\n,9,10\n"))
+        check_plain(table)
+        assert table.notes == ["2 of 5 rows left out: no 'class' there."]
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            ("class,a\nx,1\nx,2\n", "is 'x' in every row; two classes are needed"),
+            ("class,a\nx,1\ny,2\nz,3\n", "different in every row: it names samples"),
+            ("class,a\nNA,1\nNA,2\n", "missing in every row"),
+            ("class,a\n1.5,1\n2.5,2\n3.5,3\n1.5,4\n", "looks like a measurement"),
+            ("class,a\nx,u\ny,v\nx,w\ny,u\n", "no column of numbers beside the target"),
+            ("class,a\nx,1\ny,inf\nx,3\n", "infinite value, or one too large, in line 3"),
+            ("class,a\nx,1\ny,1e999\nx,3\n", "infinite value, or one too large, in line 3"),
+            ("class,a\nx,1\ny,12,5\n", "line 3 has 3 fields"),
+            ("class,a\nx,1\ny,2\nx,3x\ny,4\n", "numbers but for 1 of 4 values, such as '3x' in line 4"),
+        ],
+    )
+    def test_refuses(self, write, content, says):
+        with pytest.raises(TableError, match=says) as error:
+            read(write(content))
+        assert "\n" not in str(error.value)
+
+    def test_a_slip_can_be_called_missing(self, write):
+        table = read(write("class,a,b\nx,1,-9\ny,2,7\nx,3x,8\ny,4,9\n"), missing=("3x", "-9"))
+        np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 7], [np.nan, 8], [4, 9]])
+
+    def test_identifiers_are_no_features(self, write):
+        table = read(write("id,who,class,a\n1,p,x,5\n2,q,y,6\n3,r,x,7\n"))
+        assert table.feature_names == ["a"]
+        assert table.sample_names == ["1", "2", "3"]
+        assert table.notes == ["Names of the samples, not features: 'id', 'who'."]
+
+    def test_whole_numbers_that_differ_are_features_unless_they_say_otherwise(self, write):
+        assert read(write("age,class,a\n1,x,5\n2,y,6\n3,x,7\n")).feature_names == ["age", "a"]
+        told = read(write("age,class,a\n1,x,5\n2,y,6\n3,x,7\n"), identifiers=["age"])
+        assert (told.feature_names, told.sample_names) == (["a"], ["1", "2", "3"])
+
+    def test_two_words_are_numbers_and_more_are_left_out(self, write):
+        table = read(write("class,sex,town,a\nx,m,A,1\ny,f,B,2\nx,,C,3\ny,f,A,4\n"))
+        np.testing.assert_array_equal(table.X, [[1, 1], [0, 2], [np.nan, 3], [0, 4]])
+        assert table.notes == [
+            "'sex': 'f' counts as 0 and 'm' as 1.",
+            "Left out, neither numbers nor one of two words: 'town'.",
+        ]
+
+    def test_columns_can_be_left_out(self, write):
+        table = read(write(PLAIN), drop=["a"])
+        assert (table.feature_names, table.notes) == (["b"], ["Left out as told: 'a'."])
+        with pytest.raises(TableError, match="named by --drop or --id, and is the target"):
+            read(write(PLAIN), drop=["class"])
+        with pytest.raises(TableError, match=r"no column 'q' .named by --drop"):
+            read(write(PLAIN), drop=["q"])
+
+    def test_names_that_occur_again_are_numbered(self, write):
+        table = read(write("class,a,a (2),a,a\nx,1,2,3,4\ny,5,6,7,8\nx,1,1,1,1\n"))
+        assert table.feature_names == ["a", "a (2)", "a (3)", "a (4)"]
+        assert "numbered: 'a'" in table.notes[0]
+
+    def test_groups(self, write):
+        table = read(write("class,who,a\nx,p,1\ny,p,2\nx,q,3\n,q,4\n"), groups="who")
+        assert table.groups.tolist() == ["p", "p", "q"]
+        assert table.feature_names == ["a"]
+        with pytest.raises(TableError, match="groups, 'who', has a missing value"):
+            read(write("class,who,a\nx,p,1\ny,,2\nx,q,3\n"), groups="who")
+
+
+class TestGenesAsRows:
+    GENES = "gene,s1,s2,s3,s4\nG1,1,2,3,4\nG2,5,6,7,8\n"
+
+    def test_finds_the_labels_by_the_names_of_the_samples(self, write):
+        labels = write("class\tsample\tbatch\nx\ts4\tp\ny\ts1\tq\nx\ts2\tp\ny\tother\tq\n", "labels.tsv")
+        table = read(write(self.GENES), transpose=True, labels=labels, groups="batch")
+        np.testing.assert_array_equal(table.X, [[1, 5], [2, 6], [4, 8]])
+        assert table.y.tolist() == ["y", "x", "x"]
+        assert table.groups.tolist() == ["q", "p", "p"]
+        assert table.sample_names == ["s1", "s2", "s4"]
+        assert table.feature_names == ["G1", "G2"]
+        assert table.notes == [
+            "1 samples of labels.tsv are not in table.csv.",
+            "1 of 4 rows left out: no 'class' there.",
+        ]
+
+    def test_labels_for_samples_as_rows(self, write):
+        labels = write("sample,class\nr2,y\nr1,x\nr3,x\n", "labels.csv")
+        table = read(write("who,a\nr1,1\nr2,2\nr3,3\n"), labels=labels)
+        assert table.y.tolist() == ["x", "y", "x"]
+        assert table.feature_names == ["a"]
+
+    @pytest.mark.parametrize(
+        ("labels", "says"),
+        [
+            ("sample,class\nz1,x\nz2,y\n", "names no sample of table.csv, which are 's1', 's2', 's3', 's4'"),
+            ("sample,class\ns1,x\ns1,y\n", "occurs twice in column 'sample'"),
+            (
+                "sample,klass\ns1,x\ns2,y\n",
+                "no column 'class' .the target, in labels.csv.; did you mean 'klass'",
+            ),
+        ],
+    )
+    def test_refuses(self, write, labels, says):
+        with pytest.raises(TableError, match=says):
+            read(write(self.GENES), transpose=True, labels=write(labels, "labels.csv"))
+
+    def test_words_beside_the_names_are_left_out_aloud(self, write):
+        labels = write("sample,class\ns1,x\ns2,y\ns3,x\n", "labels.csv")
+        table = read(
+            write("gene,where,s1,s2,s3\nG1,chr1,1,2,3\nG2,chr2,5,6,7\n"), transpose=True, labels=labels
+        )
+        assert table.notes == ["Left out, words beside the names of the features: 'where'."]
+
+
+def test_a_digest_for_every_file(write):
+    source = Source(write(PLAIN), labels=write("sample,class\na,b\n", "labels.csv"))
+    assert {name: len(digest) for name, digest in source.digest().items()} == {
+        "table.csv": 64,
+        "labels.csv": 64,
+    }
+
+
+def test_a_table_of_many_columns_is_read_as_a_whole(write):
+    X = np.arange(6 * 3000).reshape(6, 3000)
+    text = io.StringIO()
+    np.savetxt(text, X, delimiter=",", fmt="%d")
+    header = ",".join(f"g{j}" for j in range(3000))
+    body = "\n".join(f"{line},{'ab'[i % 2]}" for i, line in enumerate(text.getvalue().split()))
+    np.testing.assert_array_equal(read(write(f"{header},class\n{body}\n")).X, X)
