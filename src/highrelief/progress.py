@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -55,6 +56,20 @@ class _Line:
             sys.stderr.write("\n")
 
 
+#: Called with the steps done and the most there can be, by the outermost fit.
+_watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watching(watcher: Callable[[int, int], None]) -> Iterator[None]:
+    """Have the fits inside tell how many steps are done, and the most there can be."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
 class Progress:
     """Tells callbacks, or a line on the terminal, about each step of a fit.
 
@@ -68,7 +83,8 @@ class Progress:
 
     def __init__(self, estimator: Any, total: int) -> None:
         self._estimator = estimator
-        self._left = total
+        self._total = self._left = total
+        self._watcher = _watcher.get()
         self._context: Any = None
         self._line: _Line | None = None
         # Its own callbacks, or those of an estimator around it. Without any a context would be idle.
@@ -84,6 +100,8 @@ class Progress:
         if self._line is not None:
             self._line.advance()
         self._left -= 1
+        if self._watcher is not None:
+            self._watcher(self._total - self._left, max(self._total, self._total - self._left))
         # Callbacks do not take more steps than were announced.
         if self._context is None or self._left < 0:
             return False
@@ -117,10 +135,13 @@ def watched(estimator: Any, total: int) -> Iterator[Progress]:
         estimator.set_callbacks(ProgressBar())
     try:
         progress = Progress(estimator, total)
+        # A fit inside this one is part of one of its steps.
+        token = _watcher.set(None)
         try:
             yield progress
             progress.finish()
         finally:
+            _watcher.reset(token)
             progress.close()
     finally:
         if bar:

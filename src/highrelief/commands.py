@@ -1,0 +1,288 @@
+"""The commands and their options. What a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import rich  # noqa: F401  typer does without, the commands do not
+import typer
+
+if TYPE_CHECKING:
+    from .runs.rank import Ranking
+    from .runs.request import Request
+    from .runs.screen import Screen
+
+app = typer.Typer(
+    help="Which features matter, when they act only together.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Data = Annotated[
+    Path, typer.Argument(help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False)
+]
+Target = Annotated[str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)]
+Method = Annotated[str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Parameter of the method, name=value; can be repeated.")
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For methods that draw random numbers.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", help="Threads, -1 for all; the result does not depend on it.")
+]
+Labels = Annotated[Path | None, typer.Option(help="Second file: the classes by the names of the samples.")]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="Rows are features and columns samples; needs --labels.")
+]
+Identifiers = Annotated[
+    list[str] | None, typer.Option("--id", help="Column that names the samples; can be repeated.")
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
+Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]
+Decimal = Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")]
+Encoding = Annotated[str | None, typer.Option(help="How the text is written, if not in UTF-8.")]
+Missing = Annotated[str, typer.Option(help="Missing values: median, drop-features, drop-samples or error.")]
+MissingValue = Annotated[
+    list[str] | None, typer.Option(help="What else stands for a missing value; can be repeated.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from . import __version__  # noqa: PLC0415
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Which features matter, when they act only together."""
+
+
+@app.command()
+def rank(
+    data: Annotated[Path | None, Data.__metadata__[0]] = None,
+    target: Annotated[str | None, Target.__metadata__[0]] = None,
+    method: Method = "irelief",
+    settings: Settings = None,
+    top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
+    out: Annotated[Path | None, typer.Option(help="Folder for ranking.csv and run.json.")] = None,
+    repeat: Annotated[Path | None, typer.Option(help="A run.json: do the same again.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    transpose: Transpose = False,
+    identifiers: Identifiers = None,
+    drop: Drop = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing: Missing = "median",
+    missing_value: MissingValue = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Rank the features of a table; with --out, write the ranking and how to repeat it."""
+    with _told(debug):
+        from .runs.errors import UsageError  # noqa: PLC0415
+        from .runs.files import check_free  # noqa: PLC0415
+        from .runs.rank import rank as ranked  # noqa: PLC0415
+        from .runs.rank import repeated  # noqa: PLC0415
+        from .runs.screen import Screen  # noqa: PLC0415
+
+        if out is not None:
+            check_free(out, force=force)
+        screen = Screen(quiet=quiet)
+        if repeat is not None:
+            if data is not None or target is not None:
+                raise UsageError("--repeat takes everything from the record: give neither DATA nor --target.")
+            ranking = repeated(repeat, n_jobs=jobs, working=screen.working)
+        else:
+            request = _request(
+                data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal,
+                encoding, missing, missing_value,
+            )  # fmt: skip
+            ranking = ranked(request, n_jobs=jobs, working=screen.working)
+        _show(ranking, top, screen)
+        if out is not None:
+            ranking.write(out, force=force)
+            screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
+
+
+@app.command()
+def select(
+    data: Data,
+    target: Target,
+    top: Annotated[int, typer.Option(min=1, help="How many features to keep.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
+    ],
+    method: Method = "irelief",
+    settings: Settings = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    transpose: Transpose = False,
+    identifiers: Identifiers = None,
+    drop: Drop = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing: Missing = "median",
+    missing_value: MissingValue = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the table with its best features only, values as they are."""
+    with _told(debug):
+        from .runs.rank import rank as ranked  # noqa: PLC0415
+        from .runs.screen import Screen  # noqa: PLC0415
+        from .runs.select import check_selection, write_selection  # noqa: PLC0415
+
+        check_selection(out, force=force)
+        screen = Screen(quiet=quiet)
+        request = _request(
+            data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal,
+            encoding, missing, missing_value,
+        )  # fmt: skip
+        ranking = ranked(request, n_jobs=jobs, working=screen.working)
+        _show_notes(ranking, screen)
+        names = write_selection(ranking, top, out, force=force)
+        screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+
+
+@app.command()
+def methods() -> None:
+    """List the methods."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    from .runs.methods import METHODS  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "class", "what it is"):
+        table.add_column(heading)
+    for name, each in METHODS.items():
+        table.add_row(name, each.home, each.summary)
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def cite(
+    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
+    debug: Debug = False,
+) -> None:
+    """Print the references of a method, as BibTeX."""
+    with _told(debug):
+        from .runs.citations import REFERENCES, bibtex  # noqa: PLC0415
+        from .runs.methods import cited  # noqa: PLC0415
+
+        typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all kernels now, so that no later fit has to wait for it."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    console = Console()
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("scikit-learn and Numba")
+        from .warmup import warm_up  # noqa: PLC0415
+
+        result = warm_up(
+            lambda step, done, total: progress.update(
+                task, description=str(step), completed=done, total=total
+            )
+        )
+    console.print(str(result), highlight=False, soft_wrap=True)
+
+
+def _request(*given: Any) -> Request:
+    """What is asked for, from the options in the order of the commands."""
+    from .runs.errors import UsageError  # noqa: PLC0415
+    from .runs.methods import parsed_settings  # noqa: PLC0415
+    from .runs.request import Request  # noqa: PLC0415
+
+    (data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal, encoding,
+     missing, missing_value) = given  # fmt: skip
+    if data is None or target is None:
+        raise UsageError("DATA and --target COLUMN are needed, or --repeat run.json.")
+    return Request(
+        data=str(data),
+        target=target,
+        method=method,
+        settings=parsed_settings(settings or ()),
+        seed=seed,
+        labels=None if labels is None else str(labels),
+        transpose=transpose,
+        identifiers=tuple(identifiers or ()),
+        drop=tuple(drop or ()),
+        separator={"\\t": "\t", "tab": "\t"}.get(sep, sep),
+        decimal=decimal,
+        encoding=encoding,
+        missing=missing,
+        missing_values=tuple(missing_value or ()),
+    )
+
+
+def _show_notes(ranking: Ranking, screen: Screen) -> None:
+    table = ranking.table
+    screen.note(
+        f"{len(table.y):,} samples, {len(table.feature_names):,} features,"
+        f" classes {', '.join(f'{name} ({count:,})' for name, count in ranking.class_counts.items())}"
+    )
+    for note in [*table.notes, *ranking.warnings]:
+        screen.note(f"- {note}")
+
+
+def _show(ranking: Ranking, top: int, screen: Screen) -> None:
+    _show_notes(ranking, screen)
+    best = ranking.order[:top]
+    estimator, names = ranking.estimator, ranking.table.feature_names
+    screen.ranking(
+        estimator.ranking_[best].tolist(), [names[j] for j in best], estimator.feature_weights_[best].tolist()
+    )
+
+
+@contextmanager
+def _told(debug: bool) -> Iterator[None]:
+    """Errors in one sentence; 1 for data that cannot be used, 2 for wrong usage, 130 for an interruption."""
+    from .runs.errors import RunError, TableError, UsageError  # noqa: PLC0415
+
+    try:
+        yield
+    except (RunError, TableError, UsageError) as error:
+        if debug:
+            raise
+        typer.echo(f"highrelief: {error}", err=True)
+        raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt as error:
+        typer.echo("highrelief: stopped; nothing was written.", err=True)
+        raise typer.Exit(130) from error
+    except Exception as error:
+        if debug:
+            raise
+        sentence = " ".join(f"{type(error).__name__}: {error}".split())
+        typer.echo(
+            f"highrelief: this should not have happened ({sentence}); --debug shows where it did.", err=True
+        )
+        raise typer.Exit(1) from error

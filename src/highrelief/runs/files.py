@@ -1,0 +1,93 @@
+"""Files written whole or not at all, and safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import RunError
+
+#: What makes a spreadsheet take a text for a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def inert(text: str) -> str:
+    """A text that no spreadsheet runs: what would start a formula gets an apostrophe before it."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separator: str = ",") -> str:
+    """Rows as CSV; words are made inert, numbers are written so that they are read back bit for bit."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow([inert(name) for name in header])
+    for row in rows:
+        writer.writerow([inert(each) if isinstance(each, str) else each for each in row])
+    return text.getvalue()
+
+
+def check_free(path: Path, *, force: bool) -> None:
+    """Raise if something is where a file or folder is to be written."""
+    if path.exists() and not force:
+        raise RunError(f"{path} exists already; --force writes over what an earlier run left there.")
+
+
+def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> None:
+    """Have a file written under another name, and give it its own when it is whole."""
+    check_free(path, force=force)
+    with _failures_told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        part = Path(name)
+        try:
+            write(part)
+            part.chmod(0o666 & ~_mask())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
+    """Write files into a folder: into another one first, which gets its name when all are whole."""
+    check_free(folder, force=force)
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file, and a folder is needed.")
+    with _failures_told(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        try:
+            for name, text in texts.items():
+                (part / name).write_text(text, encoding="utf-8", newline="")
+            part.chmod(0o777 & ~_mask())
+            if folder.exists():
+                for name in texts:
+                    (part / name).replace(folder / name)
+            else:
+                part.rename(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _mask() -> int:
+    """What new files are denied."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def _failures_told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise RunError(f"The disk is full: {path} was not written.") from error
+        raise RunError(f"{path} cannot be written: {error.strerror or error}.") from error

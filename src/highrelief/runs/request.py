@@ -1,0 +1,71 @@
+"""What is asked for: everything that a ranking depends on, so that it can be asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from ..table import Roles, Source
+from ..table.completing import RULES
+from ..table.delimited import Dialect
+from .errors import UsageError
+
+
+@dataclass(frozen=True)
+class Request:
+    """A table and a method."""
+
+    data: str
+    target: str
+    method: str = "irelief"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    labels: str | None = None
+    transpose: bool = False
+    identifiers: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    missing: str = "median"
+    missing_values: tuple[str, ...] = ()
+
+    def source(self, folder: Path | None = None) -> Source:
+        """Where the table is; files that are not where they were are looked for in ``folder``."""
+        if self.missing not in RULES:
+            raise UsageError(f"--missing is one of {', '.join(RULES)}, and not {self.missing!r}.")
+        if self.transpose and self.labels is None:
+            raise UsageError(
+                "--transpose needs --labels FILE: a table of features as rows has no column of classes."
+            )
+        dialect = Dialect(self.separator, self.decimal, self.encoding, self.missing_values)
+        labels = None if self.labels is None else _found(self.labels, folder)
+        return Source(_found(self.data, folder), dialect, transpose=self.transpose, labels=labels)
+
+    def roles(self, groups: str | None = None) -> Roles:
+        """What the columns are."""
+        return Roles(self.target, self.identifiers, self.drop, groups)
+
+    def as_json(self) -> dict[str, Any]:
+        """The request as it is kept in ``run.json``."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """A request that was kept."""
+        known = {each.name for each in fields(cls)}
+        if not isinstance(kept, Mapping) or not {"data", "target"} <= set(kept) <= known:
+            raise UsageError("The record of the run does not say what was asked for.")
+        lists = {"identifiers", "drop", "missing_values"}
+        given: dict[str, Any] = {
+            name: tuple(value) if name in lists else value for name, value in kept.items()
+        }
+        return cls(**given)
+
+
+def _found(path: str, folder: Path | None) -> Path:
+    given = Path(path)
+    beside = None if folder is None else folder / given.name
+    return beside if beside is not None and not given.exists() and beside.exists() else given

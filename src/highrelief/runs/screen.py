@@ -1,0 +1,90 @@
+"""What a person sees while a run goes on, and at its end. Plain where nobody looks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from ..progress import watching
+
+#: Seconds of work before anything is shown about it.
+PATIENCE = 2.0
+_BAR = "█"
+
+
+class Screen:
+    """The terminal: results go to the standard output, all else beside it."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.out = Console(highlight=False, soft_wrap=False)
+        self.beside = Console(stderr=True, highlight=False)
+        self._quiet = quiet
+
+    def note(self, text: str) -> None:
+        """Tell something about the run."""
+        if not self._quiet:
+            self.beside.print(Text(text), soft_wrap=True)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show, after a while, how far the work inside has come and how long the rest will take."""
+        if self._quiet or not self.beside.is_terminal:
+            yield
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+        )
+        progress = Progress(*columns, console=self.beside, transient=True)
+        task = progress.add_task(what, total=None)
+        shown = threading.Timer(PATIENCE, progress.start)
+        shown.daemon = True
+        shown.start()
+        try:
+            with watching(lambda done, total: progress.update(task, completed=done, total=total)):
+                yield
+        finally:
+            shown.cancel()
+            shown.join()
+            progress.stop()
+
+    def ranking(self, ranks: Sequence[int], names: Sequence[str], weights: Sequence[float]) -> None:
+        """Show the best features: a table with bars on a terminal, lines with tabs elsewhere."""
+        if not self.out.is_terminal:
+            lines = ["rank\tfeature\tweight"]
+            lines += [f"{r}\t{one_line(n)}\t{w!r}" for r, n, w in zip(ranks, names, weights, strict=True)]
+            self.out.file.write("\n".join(lines) + "\n")
+            return
+        table = Table(box=None, pad_edge=False)
+        table.add_column("rank", justify="right")
+        table.add_column("feature", overflow="ellipsis", no_wrap=True, ratio=1)
+        table.add_column("weight", justify="right")
+        width = max(8, min(40, self.out.width // 3))
+        table.add_column("", width=width, no_wrap=True)
+        largest = max((abs(weight) for weight in weights), default=0.0) or 1.0
+        for rank, name, weight in zip(ranks, names, weights, strict=True):
+            bar = _BAR * round(width * max(weight, 0.0) / largest)
+            table.add_row(str(rank), Text(one_line(name)), f"{weight:.4g}", Text(bar, style="cyan"))
+        self.out.print(table)
+
+
+def one_line(name: str) -> str:
+    """A name as it can stand in a line: what is not printable is shown as an escape."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)

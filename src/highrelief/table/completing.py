@@ -1,0 +1,82 @@
+"""What is done about values that are missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import TableError, listed, shown
+from .roles import LabelledTable
+
+RULES = ("median", "drop-features", "drop-samples", "error")
+
+
+def completed(table: LabelledTable, rule: str) -> LabelledTable:
+    """The table without missing values, by one of the rules.
+
+    ``"median"``: the median of the feature stands in; a feature of which half or more is missing is left out.
+    ``"drop-features"``, ``"drop-samples"``: what has a missing value is left out. ``"error"``: there must be
+    none.
+    """
+    table = _without_empty(table)
+    holes = np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
+    if not holes.any():
+        return table
+    of_feature, of_sample = np.any(holes, axis=0), np.any(holes, axis=1)
+    if rule == "error":
+        row, column = np.argwhere(holes)[0]
+        raise TableError(
+            f"{int(holes.sum()):,} values are missing, the first in {shown(table.feature_names[column])} of"
+            f" sample {row + 1}; --missing says what to do about them."
+        )
+    if rule == "drop-samples":
+        kept = ~of_sample
+        if not kept.any() or np.unique(table.y[kept]).size < 2:
+            raise TableError(
+                "Without the samples that miss a value there are not two classes left (--missing)."
+            )
+        return _of_samples(table, kept, f"{int(of_sample.sum()):,} samples left out: they miss a value.")
+    if rule == "drop-features":
+        return _of_features(table, np.logical_not(of_feature), "they miss a value")
+    table = _of_features(table, holes.mean(axis=0) < 0.5, "half of them or more is missing")
+    holes = np.isnan(table.X)
+    if not holes.any():
+        return table
+    X = table.X.copy()
+    for column in np.flatnonzero(holes.any(axis=0)):
+        X[holes[:, column], column] = np.nanmedian(X[:, column])
+    note = (
+        f"{int(holes.sum()):,} missing values in {int(holes.any(axis=0).sum()):,} features: the median of the"
+        " feature stands in."
+    )
+    return replace(table, X=X, notes=[*table.notes, note])
+
+
+def _without_empty(table: LabelledTable) -> LabelledTable:
+    if table.X.dtype.kind != "f":
+        return table
+    return _of_features(table, ~np.isnan(table.X).all(axis=0), "all of them is missing")
+
+
+def _of_features(table: LabelledTable, kept: NDArray[np.bool_], why: str) -> LabelledTable:
+    if kept.all():
+        return table
+    if not kept.any():
+        raise TableError(f"No feature is left: {why} (--missing).")
+    names = np.array(table.feature_names, dtype=object)
+    note = f"{int((~kept).sum()):,} features left out, {why}: {listed(names[~kept].tolist())}."
+    return replace(table, X=table.X[:, kept], feature_names=names[kept].tolist(), notes=[*table.notes, note])
+
+
+def _of_samples(table: LabelledTable, kept: NDArray[np.bool_], note: str) -> LabelledTable:
+    names = table.sample_names
+    return replace(
+        table,
+        X=table.X[kept],
+        y=table.y[kept],
+        sample_names=None if names is None else [name for name, row in zip(names, kept, strict=True) if row],
+        groups=None if table.groups is None else table.groups[kept],
+        notes=[*table.notes, note],
+    )
