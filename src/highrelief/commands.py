@@ -109,13 +109,13 @@ def rank(
         if repeat is not None:
             if data is not None or target is not None:
                 raise UsageError("--repeat takes everything from the record: give neither DATA nor --target.")
-            ranking = repeated(repeat, n_jobs=jobs, working=screen.working)
+            ranking = repeated(repeat, n_jobs=jobs, watcher=screen)
         else:
             request = _request(
                 data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal,
                 encoding, missing, missing_value,
             )  # fmt: skip
-            ranking = ranked(request, n_jobs=jobs, working=screen.working)
+            ranking = ranked(request, n_jobs=jobs, watcher=screen)
         _show(ranking, top, screen)
         if out is not None:
             ranking.write(out, force=force)
@@ -159,10 +159,38 @@ def select(
             data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal,
             encoding, missing, missing_value,
         )  # fmt: skip
-        ranking = ranked(request, n_jobs=jobs, working=screen.working)
-        _show_notes(ranking, screen)
+        ranking = ranked(request, n_jobs=jobs, watcher=screen)
         names = write_selection(ranking, top, out, force=force)
         screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the table, the ranking and the record.")] = Path(
+        "highrelief-demo"
+    ),
+    jobs: Jobs = None,
+    debug: Debug = False,
+) -> None:
+    """Find the two features of a spiral among thousands that say nothing."""
+    with _told(debug):
+        from .runs.demo import N_IRRELEVANT, TURNS  # noqa: PLC0415
+        from .runs.demo import demo as run_demo  # noqa: PLC0415
+        from .runs.screen import Screen  # noqa: PLC0415
+
+        screen = Screen()
+        screen.note(
+            f"Two classes, the branches of a spiral ({TURNS:g} turn) in two features; {N_IRRELEVANT:,} more"
+            " are noise.\nNeither feature says anything alone. The first run compiles kernels for this machine."
+        )
+        ranking, relevant = run_demo(out, n_jobs=jobs, watcher=screen)
+        _show(ranking, 10, screen)
+        names = ranking.table.feature_names
+        found = [int(ranking.estimator.ranking_[names.index(name)]) for name in relevant]
+        screen.note(
+            f"The spiral is in {' and '.join(relevant)}: ranks {' and '.join(map(str, sorted(found)))}."
+        )
+        screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
 
 
 @app.command()
@@ -242,18 +270,7 @@ def _request(*given: Any) -> Request:
     )
 
 
-def _show_notes(ranking: Ranking, screen: Screen) -> None:
-    table = ranking.table
-    screen.note(
-        f"{len(table.y):,} samples, {len(table.feature_names):,} features,"
-        f" classes {', '.join(f'{name} ({count:,})' for name, count in ranking.class_counts.items())}"
-    )
-    for note in [*table.notes, *ranking.warnings]:
-        screen.note(f"- {note}")
-
-
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:
-    _show_notes(ranking, screen)
     best = ranking.order[:top]
     estimator, names = ranking.estimator, ranking.table.feature_names
     screen.ranking(

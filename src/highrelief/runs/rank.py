@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,20 @@ from .methods import weighter
 from .request import Request
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
-Working = Callable[[str], AbstractContextManager[None]]
+
+
+class Watcher:
+    """Who is told how a run goes; here nobody."""
+
+    def note(self, text: str) -> None:
+        """Something the user should know."""
+
+    def working(self, what: str) -> AbstractContextManager[None]:
+        """Entered around what may take long."""
+        return nullcontext()
+
+
+NOBODY = Watcher()
 
 
 @dataclass(frozen=True)
@@ -52,12 +65,6 @@ class Ranking:
         """Features from the best on; of equals the one that comes first in the table."""
         return np.argsort(self.estimator.ranking_, kind="stable")
 
-    @property
-    def class_counts(self) -> dict[str, int]:
-        """How many samples each class has."""
-        classes, counts = np.unique(self.table.y, return_counts=True)
-        return dict(zip(classes.tolist(), counts.tolist(), strict=True))
-
     def csv(self) -> str:
         """``ranking.csv``."""
         kept = self.estimator.get_support()
@@ -80,7 +87,7 @@ class Ranking:
                 "sha256": self.digest,
                 "samples": len(self.table.y),
                 "features": len(self.table.feature_names),
-                "classes": self.class_counts,
+                "classes": class_counts(self.table),
                 "notes": self.table.notes,
             },
             "result": {
@@ -113,27 +120,41 @@ def rank(
     n_jobs: int | None = None,
     folder: Path | None = None,
     digest: Mapping[str, str] | None = None,
-    working: Working = lambda what: nullcontext(),
+    watcher: Watcher = NOBODY,
 ) -> Ranking:
     """Read the table, fit the method.
 
     ``folder``: where files are looked for that are not where they were. ``digest``: of the files that are
-    expected; others are refused. ``working`` is entered around what may take long.
+    expected; others are refused.
     """
     source = request.source(folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
     started, begin = datetime.now(UTC), time.perf_counter()
-    with working("Reading the table"):
+    with watcher.working("Reading the table"):
         as_read = read_table(source, request.roles())
         table = completed(as_read, request.missing)
         found = source.digest()
     if digest is not None and dict(digest) != found:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
     read = time.perf_counter()
-    with working(f"Weighing {len(table.feature_names):,} features"):
+    watcher.note(
+        f"{len(table.y):,} samples, {len(table.feature_names):,} features, classes"
+        f" {', '.join(f'{name} ({count:,})' for name, count in class_counts(table).items())}"
+    )
+    for note in table.notes:
+        watcher.note(f"- {note}")
+    with watcher.working(f"Weighing {len(table.feature_names):,} features"):
         told = fitted(estimator, table, request.settings)
+    for each in told:
+        watcher.note(f"- {each}")
     seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
     return Ranking(request, as_read, table, estimator, told, found, started, seconds)
+
+
+def class_counts(table: LabelledTable) -> dict[str, int]:
+    """How many samples each class has."""
+    classes, counts = np.unique(table.y, return_counts=True)
+    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) -> list[str]:
@@ -153,9 +174,7 @@ def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) ->
     return list(dict.fromkeys(told))
 
 
-def repeated(
-    record: Path, *, n_jobs: int | None = None, working: Working = lambda what: nullcontext()
-) -> Ranking:
+def repeated(record: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBODY) -> Ranking:
     """The run of a ``run.json`` again, on the same data."""
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
@@ -164,7 +183,7 @@ def repeated(
         raise TableError(f"{record} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{record} is no record of a run.") from error
-    return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, working=working)
+    return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)
 
 
 def _plain(value: Any) -> Any:

@@ -19,13 +19,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ..progress import watching
+from .rank import Watcher
 
 #: Seconds of work before anything is shown about it.
 PATIENCE = 2.0
 _BAR = "█"
 
 
-class Screen:
+class Screen(Watcher):
     """The terminal: results go to the standard output, all else beside it."""
 
     def __init__(self, *, quiet: bool = False) -> None:

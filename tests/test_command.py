@@ -1,0 +1,437 @@
+"""The command as a stranger runs it: real processes, real files, and all that can go wrong with them."""
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from processes import ROOT
+
+pytest.importorskip("typer", reason="the command needs the extra 'report'")
+pytest.importorskip("rich", reason="the command needs the extra 'report'")
+pl = pytest.importorskip("polars", reason="the command needs the extra 'report'")
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "NO_COLOR": "1"}
+
+
+def highrelief(*arguments, cwd=None, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        cwd=cwd,
+        env=ENVIRONMENT,
+        **options,
+    )
+
+
+def refused(result, code, *says):
+    """The command ended with one sentence and the exit code that it should."""
+    assert result.returncode == code, result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("highrelief: ")
+    assert "Traceback" not in result.stderr
+    for each in says:
+        assert each in lines[0]
+
+
+def table_text(n_samples=40, n_features=6, seed=0, names=None):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_features))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    names = names or [f"g{j}" for j in range(n_features)]
+    lines = [",".join(["sample", "class", *names])]
+    lines += [",".join([f"s{i}", y[i], *(repr(float(v)) for v in X[i])]) for i in range(n_samples)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(table_text())
+    return path
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+class TestRank:
+    def test_writes_the_ranking_of_the_estimator(self, table, tmp_path):
+        result = highrelief("rank", table, "--target", "class", "--out", tmp_path / "out", "--top", 3)
+        assert result.returncode == 0, result.stderr
+        from highrelief import IRelief
+        from highrelief.table import Roles, Source, read_table
+
+        read = read_table(Source(table), Roles("class"))
+        weights = IRelief().fit(read.X, read.y).feature_weights_
+        header, *rows = rows_of(tmp_path / "out" / "ranking.csv")
+        assert header == ["rank", "feature", "weight", "kept"]
+        assert {row[1]: float(row[2]) for row in rows} == dict(zip(read.feature_names, weights, strict=True))
+        assert [float(row[2]) for row in rows] == sorted(weights, reverse=True)
+        shown = result.stdout.splitlines()
+        assert shown[0] == "rank\tfeature\tweight"
+        assert [line.split("\t")[1] for line in shown[1:]] == [row[1] for row in rows[:3]]
+
+    def test_says_what_it_did_with_the_columns(self, table):
+        result = highrelief("rank", table, "--target", "class")
+        assert "40 samples, 6 features, classes other (" in result.stderr
+        assert "Names of the samples, not features: 'sample'." in result.stderr
+
+    def test_quiet_shows_the_result_only(self, table):
+        result = highrelief("rank", table, "--target", "class", "--quiet")
+        assert result.stderr == ""
+        assert result.stdout
+
+    @pytest.mark.parametrize("method", ["irelief", "relieff", "simba", "online-irelief"])
+    def test_a_record_gives_the_same_bytes(self, table, tmp_path, method):
+        from highrelief.runs.methods import METHODS
+
+        assert method in METHODS
+        first = highrelief("rank", table, "-t", "class", "-m", method, "--seed", 7, "--out", tmp_path / "a")
+        assert first.returncode == 0, first.stderr
+        again = highrelief(
+            "rank", "--repeat", tmp_path / "a" / "run.json", "--out", tmp_path / "b", "--jobs", 2
+        )
+        assert again.returncode == 0, again.stderr
+        assert (tmp_path / "a" / "ranking.csv").read_bytes() == (tmp_path / "b" / "ranking.csv").read_bytes()
+        record = json.loads((tmp_path / "b" / "run.json").read_text())
+        assert record["request"]["seed"] == 7
+        assert record["request"]["method"] == method
+
+    def test_a_record_says_everything(self, table, tmp_path):
+        highrelief(
+            "rank", table, "-t", "class", "-m", "relieff", "--set", "n_neighbors=3", "--out", tmp_path / "a"
+        )
+        record = json.loads((tmp_path / "a" / "run.json").read_text())
+        assert record["parameters"]["n_neighbors"] == 3
+        assert len(record["data"]["sha256"]["table.csv"]) == 64
+        assert record["data"]["samples"] == 40
+        assert set(record["versions"]) >= {"python", "numpy", "scikit-learn", "numba"}
+        assert set(record["time"]) == {"started", "reading", "fitting"}
+
+    def test_a_record_of_other_data_is_refused(self, table, tmp_path):
+        highrelief("rank", table, "-t", "class", "--out", tmp_path / "a")
+        table.write_text(table_text(seed=1))
+        refused(highrelief("rank", "--repeat", tmp_path / "a" / "run.json"), 1, "SHA-256 differs")
+
+    def test_a_record_that_moved_with_its_data(self, table, tmp_path):
+        highrelief("rank", table.name, "-t", "class", "--out", "a", cwd=tmp_path)
+        (tmp_path / "elsewhere").mkdir()
+        for each in (table, tmp_path / "a" / "run.json"):
+            each.rename(tmp_path / "elsewhere" / each.name)
+        result = highrelief("rank", "--repeat", tmp_path / "elsewhere" / "run.json")
+        assert result.returncode == 0, result.stderr
+
+    def test_genes_as_rows(self, tmp_path):
+        lines = [line.split(",") for line in table_text().splitlines()]
+        genes = [["gene", *(row[0] for row in lines[1:])]]
+        genes += [[lines[0][j], *(row[j] for row in lines[1:])] for j in range(2, len(lines[0]))]
+        (tmp_path / "genes.tsv").write_text("\n".join("\t".join(row) for row in genes))
+        (tmp_path / "labels.csv").write_text("\n".join(",".join(row[:2]) for row in lines))
+        (tmp_path / "table.csv").write_text(table_text())
+        turned = highrelief(
+            "rank", tmp_path / "genes.tsv", "-t", "class", "--transpose", "--labels", tmp_path / "labels.csv"
+        )
+        assert turned.returncode == 0, turned.stderr
+        assert turned.stdout == highrelief("rank", tmp_path / "table.csv", "-t", "class").stdout
+
+    def test_missing_values_have_a_rule(self, tmp_path):
+        text = table_text().replace("\ns3,", "\ns3x,", 1).splitlines()
+        fields = text[5].split(",")
+        fields[3] = "NA"
+        text[5] = ",".join(fields)
+        (tmp_path / "t.csv").write_text("\n".join(text))
+        result = highrelief("rank", tmp_path / "t.csv", "-t", "class")
+        assert "1 missing values in 1 features: the median of the feature stands in." in result.stderr
+        result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
+        refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
+
+    def test_a_terminal_gets_a_table_that_fits(self, table):
+        import pty
+
+        for width in (40, 120):
+            master, slave = pty.openpty()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "highrelief", "rank", str(table), "-t", "class"],
+                stdout=slave,
+                stderr=subprocess.DEVNULL,
+                env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
+            )
+            os.close(slave)
+            shown = b""
+            while True:
+                try:
+                    part = os.read(master, 65536)
+                except OSError:
+                    break
+                if not part:
+                    break
+                shown += part
+            assert process.wait() == 0
+            os.close(master)
+            lines = shown.decode().replace("\r", "").splitlines()
+            assert "feature" in lines[0]
+            assert "█" in shown.decode()
+            assert max(map(len, lines)) <= width
+
+
+class TestSelect:
+    @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "npz"])
+    def test_writes_the_best_columns_as_they_are(self, table, tmp_path, kind):
+        out = tmp_path / f"kept.{kind}"
+        result = highrelief("select", table, "-t", "class", "--top", 2, "--out", out)
+        assert result.returncode == 0, result.stderr
+        from highrelief.table import Roles, Source, read_table
+
+        whole = read_table(Source(table), Roles("class"))
+        kept = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
+        assert sorted(kept.feature_names) == ["g0", "g1"]
+        np.testing.assert_array_equal(
+            kept.X, whole.X[:, [whole.feature_names.index(n) for n in kept.feature_names]]
+        )
+        assert kept.y.tolist() == whole.y.tolist()
+        assert kept.sample_names == whole.sample_names
+
+    def test_needs_a_kind_of_file_that_it_can_write(self, table, tmp_path):
+        result = highrelief("select", table, "-t", "class", "--top", 2, "--out", tmp_path / "kept.xls")
+        refused(result, 2, "--out must end in one of .csv")
+
+    def test_cannot_keep_more_than_there_are(self, table, tmp_path):
+        result = highrelief("select", table, "-t", "class", "--top", 7, "--out", tmp_path / "kept.csv", "-q")
+        refused(result, 2, "--top 7 is more than the 6 features")
+        assert not (tmp_path / "kept.csv").exists()
+
+
+class TestUsage:
+    def test_help_is_quick_to_import(self):
+        result = highrelief("rank", "--help")
+        assert result.returncode == 0
+        assert "--transpose" in result.stdout
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["--method", "reliefff"], "There is no method 'reliefff'; did you mean relieff?"),
+            (["--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
+            (["--set", "sigma"], "--set needs name=value, and got 'sigma'"),
+            (["--set", "sigma=-1"], "sigma=-1"),
+            (["--missing", "maybe"], "--missing is one of median"),
+            (["--transpose"], "--transpose needs --labels FILE"),
+            (["--repeat", "run.json"], "--repeat takes everything from the record"),
+        ],
+    )
+    def test_wrong_usage_ends_with_2(self, table, arguments, says):
+        refused(highrelief("rank", table, "-t", "class", "-q", *arguments), 2, says)
+
+    def test_needs_a_table(self):
+        refused(highrelief("rank"), 2, "DATA and --target COLUMN are needed")
+
+    def test_cites(self):
+        from highrelief.runs.methods import METHODS
+
+        result = highrelief("cite", "all")
+        assert result.returncode == 0
+        assert result.stdout.count("@") >= 10
+        for method in METHODS.values():
+            for key in method.references:
+                assert f"{{{key}," in result.stdout
+        assert "sun2010" in highrelief("cite", "logo").stdout
+        refused(highrelief("cite", "nothing"), 2, "There is no method 'nothing'")
+
+    def test_lists_methods(self):
+        assert "LOGO" in highrelief("methods").stdout
+
+    def test_completes(self):
+        result = highrelief("--show-completion", "bash")
+        assert "highrelief" in result.stdout.lower() or result.returncode == 0
+
+    def test_debug_shows_where(self, table):
+        result = highrelief("rank", table, "-t", "nothing", "--debug")
+        assert "Traceback" in result.stderr
+
+
+class TestBadInput:
+    """One test for each way in which a file, a disk or a person can spoil a run."""
+
+    def check(self, tmp_path, content, *says, name="bad.csv", arguments=()):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        out = tmp_path / "out"
+        refused(highrelief("rank", path, "-t", "class", "--out", out, *arguments), 1, *says)
+        assert sorted(each.name for each in tmp_path.iterdir()) == [name]
+
+    def test_no_file(self, tmp_path):
+        refused(highrelief("rank", tmp_path / "none.csv", "-t", "class"), 1, "There is no file")
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+    def test_a_file_that_may_not_be_read(self, table):
+        table.chmod(0)
+        refused(highrelief("rank", table, "-t", "class"), 1, "may not be read")
+
+    def test_a_folder(self, tmp_path):
+        refused(highrelief("rank", tmp_path, "-t", "class"), 1, "is a folder")
+
+    def test_an_unreadable_file(self, tmp_path):
+        self.check(tmp_path, os.urandom(2000), "cannot be read as Parquet", name="bad.parquet")
+
+    def test_a_wrong_column(self, tmp_path):
+        self.check(tmp_path, table_text().replace("class", "klass", 1), "did you mean 'klass'?")
+
+    def test_one_class(self, tmp_path):
+        text = table_text().replace(",same,", ",other,")
+        self.check(tmp_path, text, "'other' in every row; two classes are needed")
+
+    def test_constant_features(self, tmp_path):
+        self.check(tmp_path, "class,a,b\nx,1,2\ny,1,2\nx,1,2\ny,1,2\n", "All 2 features of X are constant")
+
+    def test_nul_bytes(self, tmp_path):
+        self.check(tmp_path, "class,a\nx,1\0\ny,2\n", "NUL byte in line 2")
+
+    def test_mixed_encodings(self, tmp_path):
+        content = "class,ä\nx,1\n".encode() + "é,2\n".encode("latin-1")
+        self.check(tmp_path, content, "not UTF-8 throughout: byte 0xe9 in line 3")
+
+    def test_a_file_cut_in_the_middle(self, tmp_path):
+        text = table_text()
+        self.check(tmp_path, text[: len(text) * 2 // 3].rsplit(",", 1)[0], "the file is cut off")
+
+    def test_a_compressed_file_cut_in_the_middle(self, tmp_path):
+        self.check(
+            tmp_path, gzip.compress(table_text().encode())[:900], "damaged or cut off", name="bad.csv.gz"
+        )
+
+    def test_a_target_that_is_missing(self, tmp_path):
+        self.check(tmp_path, "class,a\n,1\n,2\n", "missing in every row")
+
+    def test_a_target_that_is_different_in_every_row(self, tmp_path):
+        self.check(tmp_path, "class,a\nu,1\nv,2\nw,3\n", "names samples, not classes")
+
+    def test_ten_to_the_six_columns(self, tmp_path):
+        rng = np.random.default_rng(0)
+        n = 10**6
+        lines = ["class," + ",".join(map(str, range(n)))]
+        lines += [f"{'xy'[i % 2]}," + ",".join(map(str, rng.integers(0, 100, n))) for i in range(6)]
+        path = tmp_path / "wide.csv"
+        path.write_text("\n".join(lines))
+        result = highrelief("rank", path, "-t", "class", "-m", "relieff", "--top", 1)
+        assert result.returncode == 0, result.stderr
+        assert "6 samples, 1,000,000 features" in result.stderr
+
+    def test_names_that_are_code(self, tmp_path):
+        names = [
+            "<script>alert(1)</script>",
+            '"=HYPERLINK(""http://x"",""y"")"',
+            '"two\nlines"',
+            "n" * 10_000,
+            "@a",
+            "+b",
+        ]
+        path = tmp_path / "names.csv"
+        path.write_text(table_text(names=names))
+        result = highrelief("rank", path, "-t", "class", "--out", tmp_path / "out")
+        assert result.returncode == 0, result.stderr
+        found = {row[1] for row in rows_of(tmp_path / "out" / "ranking.csv")[1:]}
+        assert found == {
+            "<script>alert(1)</script>",
+            '\'=HYPERLINK("http://x","y")',
+            "two\nlines",
+            "n" * 10_000,
+            "'@a",
+            "'+b",
+        }
+        assert len(result.stdout.splitlines()) == 7
+        assert r"two\nlines" in result.stdout
+
+    def test_names_that_occur_twice(self, tmp_path):
+        path = tmp_path / "twice.csv"
+        path.write_text(table_text(names=["a", "b", "a", "c", "a", "d"]))
+        result = highrelief("rank", path, "-t", "class")
+        assert result.returncode == 0
+        assert "1 names occur more than once and were numbered: 'a'." in result.stderr
+        assert {line.split("\t")[1] for line in result.stdout.splitlines()[1:]} == {
+            "a", "b", "a (2)", "c", "a (3)", "d",
+        }  # fmt: skip
+
+    def test_a_full_disk(self, table, tmp_path):
+        code = """
+import errno, pathlib
+def full(*arguments, **options):
+    raise OSError(errno.ENOSPC, "No space left on device")
+pathlib.Path.write_text = full
+from highrelief.cli import main
+main()
+"""
+        arguments = ["rank", str(table), "-t", "class", "--out", str(tmp_path / "out"), "-q"]
+        result = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=ENVIRONMENT,
+        )
+        assert result.returncode == 1
+        assert result.stderr.strip() == f"highrelief: The disk is full: {tmp_path / 'out'} was not written."
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["table.csv"]
+
+    def test_a_folder_that_exists(self, table, tmp_path):
+        out = tmp_path / "out"
+        out.mkdir()
+        (out / "mine.txt").write_text("keep")
+        refused(highrelief("rank", table, "-t", "class", "--out", out), 1, "exists already; --force")
+        result = highrelief("rank", table, "-t", "class", "--out", out, "--force")
+        assert result.returncode == 0, result.stderr
+        assert sorted(each.name for each in out.iterdir()) == ["mine.txt", "ranking.csv", "run.json"]
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["out", "table.csv"]
+
+    def test_a_file_that_exists(self, table, tmp_path):
+        out = tmp_path / "kept.csv"
+        out.write_text("mine")
+        refused(highrelief("select", table, "-t", "class", "--top", 1, "--out", out), 1, "exists already")
+        assert out.read_text() == "mine"
+
+    def test_an_interruption(self, tmp_path):
+        path = tmp_path / "large.csv"
+        path.write_text(table_text(600, 500))
+        endless = [f"--set={setting}" for setting in ("max_iter=1000000", "tol=0", "sigma=0.5")]
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "highrelief",
+                "rank",
+                path,
+                "-t",
+                "class",
+                "--out",
+                tmp_path / "out",
+                *endless,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        assert "600 samples" in process.stderr.readline()
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        shown, errors = process.communicate(timeout=100)
+        assert (process.returncode, shown) == (130, "")
+        assert errors.splitlines()[-1] == "highrelief: stopped; nothing was written."
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["large.csv"]
+
+
+def test_the_tutorial_names_what_exists():
+    assert Path(ROOT / "docs" / "tutorial.md").exists()
