@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -431,7 +430,3 @@ main()
         assert (process.returncode, shown) == (130, "")
         assert errors.splitlines()[-1] == "highrelief: stopped; nothing was written."
         assert sorted(each.name for each in tmp_path.iterdir()) == ["large.csv"]
-
-
-def test_the_tutorial_names_what_exists():
-    assert Path(ROOT / "docs" / "tutorial.md").exists()
