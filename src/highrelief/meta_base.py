@@ -224,9 +224,10 @@ class SingleFitWeighter(MetaWeighter):
             )
 
     def _clone_for_all(self) -> Any:
-        """A clone that has the threads to itself, unless it says how many it wants."""
+        """A clone; one of ours has the threads to itself, unless it says how many it wants."""
         member = clone(self.estimator)
-        if self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
+        ours = self._weighter is not None
+        if ours and self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
             member.set_params(n_jobs=self.n_jobs)
         return member
 
