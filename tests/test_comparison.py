@@ -227,7 +227,8 @@ def test_rows_are_plain_and_progress_is_told():
     assert [(row["method"], row["classifier"]) for row in rows] == [
         (method, judge) for method in names for judge in ("knn", "linear-svm")
     ]
-    again = json.loads(json.dumps(rows))
+    again = json.loads(json.dumps(rows, allow_nan=False))
+    assert again[-1]["ranking_stability"] is again[-1]["tradeoff"] is None
     assert again[0]["accuracy"] == found.methods[0].accuracy["knn"].mean
     assert rows[0]["accuracy_lower"] < rows[0]["accuracy"] < rows[0]["accuracy_upper"]
     assert rows[0]["n_features_least"] <= rows[0]["n_features"] <= rows[0]["n_features_most"]

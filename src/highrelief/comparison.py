@@ -128,11 +128,14 @@ class Comparison:
     folds: list[Fold]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One flat row of plain numbers for each method and classifier, for tables and JSON."""
+        """One flat row of plain numbers for each method and classifier, for tables and JSON.
+
+        None where there is nothing to tell, such as the stability of all features.
+        """
         for method in self.methods:
             selection = method.selection_stability
             for name, accuracy in method.accuracy.items():
-                yield {
+                row = {
                     "method": method.name,
                     "classifier": name,
                     "accuracy": accuracy.mean,
@@ -149,6 +152,7 @@ class Comparison:
                     "tradeoff": method.tradeoff[name],
                     "seconds": float(np.median(method.seconds)),
                 }
+                yield {key: None if value != value else value for key, value in row.items()}
 
 
 def compare(

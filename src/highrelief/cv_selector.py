@@ -291,7 +291,7 @@ class CrossValidatedSelector(SingleFitWeighter):
         names = unseeded(self.estimator)
         self.estimator_ = seeded_clone(self._clone_for_all(), names, seed)
         begin = perf_counter()
-        self.estimator_.fit(table.X, table.y, **_copies(table, slice(None)))
+        self.estimator_.fit(table.X, table.y, **_weighted(table.copies))
         self.refit_time_ = perf_counter() - begin
         return weights_of(self.estimator_, self.n_features_in_)
 
@@ -327,54 +327,69 @@ class _Judge(NamedTuple):
     metric: str | bool
 
 
+class _Part(NamedTuple):
+    """Samples on one side of a fold."""
+
+    X: Any
+    y: NDArray[Any]
+    codes: NDArray[np.int64]
+    copies: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, table: MetaTable, rows: NDArray[np.int64]) -> Self:
+        copies = None if table.copies is None else table.copies[rows]
+        return cls(table.X[rows], table.y[rows], table.codes[rows], copies)
+
+
 def _fold_scores(judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold: Fold) -> list[float]:
     """Weigh by one part of the samples, score every cut on the other."""
+    known, new = _Part.of(table, fold.fitted), _Part.of(table, fold.left_out)
     member = seeded_clone(judge.estimator, unseeded(judge.estimator), fold.seed)
-    member.fit(table.X[fold.fitted], table.y[fold.fitted], **_copies(table, fold.fitted))
-    weights = weights_of(member, table.X.shape[1])
-    judged = _right_by_neighbors if judge.classifier is None else _right
-    copies = _copies(table, fold.left_out).get("sample_weight")
-    return [float(np.average(right, weights=copies)) for right in judged(judge, cuts, table, fold, weights)]
+    member.fit(known.X, known.y, **_weighted(known.copies))
+    weights = weights_of(member, known.X.shape[1])
+    if judge.classifier is None:
+        judged = _right_by_neighbors(judge, cuts, known, new, weights)
+    else:
+        judged = _right(judge, cuts, known, new, weights, fold.seed)
+    return [float(np.average(right, weights=new.copies)) for right in judged]
 
 
 def _right_by_neighbors(
-    judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold: Fold, weights: NDArray[np.float64]
+    judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64]
 ) -> Iterator[NDArray[np.bool_]]:
     """Which of the samples left out k-NN puts into their class, cut by cut."""
     neighbors = NestedNeighbors(
-        table.X[fold.fitted],
-        table.codes[fold.fitted],
-        int(table.codes.max()) + 1,
+        known.X,
+        known.codes,
+        max(known.codes.max(), new.codes.max()) + 1,
         n_neighbors=N_NEIGHBORS,
         scale=judge.scale,
-        copies=_copies(table, fold.fitted).get("sample_weight"),
+        copies=known.copies,
     )
-    true = table.codes[fold.left_out]
-    for told in neighbors.predict(table.X[fold.left_out], falling(weights), cuts.tolist()):
-        yield told == true
+    for told in neighbors.predict(new.X, falling(weights), cuts.tolist()):
+        yield told == new.codes
 
 
 def _right(
-    judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold: Fold, weights: NDArray[np.float64]
+    judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64], seed: int
 ) -> Iterator[NDArray[np.bool_]]:
     """The same by the classifier that was given, which is fitted once for each cut."""
-    copies = _copies(table, fold.fitted)
-    names = unseeded(judge.classifier)
+    order, names = falling(weights), unseeded(judge.classifier)
     for cut in cuts:
-        kept = np.sort(falling(weights)[:cut])
-        known, new = table.X[fold.fitted][:, kept], table.X[fold.left_out][:, kept]
+        kept = np.sort(order[:cut])
+        X, X_new = known.X[:, kept], new.X[:, kept]
         if judge.metric is not False:
-            scaling = feature_scaling(known, judge.scale, copies.get("sample_weight"))
+            scaling = feature_scaling(X, judge.scale, known.copies)
             factors = metric_factors(weights[kept], judge.metric)
-            known, new = scaling.apply(known) * factors, scaling.apply(new) * factors
-        model = seeded_clone(judge.classifier, names, fold.seed)
-        more = copies if has_fit_parameter(model, "sample_weight") else {}
-        model.fit(known, table.y[fold.fitted], **more)
-        yield model.predict(new) == table.y[fold.left_out]
+            X, X_new = scaling.apply(X) * factors, scaling.apply(X_new) * factors
+        model = seeded_clone(judge.classifier, names, seed)
+        takes_copies = has_fit_parameter(model, "sample_weight")
+        model.fit(X, known.y, **_weighted(known.copies if takes_copies else None))
+        yield model.predict(X_new) == new.y
 
 
-def _copies(table: MetaTable, rows: NDArray[np.int64] | slice) -> dict[str, NDArray[np.float64]]:
-    return {} if table.copies is None else {"sample_weight": table.copies[rows]}
+def _weighted(copies: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+    return {} if copies is None else {"sample_weight": copies}
 
 
 def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
