@@ -135,9 +135,7 @@ class Comparison:
         for method in self.methods:
             selection = method.selection_stability
             for name, accuracy in method.accuracy.items():
-                row = {
-                    "method": method.name,
-                    "classifier": name,
+                numbers: dict[str, float] = {
                     "accuracy": accuracy.mean,
                     "accuracy_deviation": accuracy.deviation,
                     "accuracy_lower": accuracy.interval[0],
@@ -152,7 +150,8 @@ class Comparison:
                     "tradeoff": method.tradeoff[name],
                     "seconds": float(np.median(method.seconds)),
                 }
-                yield {key: None if value != value else value for key, value in row.items()}
+                told = {key: None if np.isnan(value) else value for key, value in numbers.items()}
+                yield {"method": method.name, "classifier": name, **told}
 
 
 def compare(
