@@ -51,7 +51,7 @@ class NestedNeighbors:
         scale: str | None,
         copies: NDArray[np.float64] | None = None,
     ) -> None:
-        self._X, self._scale, self._copies = X, scale, copies
+        self._X, self._codes, self._scale, self._copies = X, codes, scale, copies
         self._members = np.zeros((len(codes), n_classes))
         self._members[np.arange(len(codes)), codes] = 1.0 if copies is None else copies
         self._k = min(float(n_neighbors), self._members.sum())
@@ -63,15 +63,21 @@ class NestedNeighbors:
 
         What the features of one cut contribute to the distances is kept for the next.
         """
+        # Squares of distances less the squared lengths of the new samples, which make no neighbour nearer.
         squares = np.zeros((len(X), len(self._X)))
-        lengths, own_lengths = np.zeros((len(X), 1)), np.zeros(len(self._X))
+        added, lengths, own_lengths = np.empty_like(squares), np.zeros(len(X)), np.zeros(len(self._X))
         for begin, end in pairwise([0, *cuts]):
             for start in range(begin, end, _COLUMNS_AT_ONCE):
                 new, own = self._scaled(X, order[start : min(start + _COLUMNS_AT_ONCE, end)])
-                lengths += np.sum(new**2, axis=1, keepdims=True)
-                own_lengths += np.sum(own**2, axis=1)
-                squares -= 2.0 * (new @ own.T)
-            yield self._classes(squares + lengths + own_lengths, _ROUNDING * (lengths + own_lengths.max()))
+                lengths += np.sum(new**2, axis=1)
+                own_length = np.sum(own**2, axis=1)
+                own_lengths += own_length
+                np.matmul(-2.0 * new, own.T, out=added)
+                added += own_length
+                squares += added
+            rounding = _ROUNDING * (lengths + own_lengths.max())
+            # Sums of parts of votes that are the same may differ in their last bits.
+            yield np.argmax(np.round(self._votes(squares, rounding, added), 9), axis=1)
 
     def _scaled(
         self, X: NDArray[Any], features: NDArray[np.int64]
@@ -94,18 +100,37 @@ class NestedNeighbors:
         largest = float(np.max(np.abs(self._X), initial=0.0))
         return Scaling(np.zeros(1), np.array([largest if largest > 0.0 else 1.0]))
 
-    def _classes(self, squares: NDArray[np.float64], rounding: NDArray[np.float64]) -> NDArray[np.int64]:
-        last = self._last(squares)[:, np.newaxis]
-        nearer = (squares < last - rounding).astype(np.float64)
-        as_far = (np.abs(squares - last) <= rounding).astype(np.float64)
-        votes, tied = nearer @ self._members, as_far @ self._members
+    def _votes(
+        self, squares: NDArray[np.float64], rounding: NDArray[np.float64], scratch: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """How many of the k nearest are of each class; ``scratch`` is overwritten."""
+        n_new, n_own = squares.shape
+        if self._copies is not None or self._k == n_own:
+            return self._shared_votes(squares, rounding)
+        k, n_classes = int(self._k), self._members.shape[1]
+        np.copyto(scratch, squares)
+        scratch.partition((k - 1, k), axis=1)
+        last, following = scratch[:, k - 1], scratch[:, k]
+        rows, near = np.nonzero(squares <= last[:, np.newaxis])
+        places = rows * n_classes + self._codes[near]
+        votes = np.bincount(places, minlength=n_new * n_classes).reshape(n_new, n_classes).astype(np.float64)
+        tied = following - last <= rounding
+        votes[tied] = self._shared_votes(squares[tied], rounding[tied])
+        return votes
+
+    def _shared_votes(
+        self, squares: NDArray[np.float64], rounding: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same where several may be as far as the k-th, and share the votes that are left."""
+        beyond = squares - self._last(squares)[:, np.newaxis]
+        rounding = rounding[:, np.newaxis]
+        votes = (beyond < -rounding).astype(np.float64) @ self._members
+        as_far = (np.abs(beyond) <= rounding).astype(np.float64) @ self._members
         left = self._k - votes.sum(axis=1, keepdims=True)
-        votes += left / tied.sum(axis=1, keepdims=True) * tied
-        # Sums of parts of votes that are the same may differ in their last bits.
-        return np.argmax(np.round(votes, 9), axis=1)
+        return votes + left / as_far.sum(axis=1, keepdims=True) * as_far
 
     def _last(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Distance, squared, of the k-th neighbour."""
+        """Where the k-th neighbour is."""
         if self._copies is None:
             k = int(self._k)
             return np.partition(squares, k - 1, axis=1)[:, k - 1]
