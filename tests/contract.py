@@ -57,7 +57,10 @@ def given(weights, **parameters):
 
 
 #: What a fit computes beside the weights.
-SCALARS = ("sigma_", "alpha_", "outlier_proba_", "cost_", "kkt_residual_", "objective_", "stability_")
+SCALARS = (
+    *("sigma_", "alpha_", "outlier_proba_", "cost_", "kkt_residual_", "objective_", "stability_"),
+    *("n_features_", "cv_scores_"),
+)
 
 
 def outcome(weighter, X, y, **more):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -21,6 +22,7 @@ from highrelief import (
     FREL,
     IM4E,
     LOGO,
+    CrossValidatedSelector,
     EnsembleWeighting,
     FisherScore,
     IRelief,
@@ -53,6 +55,8 @@ class Family:
     iterative: bool = False
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
+    #: Keeps, by default, as many features as it finds best, not all that weigh more than 0.
+    chooses_number: bool = False
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
     inside: Any = None
 
@@ -204,6 +208,17 @@ FAMILIES = [
         {"": {}},
         nonnegative=False,
         sample_weight=False,
+        inside=ReliefF(n_neighbors=3),
+    ),
+    Family(
+        CrossValidatedSelector,
+        {
+            "": {"cv": 3},
+            "one-se": {"cv": 3, "rule": "one-se", "cuts": [0.2, 0.5, 1.0]},
+            "given": {"cv": 2, "classifier": KNeighborsClassifier(2, metric="chebyshev")},
+        },
+        nonnegative=False,
+        chooses_number=True,
         inside=ReliefF(n_neighbors=3),
     ),
 ]

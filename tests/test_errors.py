@@ -8,11 +8,13 @@ import pytest
 import scipy.sparse
 from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
 from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier
 
 from highrelief import (
     FREL,
     IM4E,
     LOGO,
+    CrossValidatedSelector,
     EnsembleWeighting,
     FisherScore,
     IRelief,
@@ -132,6 +134,29 @@ BAD_PARAMETERS = {
         "n_estimators": COUNT,
         "max_samples": [0, 1, N_SAMPLES + 1, 0.0, 0.01, 1.5, np.nan, "many", True, None],
         "aggregate": choice(None, True, "rank"),
+    },
+    CrossValidatedSelector: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
+        **RANDOM,
+        "estimator": ["relieff", ReliefF, None, 3],
+        "classifier": ["knn", KNeighborsClassifier, 3, True, Relief()],
+        "cv": [1, 0, True, 2.5, "five", None, [0, 1]],
+        "cuts": [
+            "few",
+            3,
+            None,
+            [],
+            [0],
+            [N_FEATURES + 1],
+            [0.0],
+            [1.5],
+            [-1],
+            [True],
+            ["a"],
+            [[1]],
+            [np.nan],
+        ],
+        "rule": choice(None, True, "1-se"),
     },
 }
 #: What meta-estimators are wrapped around.

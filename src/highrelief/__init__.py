@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import stability as stability
+    from .cv_selector import CrossValidatedSelector
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
@@ -27,6 +28,7 @@ __all__ = [
     "FREL",
     "IM4E",
     "LOGO",
+    "CrossValidatedSelector",
     "EnsembleWeighting",
     "FisherScore",
     "IRelief",
@@ -41,6 +43,7 @@ __all__ = [
 _HOMES = {
     "FREL": "frel",
     "LOGO": "logo",
+    "CrossValidatedSelector": "cv_selector",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "IM4E": "im4e",

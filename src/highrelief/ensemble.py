@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core.parameters import check_choice
 from .input_base import known_codes
+from .members import in_threads
 from .meta_base import MetaTable, wrapped_has
 from .progress import with_callbacks
 from .resampling import ResampledWeighter
@@ -223,7 +224,13 @@ class EnsembleWeighting(ResampledWeighter):
         def seen_by(member: Any) -> NDArray[np.float64]:
             return _known_margins(member, samples, classes)
 
-        return _mean_of_known(np.stack(self._in_threads(seen_by, self.estimators_)))
+        return self._mean_over(seen_by, self.estimators_)
+
+    def _mean_over(
+        self, seen_by: Callable[[Any], NDArray[np.float64]], members: Sequence[Any]
+    ) -> NDArray[np.float64]:
+        ours = self._weighter is not None
+        return _mean_of_known(np.stack(in_threads(seen_by, members, ours=ours, n_threads=self._n_threads)))
 
     # What members say about samples that they did not see
 
@@ -268,7 +275,7 @@ class EnsembleWeighting(ResampledWeighter):
                 margins[judged] = found[np.searchsorted(among, judged)]
             return margins
 
-        return _mean_of_known(np.stack(self._in_threads(seen_by, range(len(self.estimators_)))))
+        return self._mean_over(seen_by, range(len(self.estimators_)))
 
     @available_if(wrapped_has("predict"))
     def left_out_score(self, X: ArrayLike, y: ArrayLike) -> float:

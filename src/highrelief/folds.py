@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from scipy import sparse
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from .core.parameters import check_count
 
@@ -31,33 +32,63 @@ def _are_pairs(cv: Any) -> bool:
 
 
 def usable_folds(
-    cv: Any, X: NDArray[Any], codes: NDArray[np.int64], kept: NDArray[np.bool_]
+    cv: Any,
+    X: Any,
+    codes: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None = None,
+    random_state: Any = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Samples to fit and samples left out, fold by fold, as rows of X.
 
-    A number means stratified folds, at most as many as the largest class has samples. Folds that leave one
-    class only, or only constant features, or leave nothing out are skipped. ``kept`` says which of the
-    samples that the user counts are in X.
+    A number means stratified folds, see :func:`stratified`. Folds that leave one class only, or only constant
+    features, or leave nothing out are skipped. ``kept`` says which of the samples that the user counts are in
+    X.
     """
-    for fitted, left_out in _folds(cv, X, codes, kept):
-        if left_out.size and np.unique(codes[fitted]).size > 1 and np.any(X[fitted] != X[fitted[0]]):
+    for fitted, left_out in _folds(cv, X, codes, kept, groups, random_state):
+        if left_out.size and np.unique(codes[fitted]).size > 1 and _varies(X, fitted):
             yield fitted, left_out
 
 
+def _varies(X: Any, rows: NDArray[np.int64]) -> bool:
+    return sparse.issparse(X) or bool(np.any(X[rows] != X[rows[0]]))
+
+
 def _folds(
-    cv: Any, X: NDArray[Any], codes: NDArray[np.int64], kept: NDArray[np.bool_]
+    cv: Any,
+    X: Any,
+    codes: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+    random_state: Any,
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     if not isinstance(cv, Integral) and not hasattr(cv, "get_n_splits"):
         return [(_places(fitted, kept), _places(left_out, kept)) for fitted, left_out in cv]
     if isinstance(cv, Integral):
-        n_splits = min(int(cv), int(np.bincount(codes).max()))
-        if n_splits < 2:
+        cv = stratified(int(cv), codes, groups, random_state)
+        if cv is None:
             return []
-        cv = StratifiedKFold(n_splits)
     with warnings.catch_warnings():
         # A class with fewer samples than folds is in some of them only.
         warnings.filterwarnings("ignore", message="The least populated class")
-        return list(cv.split(X, codes))
+        return list(cv.split(X, codes, groups))
+
+
+def stratified(
+    n_splits: int, codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None, random_state: Any = None
+) -> StratifiedKFold | StratifiedGroupKFold | None:
+    """A splitter of at most so many folds, groups kept together; None where two are not possible.
+
+    There are no more folds than samples in the largest class, nor than groups. In the order of the samples,
+    unless ``random_state`` says how to shuffle them.
+    """
+    n_splits = min(n_splits, int(np.bincount(codes).max()))
+    if groups is not None:
+        n_splits = min(n_splits, np.unique(groups).size)
+    if n_splits < 2:
+        return None
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(n_splits, shuffle=random_state is not None, random_state=random_state)
 
 
 def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:

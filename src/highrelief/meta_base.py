@@ -9,15 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import MetaEstimatorMixin, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .base import FeatureWeighter
 from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
-from .input_base import Table, checked_copies
+from .input_base import Table, checked_copies, plain
 from .selector_base import WeighterTags, WeightSelector
 
 
@@ -207,6 +208,48 @@ def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
         return True
 
     return check
+
+
+class SingleFitWeighter(MetaWeighter):
+    """Base of the meta-estimators for classes whose weights are those of one clone, ``estimator_``."""
+
+    estimator_: Any
+
+    def _check_classes(self, y: NDArray[Any]) -> None:
+        check_classification_targets(y)
+        if self.classes_.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} compares samples of different classes, but y has only one class"
+                f" ({plain(self.classes_[0])!r}); it needs at least two."
+            )
+
+    def _clone_for_all(self) -> Any:
+        """A clone; one of ours has the threads to itself, unless it says how many it wants."""
+        member = clone(self.estimator)
+        ours = self._weighter is not None
+        if ours and self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
+            member.set_params(n_jobs=self.n_jobs)
+        return member
+
+    @available_if(wrapped_has("margins"))
+    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Margins that the wrapped weighter gives to samples among the given ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            As the wrapped weighter defines them.
+        """
+        check_is_fitted(self)
+        samples, classes = self._checked(X, y, reset=False)
+        return np.asarray(self.estimator_.margins(samples, classes))
 
 
 def innermost(fitted: Any) -> Any:

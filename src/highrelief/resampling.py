@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
-from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
-from sklearn import config_context, get_config
-from sklearn.base import clone
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_array
 
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
-from .core.threads import one_blas_thread, run_all
 from .input_base import warn_user
+from .members import SEEDS, run_some, seeded_clone, unseeded
 from .meta_base import MetaTable, MetaWeighter, weights_of
 from .progress import watched
 from .selector_base import is_share
 
-_SEEDS = 2**31 - 1
 #: Share of the samples asked for below which a subset is worth a warning.
 _FEW = 0.5
-Result = TypeVar("Result")
 
 
 class Draw(NamedTuple):
@@ -115,11 +108,12 @@ class ResampledWeighter(MetaWeighter):
     ) -> MetaTable:
         """Draw the subsets, fit a clone to each, store clones, subsets and weights."""
         table = self._check_fit(X, y, sample_weight)
-        codes = _group_codes(groups, table.kept)
+        codes = group_codes(groups, table.kept)
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
             fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
-            fitted = self._run(fit, draws, progress.advance)
+            ours = self._weighter is not None
+            fitted = run_some(fit, draws, progress.advance, ours=ours, n_jobs=self.n_jobs)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         if len(done) < len(draws):
             warn_user(
@@ -147,7 +141,7 @@ class ResampledWeighter(MetaWeighter):
             )
         suits = _suiting(table)
         draws = []
-        for seed in random.randint(_SEEDS, size=self.n_estimators):
+        for seed in random.randint(SEEDS, size=self.n_estimators):
             of_member = np.random.RandomState(seed)
             samples = draw_suitable(partial(draw_subset, of_member, table.n_samples, size, groups), suits)
             if samples is None:
@@ -156,7 +150,7 @@ class ResampledWeighter(MetaWeighter):
                     f" random, holds two classes and two different samples. A larger"
                     f" {self._size_name} (now {self.max_samples!r}) would help."
                 )
-            draws.append(Draw(samples, int(of_member.randint(_SEEDS))))
+            draws.append(Draw(samples, int(of_member.randint(SEEDS))))
         self._warn_of_small(draws, size)
         return draws
 
@@ -172,69 +166,6 @@ class ResampledWeighter(MetaWeighter):
                 UserWarning,
             )
 
-    def _run(
-        self, fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool]
-    ) -> list[tuple[Any, NDArray[np.float64]] | None]:
-        """Fit the members, some at a time; None in the place of those that a callback did not want."""
-        if self._weighter is None and self._n_threads > 1:
-            return _by_joblib(fit, draws, advance, self.n_jobs)
-        lock, stopped = Lock(), False
-
-        def fit_one(draw: Draw) -> tuple[Any, NDArray[np.float64]] | None:
-            nonlocal stopped
-            if stopped:
-                return None
-            fitted = fit(draw)
-            with lock:
-                stopped = advance() or stopped
-            return fitted
-
-        return self._in_threads(fit_one, draws)
-
-    def _in_threads(self, function: Callable[[Any], Result], arguments: Sequence[Any]) -> list[Result]:
-        """Call a function for each member, in threads where the members are ours.
-
-        Our kernels release the interpreter lock. A member that asks for threads itself is helped by those of
-        them that are idle.
-        """
-        if self._weighter is None:
-            return [function(each) for each in arguments]
-        config = get_config()
-
-        def call(argument: Any) -> Result:
-            with config_context(**config), one_blas_thread():
-                return function(argument)
-
-        return run_all(call, [(each,) for each in arguments], self._n_threads)
-
-
-def _by_joblib(
-    fit: Callable[[Draw], Any], draws: list[Draw], advance: Callable[[], bool], n_jobs: int | None
-) -> list[tuple[Any, NDArray[np.float64]] | None]:
-    """Fit the members by workers of joblib; None in the place of those after the one that a callback ends at.
-
-    Members that are under way when a callback asks for an end are finished and left out: which ones they are
-    would be up to chance.
-    """
-    stopped = False
-
-    def tasks() -> Iterator[Any]:
-        for draw in draws:
-            if stopped:
-                return
-            yield delayed(fit)(draw)
-
-    # Backends of others (Dask, Ray) may only know lists: all reports then come at the end.
-    one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)
-    workers = Parallel(n_jobs=n_jobs, return_as="generator" if one_by_one else "list")
-    fitted: list[tuple[Any, NDArray[np.float64]] | None] = []
-    for each in workers(tasks()):
-        # Taken to the end: joblib warns of results that nobody takes.
-        if not stopped:
-            fitted.append(each)
-            stopped = advance()
-    return fitted + [None] * (len(draws) - len(fitted))
-
 
 def _fit_member(
     estimator: Any, names: list[str], ask: Callable[[Any, int], NDArray[Any]], table: MetaTable, draw: Draw
@@ -245,22 +176,6 @@ def _fit_member(
     more = {} if table.copies is None else {"sample_weight": table.copies[some]}
     member.fit(table.X[some], None if table.y is None else table.y[some], **more)
     return member, ask(member, table.X.shape[1])
-
-
-def unseeded(estimator: Any) -> list[str]:
-    """Names of the parameters, also of what is inside, that leave random numbers to chance."""
-    return [
-        name
-        for name, value in sorted(estimator.get_params(deep=True).items())
-        if value is None and name.rpartition("__")[2] == "random_state"
-    ]
-
-
-def seeded_clone(estimator: Any, names: list[str], seed: int) -> Any:
-    """A clone in which the parameters of these names follow from the seed."""
-    member = clone(estimator)
-    random = np.random.RandomState(seed)
-    return member.set_params(**{name: int(random.randint(_SEEDS)) for name in names})
 
 
 def _suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
@@ -278,7 +193,7 @@ def _suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
     return suits
 
 
-def _group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Numbers from 0 on for the groups of the samples that count."""
     if groups is None:
         return None

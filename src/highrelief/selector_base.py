@@ -118,8 +118,7 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """What ``transform`` multiplies the kept columns with."""
         check_choice("weighted", self.weighted, WEIGHTED)
         metric = self._own_metric if self.weighted is True else self.weighted
-        kept = self.feature_importances_[self.get_support()]
-        return np.sqrt(kept) if metric == "euclidean" else kept
+        return metric_factors(self.feature_weights_[self.get_support()], metric)
 
     def transform(self, X: ArrayLike) -> Any:
         """Reduce X to the kept features; see ``weighted``.
@@ -180,6 +179,12 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return WeighterTags(**known, order_dependent=self._order_dependent)
 
 
+def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:
+    """What scaled columns are multiplied with so that distances are those of the learned metric."""
+    positive = np.maximum(weights, 0.0)
+    return np.sqrt(positive) if metric == "euclidean" else positive
+
+
 def n_features_kept(wanted: int | float, n_features: int) -> int:
     """Number of features that a number or a share of them stands for."""
     if is_share(wanted):
@@ -194,18 +199,21 @@ def best_features(weights: NDArray[np.float64], wanted: int | float | None) -> N
         n_kept = max(1, np.count_nonzero(weights > 0.0))
     else:
         n_kept = n_features_kept(wanted, weights.size)
-    # Stable: a cut through a tie keeps the lower index.
-    best = np.argsort(-weights, kind="stable")[:n_kept]
     mask = np.zeros(weights.size, dtype=bool)
-    mask[best] = True
+    mask[falling(weights)[:n_kept]] = True
     return mask
+
+
+def falling(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The features from the best to the worst; of equal weights the lower index first."""
+    return np.argsort(-weights, kind="stable")
 
 
 def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """1 for the largest; equal weights share the lowest number."""
     order = np.argsort(-weights)
-    falling = weights[order]
-    first = np.concatenate([[True], falling[1:] != falling[:-1]])
+    sorted_weights = weights[order]
+    first = np.concatenate([[True], sorted_weights[1:] != sorted_weights[:-1]])
     ranks = np.empty(weights.size, dtype=np.int64)
     ranks[order] = np.maximum.accumulate(np.where(first, np.arange(1, weights.size + 1), 0))
     return ranks

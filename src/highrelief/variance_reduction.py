@@ -8,19 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils import assert_all_finite
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
-from .input_base import plain, scaled_rows, working_memory
+from .input_base import scaled_rows, working_memory
 from .lmba import Lmba
-from .meta_base import MetaTable, MetaWeighter, weights_of, wrapped_has
+from .meta_base import MetaTable, SingleFitWeighter, weights_of
 from .progress import watched, with_callbacks
 from .selector_base import WeighterTags
 
@@ -28,7 +25,7 @@ from .selector_base import WeighterTags
 _N_NEIGHBORS = 10
 
 
-class VarianceReduction(MetaWeighter):
+class VarianceReduction(SingleFitWeighter):
     r"""Weigh samples by how near their margin vectors are to the others, then features by the samples.
 
     .. math:: z_n = \sum_{j=1}^{k} |x_n - \mathrm{NM}_j(x_n)| - |x_n - \mathrm{NH}_j(x_n)|, \qquad
@@ -166,21 +163,11 @@ class VarianceReduction(MetaWeighter):
 
     def _fitted_member(self, table: MetaTable) -> Any:
         """The wrapped estimator, fitted with the weights of the samples."""
-        member = clone(self.estimator)
-        if self.n_jobs is not None and getattr(member, "n_jobs", 0) is None:
-            member.set_params(n_jobs=self.n_jobs)
+        member = self._clone_for_all()
         if isinstance(member, Lmba):
             return member._fit_with_steps(table.X, table.y, self.sample_weights_)
         n_samples = self.sample_weights_.size
         return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_)
-
-    def _check_classes(self, y: NDArray[Any]) -> None:
-        check_classification_targets(y)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} compares samples of different classes, but y has only one class"
-                f" ({plain(self.classes_[0])!r}); it needs at least two."
-            )
 
     def _margin_vectors(self, table: MetaTable) -> NDArray[np.float64]:
         """z_n/k, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
@@ -195,26 +182,6 @@ class VarianceReduction(MetaWeighter):
             scaling = self._scaling
         rows = scaled_rows(table, scaling, self._n_threads, working_memory())
         return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
-
-    @available_if(wrapped_has("margins"))
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
-        """Margins that the wrapped weighter gives to samples among the given ones.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-
-        Returns
-        -------
-        margins : array of shape (n_samples,)
-            As the wrapped weighter defines them.
-        """
-        check_is_fitted(self)
-        samples, classes = self._checked(X, y, reset=False)
-        return np.asarray(self.estimator_.margins(samples, classes))
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

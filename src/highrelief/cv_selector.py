@@ -1,0 +1,435 @@
+"""Where to cut a ranking: as many features as classify best, with one ranking for every fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from numbers import Integral
+from time import perf_counter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+from .core.nested_neighbors import NestedNeighbors
+from .core.parameters import check_choice, check_seed, random_generator
+from .core.scaling import feature_scaling
+from .folds import check_folds, usable_folds
+from .input_base import warn_user
+from .members import SEEDS, run_some, seeded_clone, unseeded
+from .meta_base import MetaTable, SingleFitWeighter, weights_of
+from .progress import watched, with_callbacks
+from .resampling import group_codes
+from .selector_base import WeighterTags, best_features, falling, is_share, metric_factors, n_features_kept
+
+#: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
+N_NEIGHBORS = 3
+#: Which of the cuts is taken.
+RULES = ("best", "one-se")
+#: Steps of the automatic cuts within ten times as many features.
+_STEPS = (10, 15, 20, 30, 50, 70)
+#: Mean scores that differ by less are the same.
+_TIED = 1e-12
+
+
+class Fold(NamedTuple):
+    """One part of a cross-validation."""
+
+    #: Rows to weigh by, and rows that are left out.
+    fitted: NDArray[np.int64]
+    left_out: NDArray[np.int64]
+    #: Where the random numbers of the fold begin.
+    seed: int
+
+
+class CrossValidatedSelector(SingleFitWeighter):
+    r"""Keep as many features as classify best, found by a cross-validation that ranks in every fold anew.
+
+    For each fold v the features are weighed by the other samples alone; for each cut c the c features that
+    weigh most there are given to a classifier, which is fitted to the same samples and scored on the fold.
+    The number of features is
+
+    .. math:: c^* = \arg\max_c \; \frac{1}{V} \sum_{v=1}^{V} \mathrm{accuracy}_v(c),
+
+    the smallest of those that do equally well. Then all samples are weighed, and the best c* features kept.
+
+    The scores of the chosen cut, ``cv_scores_``, are those of the best of many and so too high. An honest
+    estimate needs a second loop around this one, the two-loop protocol: ``cross_val_score`` of a pipeline
+    that begins with this selector.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
+        fit. It is cloned, never fitted itself.
+    classifier : classifier or None, default=None
+        Who is asked. None: 3-NN by the Euclidean distance on the kept features, scaled as ``estimator`` does
+        (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted, whatever
+        ``weighted`` says; neighbours as far as the third share its vote. All cuts together cost about as much
+        as the largest. A classifier that is given gets the columns that ``transform`` would return, and is
+        fitted anew for each cut.
+    cv : int, splitter or list of pairs, default=10
+        Number of stratified folds, in the order of the samples; or, as in scikit-learn, an object with a
+        method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
+        folds that keep groups together.
+    cuts : "auto" or array-like, default="auto"
+        Numbers of features that are tried: whole numbers, or floats in (0, 1], shares of all features.
+        "auto": 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 …, up to the number of features whose weight by all
+        samples is > 0, and this number.
+    rule : {"best", "one-se"}, default="best"
+        "one-se" takes the fewest features whose mean score is not more than one standard error (over the
+        folds) below the best: a shorter list for a score that may be a little lower. Folds share samples, so
+        that the standard error is a rule of thumb.
+    n_features_to_select : int, float or None, default=None
+        None: what the cross-validation says. A number, or a share of the features, is kept instead, and may
+        be set after ``fit``, when the scores are known.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
+        weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
+        weighter of this package.
+    n_jobs : int or None, default=None
+        How many folds are worked on at a time: by threads where ``estimator`` is of this package, by joblib
+        otherwise. The result does not depend on it.
+    verbose : int, default=0
+        1 shows how many folds are done.
+    random_state : int, RandomState or None, default=None
+        Where random numbers begin that ``estimator`` and ``classifier`` leave to chance (their own
+        ``random_state`` is None). Folds are drawn by ``cv`` alone.
+
+    Attributes
+    ----------
+    n_features_ : int
+        The number of features that was chosen.
+    cuts_ : array of shape (n_cuts,)
+        Numbers of features that were tried, rising.
+    cv_scores_ : array of shape (n_folds, n_cuts)
+        Accuracy in every fold with every cut. Folds whose samples to fit are of one class, or do not vary,
+        are left out.
+    feature_weights_ : array of shape (n_features,)
+        Weights by all samples.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    estimator_ : estimator
+        The clone that weighed all samples.
+    refit_time_ : float
+        Seconds, on the clock, that this took.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    TPAMI 29(6), 1035-1051.
+
+    Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm.
+    IEEE TNNLS 26(7), 1388-1402.
+
+    Ambroise, C. and McLachlan, G. (2002). Selection bias in gene extraction on the basis of microarray
+    gene-expression data. PNAS 99(10), 6562-6566.
+
+    Examples
+    --------
+    >>> from highrelief import CrossValidatedSelector, ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=20, random_state=0)
+    >>> selector = CrossValidatedSelector(ReliefF()).fit(X, y)
+    >>> selector.n_features_, selector.get_support(indices=True)
+    (2, array([0, 1]))
+    """
+
+    n_features_: int
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        classifier: Any = None,
+        cv: Any = 10,
+        cuts: str | ArrayLike = "auto",
+        rule: str = "best",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.classifier = classifier
+        self.cv = cv
+        self.cuts = cuts
+        self.rule = rule
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_folds("cv", self.cv)
+        check_choice("rule", self.rule, RULES)
+        check_seed("random_state", self.random_state)
+        if self.classifier is not None and not _classifies(self.classifier):
+            raise TypeError(
+                f"classifier={self.classifier!r} must be None, or a classifier, such as"
+                " KNeighborsClassifier()."
+            )
+        if not isinstance(self.cuts, str) or self.cuts != "auto":
+            checked_cuts(self.cuts, self.n_features_in_)
+
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        asked = get_tags(self.classifier).input_tags if _classifies(self.classifier) else None
+        tags.input_tags.sparse &= asked is not None and asked.sparse
+        tags.input_tags.allow_nan &= asked is not None and asked.allow_nan
+        return tags
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+        """As any meta-estimator; but the distances of k-NN need all values, whatever is wrapped."""
+        samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
+        if self.classifier is None:
+            if sparse.issparse(samples):
+                raise TypeError(
+                    "CrossValidatedSelector(classifier=None) asks k-NN on dense rows, but X is sparse. Give a"
+                    " classifier that takes sparse tables, or X.toarray(), if it fits into memory."
+                )
+            if self._weighter is None:
+                samples = np.asarray(samples, dtype=None if samples.dtype.kind in "biuf" else np.float64)
+            assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
+        return samples, target
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the features, and find how many of them to keep.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts, if the fit of ``estimator`` takes it: as fitted, as neighbour and in
+            the score. All copies of a sample are in one fold. A classifier that is given gets it if its fit
+            takes it.
+        groups : array-like of shape (n_samples,), default=None
+            For ``cv``: samples of the same group (such as those of one patient) are in one fold.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        table = self._check_fit(X, y, sample_weight)
+        self._check_classes(table.y)
+        random = random_generator("random_state", self.random_state)
+        parts = usable_folds(self.cv, table.X, table.codes, table.kept, group_codes(groups, table.kept))
+        folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
+        with watched(self, total=len(folds) + 1) as progress:
+            weights = self._weigh_all(table, int(random.randint(SEEDS)))
+            self._warn_of_folds(len(folds), table)
+            self.cuts_ = self._cuts(weights)
+            score = partial(_fold_scores, self._judge(), self.cuts_, table)
+            ours = self._weighter is not None
+            wanted = [] if progress.advance() else folds
+            scores = run_some(score, wanted, progress.advance, ours=ours, n_jobs=self.n_jobs)
+        done = [each for each in scores if each is not None]
+        if len(done) < len(folds):
+            warn_user(
+                f"{type(self).__name__} was stopped by a callback after {len(done)} of {len(folds)} folds.",
+                UserWarning,
+            )
+        self.cv_scores_ = np.array(done).reshape(len(done), len(self.cuts_))
+        self.n_features_ = self._chosen(weights)
+        return self._set_weights(weights)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        """What ``n_features_to_select`` says, or the cross-validation if that is None."""
+        mask = super()._get_support_mask()
+        if self.n_features_to_select is None:
+            mask = best_features(self.feature_weights_, self.n_features_)
+        return mask
+
+    # Steps of the fit
+
+    def _warn_of_folds(self, n_folds: int, table: MetaTable) -> None:
+        """Folds are not what was asked for, or of little use to a class; scikit-learn warns of the latter."""
+        asked = int(self.cv) if isinstance(self.cv, Integral) else 0
+        smallest = int(np.bincount(table.codes).min())
+        if n_folds == 0:
+            warn_user(
+                f"cv={self.cv!r} gives no fold to choose a number of features by: those of weight > 0 are"
+                " kept.",
+                UserWarning,
+            )
+        elif n_folds < asked:
+            warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
+        elif smallest < asked:
+            warn_user(
+                f"The smallest class in y has {smallest} samples, fewer than cv={asked} folds: not every fold"
+                " has one of them.",
+                UserWarning,
+            )
+
+    def _weigh_all(self, table: MetaTable, seed: int) -> NDArray[np.float64]:
+        """Weights by all samples; the clone that found them is kept."""
+        names = unseeded(self.estimator)
+        self.estimator_ = seeded_clone(self._clone_for_all(), names, seed)
+        begin = perf_counter()
+        self.estimator_.fit(table.X, table.y, **_weighted(table.copies))
+        self.refit_time_ = perf_counter() - begin
+        return weights_of(self.estimator_, self.n_features_in_)
+
+    def _cuts(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+        if isinstance(self.cuts, str):
+            return automatic_cuts(_n_positive(weights))
+        return checked_cuts(self.cuts, weights.size)
+
+    def _judge(self) -> _Judge:
+        scale = "range" if self._weighter is None else self._weighter.scale
+        metric = self._own_metric if self.weighted is True else self.weighted
+        return _Judge(self.estimator, self.classifier, scale, metric)
+
+    def _chosen(self, weights: NDArray[np.float64]) -> int:
+        """The number of features, by the rule; without any fold, those of weight > 0."""
+        if not len(self.cv_scores_):
+            return _n_positive(weights)
+        return int(self.cuts_[chosen_cut(self.cv_scores_, self.rule)])
+
+
+def _n_positive(weights: NDArray[np.float64]) -> int:
+    return max(1, int(np.count_nonzero(weights > 0.0)))
+
+
+class _Judge(NamedTuple):
+    """Who ranks in a fold, and who is asked about the cuts."""
+
+    estimator: Any
+    classifier: Any
+    #: Of the k-NN and of weighted columns.
+    scale: str | None
+    #: Of weighted columns, or False.
+    metric: str | bool
+
+
+class _Part(NamedTuple):
+    """Samples on one side of a fold."""
+
+    X: Any
+    y: NDArray[Any]
+    codes: NDArray[np.int64]
+    copies: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, table: MetaTable, rows: NDArray[np.int64]) -> Self:
+        copies = None if table.copies is None else table.copies[rows]
+        return cls(table.X[rows], table.y[rows], table.codes[rows], copies)
+
+
+def _fold_scores(judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold: Fold) -> list[float]:
+    """Weigh by one part of the samples, score every cut on the other."""
+    known, new = _Part.of(table, fold.fitted), _Part.of(table, fold.left_out)
+    member = seeded_clone(judge.estimator, unseeded(judge.estimator), fold.seed)
+    member.fit(known.X, known.y, **_weighted(known.copies))
+    weights = weights_of(member, known.X.shape[1])
+    if judge.classifier is None:
+        judged = _right_by_neighbors(judge, cuts, known, new, weights)
+    else:
+        judged = _right(judge, cuts, known, new, weights, fold.seed)
+    return [float(np.average(right, weights=new.copies)) for right in judged]
+
+
+def _right_by_neighbors(
+    judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64]
+) -> Iterator[NDArray[np.bool_]]:
+    """Which of the samples left out k-NN puts into their class, cut by cut."""
+    neighbors = NestedNeighbors(
+        known.X,
+        known.codes,
+        max(known.codes.max(), new.codes.max()) + 1,
+        n_neighbors=N_NEIGHBORS,
+        scale=judge.scale,
+        copies=known.copies,
+    )
+    for told in neighbors.predict(new.X, falling(weights), cuts.tolist()):
+        yield told == new.codes
+
+
+def _right(
+    judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64], seed: int
+) -> Iterator[NDArray[np.bool_]]:
+    """The same by the classifier that was given, which is fitted once for each cut."""
+    order, names = falling(weights), unseeded(judge.classifier)
+    for cut in cuts:
+        kept = np.sort(order[:cut])
+        X, X_new = known.X[:, kept], new.X[:, kept]
+        if judge.metric is not False:
+            scaling = feature_scaling(X, judge.scale, known.copies)
+            factors = metric_factors(weights[kept], judge.metric)
+            X, X_new = scaling.apply(X) * factors, scaling.apply(X_new) * factors
+        model = seeded_clone(judge.classifier, names, seed)
+        takes_copies = has_fit_parameter(model, "sample_weight")
+        model.fit(X, known.y, **_weighted(known.copies if takes_copies else None))
+        yield model.predict(X_new) == new.y
+
+
+def _weighted(copies: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
+    return {} if copies is None else {"sample_weight": copies}
+
+
+def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
+    """Place of the cut that is taken, given the scores of (folds, rising cuts)."""
+    means = scores.mean(axis=0)
+    best = int(np.argmax(means > means.max() - _TIED))
+    least = means[best]
+    if rule == "one-se" and len(scores) > 1:
+        least -= scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    return int(np.argmax(means > least - _TIED))
+
+
+def automatic_cuts(most: int) -> NDArray[np.int64]:
+    """1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 … up to ``most``, which is the last."""
+    steps = [1, 2, 3, 5, 7]
+    scale = 1
+    while steps[-1] < most:
+        steps += [scale * step for step in _STEPS]
+        scale *= 10
+    return np.array([step for step in steps if step < most] + [most])
+
+
+def checked_cuts(cuts: Any, n_features: int) -> NDArray[np.int64]:
+    """Numbers of features, rising and each once, from whole numbers and shares."""
+    wrong = ValueError(
+        f"cuts={cuts!r} must be 'auto', or a list of whole numbers from 1 to {n_features}, the features of X,"
+        " or of shares of them, floats in (0, 1]."
+    )
+    if isinstance(cuts, str) or not isinstance(cuts, (Sequence, np.ndarray)) or len(cuts) == 0:
+        raise wrong
+    found = []
+    for cut in cuts:
+        share = is_share(cut)
+        whole = isinstance(cut, Integral) and not isinstance(cut, (bool, np.bool_))
+        if not (share and 0.0 < cut <= 1.0) and not (whole and 1 <= cut <= n_features):
+            raise wrong
+        found.append(n_features_kept(cut, n_features))
+    return np.unique(found)
+
+
+def _classifies(classifier: Any) -> bool:
+    known = all(hasattr(classifier, name) for name in ("fit", "predict", "get_params"))
+    return known and not isinstance(classifier, type)
