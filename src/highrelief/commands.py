@@ -165,6 +165,56 @@ def select(
 
 
 @app.command()
+def compare(
+    data: Data,
+    target: Target,
+    methods: Annotated[str, typer.Option(help="Names with commas; `highrelief methods` lists them.")] = (
+        "relieff,irelief,logo"
+    ),
+    groups: Annotated[str | None, typer.Option(help="Column: equal values stay in one fold.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Outer folds, which judge.")] = 10,
+    inner_folds: Annotated[int, typer.Option(min=2, help="Inner folds, which choose how many to keep.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="Folder for comparison.csv and run.json.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    transpose: Transpose = False,
+    identifiers: Identifiers = None,
+    drop: Drop = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing_value: MissingValue = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods: accuracy on samples they have not seen, stability, their trade-off, time."""
+    with _told(debug):
+        from .runs.compare import compared  # noqa: PLC0415
+        from .runs.files import check_free  # noqa: PLC0415
+        from .runs.screen import Screen  # noqa: PLC0415
+
+        if out is not None:
+            check_free(out, force=force)
+        screen = Screen(quiet=quiet)
+        request = _request(
+            data, target, "", None, seed, labels, transpose, identifiers, drop, sep, decimal, encoding,
+            "median", missing_value,
+        )  # fmt: skip
+        names = [name.strip() for name in methods.split(",") if name.strip()]
+        found = compared(
+            request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
+        )
+        screen.comparison(list(found.found.rows()))
+        for each in found.warnings:
+            screen.note(f"- {each}")
+        if out is not None:
+            found.write(out, force=force)
+            screen.note(f"Written: {out / 'comparison.csv'}, {out / 'run.json'}")
+
+
+@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the table, the ranking and the record.")] = Path(
         "highrelief-demo"

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..datasets import make_fermat_spiral
 from .files import csv_text, write_folder
-from .rank import NOBODY, Ranking, Watcher, rank
+from .rank import Ranking, rank
 from .request import Request
+from .watching import NOBODY, Watcher
 
 # How often LOGO finds both features of a spiral of this size: `python -m benchmarks.demo_reliability`.
 N_SAMPLES, N_IRRELEVANT, TURNS, METHOD = 400, 3000, 1.0, "logo"

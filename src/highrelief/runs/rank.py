@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import json
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__
 from ..table import LabelledTable, TableError, read_table
 from ..table.completing import completed
 from .errors import RunError, UsageError
 from .files import csv_text, write_folder
 from .methods import weighter
+from .record import about_data, about_software, as_text, plain
 from .request import Request
-
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
-
-
-class Watcher:
-    """Who is told how a run goes; here nobody."""
-
-    def note(self, text: str) -> None:
-        """Something the user should know."""
-
-    def working(self, what: str) -> AbstractContextManager[None]:
-        """Entered around what may take long."""
-        return nullcontext()
-
-
-NOBODY = Watcher()
+from .watching import NOBODY, Watcher
 
 
 @dataclass(frozen=True)
@@ -78,40 +59,24 @@ class Ranking:
     def record(self) -> dict[str, Any]:
         """``run.json``: what was asked for, of what, with what, and how it went."""
         estimator = self.estimator
+        outcomes = ("n_iter_", "converged_", "cycle_length_", "sigma_", "execution_")
+        found = {
+            name.rstrip("_"): plain(getattr(estimator, name)) for name in outcomes if hasattr(estimator, name)
+        }
         return {
-            "highrelief": __version__,
             "command": "rank",
             "request": self.request.as_json(),
-            "parameters": {name: _plain(value) for name, value in sorted(estimator.get_params().items())},
-            "data": {
-                "sha256": self.digest,
-                "samples": len(self.table.y),
-                "features": len(self.table.feature_names),
-                "classes": class_counts(self.table),
-                "notes": self.table.notes,
-            },
-            "result": {
-                "kept": int(estimator.get_support().sum()),
-                "warnings": self.warnings,
-                **{
-                    name.rstrip("_"): _plain(getattr(estimator, name))
-                    for name in ("n_iter_", "converged_", "cycle_length_", "sigma_", "execution_")
-                    if hasattr(estimator, name)
-                },
-            },
+            "parameters": plain(dict(sorted(estimator.get_params().items()))),
+            "data": about_data(self.table, self.digest),
+            "result": {"kept": int(estimator.get_support().sum()), "warnings": self.warnings, **found},
             "time": {"started": self.started.isoformat(timespec="seconds"), **self.seconds},
-            "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
-            "machine": {
-                "system": platform.platform(),
-                "processor": platform.machine(),
-                "python": sys.implementation.name,
-            },
+            **about_software(),
         }
 
     def write(self, folder: Path, *, force: bool) -> None:
         """Write ``ranking.csv`` and ``run.json``."""
-        record = json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n"
-        write_folder(folder, {"ranking.csv": self.csv(), "run.json": record}, force=force)
+        texts = {"ranking.csv": self.csv(), "run.json": as_text(self.record())}
+        write_folder(folder, texts, force=force)
 
 
 def rank(
@@ -137,24 +102,13 @@ def rank(
     if digest is not None and dict(digest) != found:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
     read = time.perf_counter()
-    watcher.note(
-        f"{len(table.y):,} samples, {len(table.feature_names):,} features, classes"
-        f" {', '.join(f'{name} ({count:,})' for name, count in class_counts(table).items())}"
-    )
-    for note in table.notes:
-        watcher.note(f"- {note}")
+    watcher.table(table)
     with watcher.working(f"Weighing {len(table.feature_names):,} features"):
         told = fitted(estimator, table, request.settings)
     for each in told:
         watcher.note(f"- {each}")
     seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
     return Ranking(request, as_read, table, estimator, told, found, started, seconds)
-
-
-def class_counts(table: LabelledTable) -> dict[str, int]:
-    """How many samples each class has."""
-    classes, counts = np.unique(table.y, return_counts=True)
-    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
 def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) -> list[str]:
@@ -184,14 +138,3 @@ def repeated(record: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBO
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{record} is no record of a run.") from error
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; what JSON has no form for as it is written in Python."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -19,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..progress import watching
-from .rank import Watcher
+from .watching import Tell, Watcher
 
 #: Seconds of work before anything is shown about it.
 PATIENCE = 2.0
@@ -40,10 +41,10 @@ class Screen(Watcher):
             self.beside.print(Text(text), soft_wrap=True)
 
     @contextmanager
-    def working(self, what: str) -> Iterator[None]:
+    def working(self, what: str) -> Iterator[Tell]:
         """Show, after a while, how far the work inside has come and how long the rest will take."""
         if self._quiet or not self.beside.is_terminal:
-            yield
+            yield lambda done, total: None
             return
         columns = (
             SpinnerColumn(),
@@ -58,9 +59,13 @@ class Screen(Watcher):
         shown = threading.Timer(PATIENCE, progress.start)
         shown.daemon = True
         shown.start()
+
+        def tell(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
         try:
-            with watching(lambda done, total: progress.update(task, completed=done, total=total)):
-                yield
+            with watching(tell):
+                yield tell
         finally:
             shown.cancel()
             shown.join()
@@ -84,6 +89,35 @@ class Screen(Watcher):
             bar = _BAR * round(width * max(weight, 0.0) / largest)
             table.add_row(str(rank), Text(one_line(name)), f"{weight:.4g}", Text(bar, style="cyan"))
         self.out.print(table)
+
+    def comparison(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Show methods side by side: a table on a terminal, lines with tabs elsewhere."""
+        if not self.out.is_terminal:
+            lines = ["\t".join(rows[0])]
+            lines += ["\t".join("" if each is None else str(each) for each in row.values()) for row in rows]
+            self.out.file.write("\n".join(lines) + "\n")
+            return
+        table = Table(box=None, pad_edge=False)
+        table.add_column("method")
+        table.add_column("classifier")
+        for heading in ("accuracy", "interval", "features", "stability", "trade-off", "seconds"):
+            table.add_column(heading, justify="right")
+        for row in rows:
+            table.add_row(
+                row["method"],
+                row["classifier"],
+                _share(row["accuracy"]),
+                f"{_share(row['accuracy_lower'])} to {_share(row['accuracy_upper'])}",
+                f"{row['n_features']:g} ({row['n_features_least']} to {row['n_features_most']})",
+                _share(row["ranking_stability"]),
+                _share(row["tradeoff"]),
+                f"{row['seconds']:.2g}",
+            )
+        self.out.print(table)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def one_line(name: str) -> str:

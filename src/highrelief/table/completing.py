@@ -20,7 +20,7 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
     ``"drop-features"``, ``"drop-samples"``: what has a missing value is left out. ``"error"``: there must be
     none.
     """
-    table = _without_empty(table)
+    table = without_empty(table)
     holes = np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
     if not holes.any():
         return table
@@ -54,7 +54,8 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
     return replace(table, X=X, notes=[*table.notes, note])
 
 
-def _without_empty(table: LabelledTable) -> LabelledTable:
+def without_empty(table: LabelledTable) -> LabelledTable:
+    """The table without the features that have no value at all."""
     if table.X.dtype.kind != "f":
         return table
     return _of_features(table, ~np.isnan(table.X).all(axis=0), "all of them is missing")

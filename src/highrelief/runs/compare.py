@@ -1,0 +1,99 @@
+"""``highrelief compare``: several methods on one table, judged on samples that they have not seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..comparison import Comparison, compare
+from ..table import LabelledTable, TableError, read_table
+from ..table.completing import without_empty
+from .errors import UsageError
+from .files import csv_text, write_folder
+from .methods import weighter
+from .record import about_data, about_software, as_text
+from .request import Request
+from .watching import NOBODY, Watcher
+
+
+@dataclass(frozen=True)
+class ComparedMethods:
+    """A comparison and what it was made of."""
+
+    request: Request
+    methods: tuple[str, ...]
+    groups: str | None
+    folds: int
+    inner_folds: int
+    table: LabelledTable
+    digest: dict[str, str]
+    found: Comparison
+    #: What was warned of, each once.
+    warnings: list[str]
+
+    def csv(self) -> str:
+        """``comparison.csv``: a row for each method and classifier."""
+        rows = list(self.found.rows())
+        return csv_text(list(rows[0]), (list(row.values()) for row in rows))
+
+    def record(self) -> dict[str, Any]:
+        """``run.json``."""
+        request = {**self.request.as_json(), "methods": list(self.methods), "groups": self.groups}
+        request |= {"folds": self.folds, "inner_folds": self.inner_folds}
+        return {
+            "command": "compare",
+            "request": request,
+            "data": about_data(self.table, self.digest),
+            "result": {"warnings": self.warnings},
+            **about_software(),
+        }
+
+    def write(self, folder: Path, *, force: bool) -> None:
+        """Write ``comparison.csv`` and ``run.json``."""
+        texts = {"comparison.csv": self.csv(), "run.json": as_text(self.record())}
+        write_folder(folder, texts, force=force)
+
+
+def compared(
+    request: Request,
+    methods: Sequence[str],
+    *,
+    groups: str | None = None,
+    folds: int = 10,
+    inner_folds: int = 5,
+    n_jobs: int | None = None,
+    watcher: Watcher = NOBODY,
+) -> ComparedMethods:
+    """Read the table, compare the methods on it."""
+    if len(set(methods)) < len(methods):
+        raise UsageError(f"--methods names one twice: {','.join(methods)}.")
+    weighters = {name: weighter(name, {}, seed=request.seed, n_jobs=None) for name in methods}
+    source = request.source()
+    with watcher.working("Reading the table"):
+        table = without_empty(read_table(source, request.roles(groups)))
+        digest = source.digest()
+    watcher.table(table)
+    with (
+        watcher.working(f"Comparing {len(methods)} methods") as tell,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        try:
+            found = compare(
+                weighters,
+                table.X,
+                table.y,
+                groups=table.groups,
+                cv=folds,
+                inner_cv=inner_folds,
+                n_jobs=n_jobs,
+                random_state=request.seed,
+                progress=lambda done, total, _: tell(done, total),
+            )
+        except ValueError as error:
+            raise TableError(" ".join(str(error).split())) from error
+    told = list(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
+    return ComparedMethods(request, tuple(methods), groups, folds, inner_folds, table, digest, found, told)
