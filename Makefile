@@ -9,7 +9,7 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 .PHONY: demo test test-oldest test-long lint format bench bench-quick performance-page clean
 
 demo: $(VENV)/.installed
-	$(VENV)/bin/python examples/demo.py
+	$(VENV)/bin/highrelief demo
 
 test: $(VENV)/.installed
 	$(VENV)/bin/python -m pytest $(PROCESSES)

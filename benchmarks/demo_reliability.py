@@ -1,56 +1,85 @@
-"""How many irrelevant features does the default ``IRelief()`` stand? The study behind ``examples/demo.py``.
+"""How many irrelevant features do the methods of the demos stand, over many seeds?
 
-Continuous XOR: two relevant features that say nothing alone, among irrelevant ones of the same
-distribution. For every number of samples and of irrelevant features, over many seeds: in how many does
-``IRelief()`` put the two relevant features on ranks 1 and 2? Run as
-``python -m benchmarks.demo_reliability``; what it printed is in ``benchmarks/README.md``.
+``spiral``: the branches of Fermat's spiral, one turn, and ``LOGO()``, as ``highrelief demo`` has them.
+``xor``: continuous XOR, two features that say nothing alone, and ``IRelief()``, as in ``examples/xor.py``. For
+every number of samples and of irrelevant features: with how many seeds are the two relevant features on ranks
+1 and 2?
+Run as ``python -m benchmarks.demo_reliability``; what it printed is in ``benchmarks/README.md``.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from highrelief import IRelief
-from highrelief.datasets import make_xor
+from highrelief import LOGO, IRelief
+from highrelief.datasets import make_fermat_spiral, make_xor
 
-GRID = {
-    200: (50, 100, 200, 300, 500, 1000),
-    400: (50, 100, 200, 500, 700, 1000, 1500, 2000, 5000),
-    800: (200, 500, 1000, 2000, 3000, 5000),
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be found, by what, and the sizes to try: irrelevant features by samples."""
+
+    make: Callable[..., Any]
+    parameters: Mapping[str, Any]
+    method: Callable[[], Any]
+    grid: Mapping[int, Sequence[int]]
+
+
+PROBLEMS = {
+    "spiral": Problem(
+        make_fermat_spiral, {"turns": 1.0}, LOGO, {200: (1000, 3000), 400: (1000, 3000, 5000, 10000)}
+    ),
+    "xor": Problem(
+        make_xor,
+        {},
+        IRelief,
+        {
+            200: (50, 100, 200, 300, 500, 1000),
+            400: (50, 100, 200, 500, 700, 1000, 1500, 2000, 5000),
+            800: (200, 500, 1000, 2000, 3000, 5000),
+        },
+    ),
 }
 # A cell in which some seed failed is not worth more than this many.
 SEEDS_OF_A_FAILURE = 50
 
 
-def succeeds(n_samples: int, n_irrelevant: int, seed: int) -> bool:
+def succeeds(problem: Problem, n_samples: int, n_irrelevant: int, seed: int) -> bool:
     """Whether the two relevant features, and only they, are in front."""
-    X, y, relevant = make_xor(n_samples, n_irrelevant=n_irrelevant, shuffle_features=True, random_state=seed)
-    return sorted(IRelief().fit(X, y).ranking_[relevant]) == [1, 2]
+    X, y, relevant = problem.make(
+        n_samples, n_irrelevant=n_irrelevant, shuffle_features=True, random_state=seed, **problem.parameters
+    )
+    return sorted(problem.method().fit(X, y).ranking_[relevant]) == [1, 2]
 
 
-def study(n_samples: int, n_irrelevant: int, n_seeds: int) -> tuple[int, int, float]:
+def study(problem: Problem, n_samples: int, n_irrelevant: int, n_seeds: int) -> tuple[int, int, float]:
     """Successes, seeds tried, and CPU seconds per seed."""
     start = time.process_time()
     successes = tried = 0
     while tried < n_seeds and (successes == tried or tried < SEEDS_OF_A_FAILURE):
-        successes += succeeds(n_samples, n_irrelevant, seed=tried)
+        successes += succeeds(problem, n_samples, n_irrelevant, seed=tried)
         tried += 1
     return successes, tried, (time.process_time() - start) / tried
 
 
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.demo_reliability", description=__doc__)
-    parser.add_argument("--samples", type=int, nargs="+", help="numbers of samples (default: those of GRID)")
+    parser.add_argument("--problem", choices=PROBLEMS, default="spiral")
+    parser.add_argument("--samples", type=int, nargs="+", help="numbers of samples (default: a grid)")
     parser.add_argument("--irrelevant", type=int, nargs="+", help="numbers of irrelevant features")
     parser.add_argument("--seeds", type=int, default=100, help="seeds per cell (default: %(default)s)")
     options = parser.parse_args()
+    problem = PROBLEMS[options.problem]
 
-    succeeds(40, 5, seed=0)  # compiles
+    succeeds(problem, 40, 5, seed=0)  # compiles
     print("samples  irrelevant  both in front    share  CPU s per fit")
-    for n_samples in options.samples or GRID:
-        for n_irrelevant in options.irrelevant or GRID.get(n_samples, GRID[800]):
-            successes, tried, seconds = study(n_samples, n_irrelevant, options.seeds)
+    for n_samples in options.samples or problem.grid:
+        for n_irrelevant in options.irrelevant or problem.grid.get(n_samples, (1000, 3000)):
+            successes, tried, seconds = study(problem, n_samples, n_irrelevant, options.seeds)
             print(
                 f"{n_samples:7d}{n_irrelevant:12d}{successes:9d} of {tried:3d}{successes / tried:9.2f}"
                 f"{seconds:15.2f}",

@@ -230,8 +230,8 @@ def demo(
 
         screen = Screen()
         screen.note(
-            f"Two classes, the branches of a spiral ({TURNS:g} turn) in two features; {N_IRRELEVANT:,} are"
-            " noise.\nNeither feature says anything alone. The first run compiles kernels for this machine."
+            f"Two features hold the branches of a spiral ({TURNS:g} turn), {N_IRRELEVANT:,} others are noise."
+            "\nOnly together do the two tell the branches apart. The first run compiles for this machine."
         )
         ranking, relevant = run_demo(out, n_jobs=jobs, watcher=screen)
         _show(ranking, 10, screen)

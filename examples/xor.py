@@ -1,6 +1,6 @@
 """Two features that matter only together, hidden among many that do not matter at all.
 
-Run by ``make demo``. How many irrelevant features the method stands: ``benchmarks/demo_reliability.py``.
+How many irrelevant features the method stands: ``benchmarks/demo_reliability.py``.
 """
 
 from __future__ import annotations
