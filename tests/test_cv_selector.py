@@ -264,7 +264,7 @@ def test_folds_as_a_list_of_pairs_and_samples_of_weight_0():
 def test_a_class_smaller_than_the_number_of_folds():
     X, y = continuous_table(60, n_classes=2)
     y[:4] = 2
-    with pytest.warns(UserWarning, match="smallest class in y has 4 samples, fewer than cv=5"):
+    with pytest.warns(UserWarning, match=r"fewer samples \(4\) than there are folds \(cv=5\)"):
         selector = CrossValidatedSelector(ReliefF(), cv=5).fit(X, y)
     assert len(selector.cv_scores_) == 5
 

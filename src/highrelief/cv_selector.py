@@ -273,16 +273,16 @@ class CrossValidatedSelector(SingleFitWeighter):
         smallest = int(np.bincount(table.codes).min())
         if n_folds == 0:
             warn_user(
-                f"cv={self.cv!r} gives no fold to choose a number of features by: those of weight > 0 are"
-                " kept.",
+                "cv gives no fold to choose a number of features by (of two classes and different samples):"
+                " those of weight > 0 are kept.",
                 UserWarning,
             )
         elif n_folds < asked:
             warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
         elif smallest < asked:
             warn_user(
-                f"The smallest class in y has {smallest} samples, fewer than cv={asked} folds: not every fold"
-                " has one of them.",
+                f"The smallest class in y has fewer samples ({smallest}) than there are folds (cv={asked}):"
+                " not every fold has one of them.",
                 UserWarning,
             )
 
