@@ -215,7 +215,10 @@ FAMILIES = [
         {
             "": {"cv": 3},
             "one-se": {"cv": 3, "rule": "one-se", "cuts": [0.2, 0.5, 1.0]},
-            "given": {"cv": 2, "classifier": KNeighborsClassifier(2, metric="chebyshev")},
+            "given": {
+                "cv": 2,
+                "classifier": KNeighborsClassifier(2, metric="chebyshev", algorithm="kd_tree"),
+            },
         },
         nonnegative=False,
         chooses_number=True,

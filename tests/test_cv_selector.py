@@ -14,7 +14,7 @@ from registry import continuous_table, discrete_table
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -28,7 +28,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from highrelief import CrossValidatedSelector, EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, ReliefF
+from highrelief import (
+    CrossValidatedSelector,
+    EnsembleWeighting,
+    FisherScore,
+    IRelief,
+    OnlineIRelief,
+    ReliefF,
+    VarianceReduction,
+)
 from highrelief.core.nested_neighbors import NestedNeighbors
 from highrelief.cv_selector import automatic_cuts, checked_cuts, chosen_cut
 from highrelief.datasets import make_xor
@@ -264,7 +272,7 @@ def test_folds_as_a_list_of_pairs_and_samples_of_weight_0():
 def test_a_class_smaller_than_the_number_of_folds():
     X, y = continuous_table(60, n_classes=2)
     y[:4] = 2
-    with pytest.warns(UserWarning, match="smallest class in y has 4 samples, fewer than cv=5"):
+    with pytest.warns(UserWarning, match=r"fewer samples \(4\) than there are folds \(cv=5\)"):
         selector = CrossValidatedSelector(ReliefF(), cv=5).fit(X, y)
     assert len(selector.cv_scores_) == 5
 
@@ -479,6 +487,8 @@ def test_random_numbers_follow_from_the_seed():
     np.testing.assert_array_equal(found[0].cv_scores_, found[1].cv_scores_)
     np.testing.assert_array_equal(found[0].feature_weights_, found[1].feature_weights_)
     assert not np.array_equal(found[0].feature_weights_, found[2].feature_weights_)
+    other_folds = CrossValidatedSelector(forest, cv=4, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(other_folds.feature_weights_, found[0].feature_weights_)
 
 
 def test_sparse_tables_and_missing_values_where_all_inside_take_them():
@@ -496,6 +506,12 @@ def test_sparse_tables_and_missing_values_where_all_inside_take_them():
     assert CrossValidatedSelector(forest, classifier=forest, cv=3).fit(holes, y).cv_scores_.mean() > 0.4
     with pytest.raises(ValueError, match="X contains NaN"):
         CrossValidatedSelector(forest, cv=3).fit(holes, y)
+
+
+@pytest.mark.parametrize("meta", [CrossValidatedSelector, VarianceReduction])
+def test_a_regressor_is_refused(meta):
+    with pytest.raises(TypeError, match=r"different classes; estimator=Ridge\(\) is not told of any"):
+        meta(Ridge()).fit(*continuous_table())
 
 
 def test_a_selector_without_weights_is_refused():

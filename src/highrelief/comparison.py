@@ -419,7 +419,8 @@ def _outer_folds(
     folds = list(usable_folds(cv, X, codes, np.ones(len(y), dtype=bool), groups, random))
     if not folds:
         raise ValueError(
-            f"cv={cv!r} gives no fold whose samples to fit are of two classes, and not the same."
+            "cv gives no fold to compare by: the samples to fit would be of one class, or all the same"
+            + ("." if groups is None else f", or there are too few groups ({np.unique(groups).size}).")
         )
     if isinstance(cv, Integral) and len(folds) < int(cv):
         warn_user(f"cv={cv!r} folds are not possible here: {len(folds)} are used.", UserWarning)

@@ -238,10 +238,12 @@ class CrossValidatedSelector(SingleFitWeighter):
         table = self._check_fit(X, y, sample_weight)
         self._check_classes(table.y)
         random = random_generator("random_state", self.random_state)
+        # Drawn first: the weights do not depend on the folds.
+        seed = int(random.randint(SEEDS))
         parts = usable_folds(self.cv, table.X, table.codes, table.kept, group_codes(groups, table.kept))
         folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
         with watched(self, total=len(folds) + 1) as progress:
-            weights = self._weigh_all(table, int(random.randint(SEEDS)))
+            weights = self._weigh_all(table, seed)
             self._warn_of_folds(len(folds), table)
             self.cuts_ = self._cuts(weights)
             score = partial(_fold_scores, self._judge(), self.cuts_, table)
@@ -273,16 +275,16 @@ class CrossValidatedSelector(SingleFitWeighter):
         smallest = int(np.bincount(table.codes).min())
         if n_folds == 0:
             warn_user(
-                f"cv={self.cv!r} gives no fold to choose a number of features by: those of weight > 0 are"
-                " kept.",
+                "cv gives no fold to choose a number of features by (of two classes and different samples):"
+                " those of weight > 0 are kept.",
                 UserWarning,
             )
         elif n_folds < asked:
             warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
         elif smallest < asked:
             warn_user(
-                f"The smallest class in y has {smallest} samples, fewer than cv={asked} folds: not every fold"
-                " has one of them.",
+                f"The smallest class in y has fewer samples ({smallest}) than there are folds (cv={asked}):"
+                " not every fold has one of them.",
                 UserWarning,
             )
 

@@ -32,6 +32,7 @@ from .kernels.jit import ALL_KERNELS
 
 #: Parameters that lead to other kernels than the defaults do; none for what is wrapped around others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "CrossValidatedSelector": [],
     "EnsembleWeighting": [],
     "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
