@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
+    from .hknn import HKNNClassifier
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
@@ -29,6 +30,7 @@ __all__ = [
     "LOGO",
     "EnsembleWeighting",
     "FisherScore",
+    "HKNNClassifier",
     "IRelief",
     "Lmba",
     "OnlineIRelief",
@@ -43,6 +45,7 @@ _HOMES = {
     "LOGO": "logo",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
+    "HKNNClassifier": "hknn",
     "IM4E": "im4e",
     "IRelief": "irelief",
     "Lmba": "lmba",
