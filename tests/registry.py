@@ -23,6 +23,7 @@ from highrelief import (
     LOGO,
     EnsembleWeighting,
     FisherScore,
+    HKNNClassifier,
     IRelief,
     Lmba,
     OnlineIRelief,
@@ -207,6 +208,9 @@ FAMILIES = [
         inside=ReliefF(n_neighbors=3),
     ),
 ]
+
+#: Classifiers that weigh no features: scikit-learn's checks run over them.
+CLASSIFIERS = [HKNNClassifier(), HKNNClassifier(n_neighbors=3, alpha=0.01, scale="range")]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,15 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse
-from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
+from registry import (
+    CLASSIFIERS,
+    ENTRIES,
+    FAMILIES,
+    continuous_table,
+    over_entries,
+    over_families,
+    over_registry,
+)
 from sklearn.exceptions import NotFittedError
 
 from highrelief import (
@@ -15,6 +23,7 @@ from highrelief import (
     LOGO,
     EnsembleWeighting,
     FisherScore,
+    HKNNClassifier,
     IRelief,
     Lmba,
     OnlineIRelief,
@@ -120,6 +129,12 @@ BAD_PARAMETERS = {
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
     FisherScore: SHARED,
+    HKNNClassifier: {
+        "n_neighbors": COUNT,
+        "alpha": [-1.5, np.nan, np.inf, "wide", None, True, 1j],
+        "scale": SHARED["scale"],
+        "n_jobs": SHARED["n_jobs"],
+    },
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         "estimator": ["relieff", ReliefF, None, 3, OnlineIRelief(), FREL()],
@@ -138,10 +153,13 @@ BAD_PARAMETERS = {
 INSIDE = {family.estimator: family.inside for family in FAMILIES}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_every_parameter_has_values_to_refuse(family):
-    parameters = set(inspect.signature(family.estimator).parameters)
-    assert set(BAD_PARAMETERS[family.estimator]) == parameters
+@pytest.mark.parametrize(
+    "estimator",
+    [*(family.estimator for family in FAMILIES), *{type(each) for each in CLASSIFIERS}],
+    ids=lambda estimator: estimator.__name__,
+)
+def test_every_parameter_has_values_to_refuse(estimator):
+    assert set(BAD_PARAMETERS[estimator]) == set(inspect.signature(estimator).parameters)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +173,7 @@ def test_every_parameter_has_values_to_refuse(family):
 )
 def test_bad_parameters(estimator, name, value):
     X, y = continuous_table(N_SAMPLES)
-    inside = {} if INSIDE[estimator] is None else {"estimator": INSIDE[estimator]}
+    inside = {} if INSIDE.get(estimator) is None else {"estimator": INSIDE[estimator]}
     weighter = estimator(**{**inside, name: value})
     with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         weighter.fit(X, y)

@@ -11,6 +11,7 @@ from highrelief import (
     IM4E,
     LOGO,
     FisherScore,
+    HKNNClassifier,
     IRelief,
     Lmba,
     OnlineIRelief,
@@ -91,4 +92,13 @@ def test_expected_distances_of_new_samples(golden_folder, name):
     model = CASES["im4e_s0.25_T5"].fit(reference["X"], reference["y"])
     expected = reference["im4e_s0.25_T5_psi"]
     np.testing.assert_allclose(model.expected_distances(reference["query"]), expected, rtol=1e-10)
+    np.testing.assert_array_equal(model.predict(reference["query"]), model.classes_[expected.argmin(axis=1)])
+
+
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_hyperplane_distances_of_new_samples(golden_folder, name):
+    reference = np.load(golden_folder / f"{name}.npz")
+    model = HKNNClassifier(n_neighbors=4, alpha=1.0).fit(reference["X"], reference["y"])
+    expected = reference["hknn_k4_l1_distances"]
+    np.testing.assert_allclose(model.hyperplane_distances(reference["query"]), expected, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(reference["query"]), model.classes_[expected.argmin(axis=1)])

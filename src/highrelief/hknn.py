@@ -131,7 +131,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         return np.where(distances <= nearest * (1.0 + references.tie_tolerance), nearest, distances)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """−distance for every class, the largest wins; for two classes, as in scikit-learn, one number.
+        """−d_c²/(2·mean of d² over the classes); for two classes, as in scikit-learn, one number.
 
         Parameters
         ----------
@@ -141,10 +141,11 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         Returns
         -------
         decision : array of shape (n_samples, n_classes), or (n_samples,) for two classes
-            −d_c(x); for two classes d_0(x) − d_1(x), which is positive where the second wins.
+            The largest wins. For two classes the second less the first, (d_0² − d_1²)/(d_0² + d_1²), between
+            −1 and 1 and positive where the second wins.
         """
-        distances = self.hyperplane_distances(X)
-        return distances[:, 0] - distances[:, 1] if self.classes_.size == 2 else -distances
+        logits = self._logits(X)
+        return logits[:, 1] - logits[:, 0] if self.classes_.size == 2 else logits
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Softmax of −d_c²/(2·mean of d² over the classes): a score, not a calibrated probability.
@@ -159,12 +160,16 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         scores : array of shape (n_samples, n_classes)
             Rows sum to 1. With two classes a score is never above e/(1 + e) = 0.73.
         """
+        shares = np.exp(self._logits(X))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _logits(self, X: ArrayLike) -> NDArray[np.float64]:
         distances = self.hyperplane_distances(X)
         # Relative to the largest: squares neither overflow nor vanish.
         largest = distances.max(axis=1, keepdims=True)
-        squares = np.divide(distances, largest, out=np.ones_like(distances), where=largest > 0.0) ** 2
-        shares = np.exp(-squares / (2.0 * squares.mean(axis=1, keepdims=True)))
-        return shares / shares.sum(axis=1, keepdims=True)
+        known = (largest > 0.0) & (largest < np.inf)
+        squares = np.divide(distances, largest, out=np.ones_like(distances), where=known) ** 2
+        return -squares / (2.0 * squares.mean(axis=1, keepdims=True))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Class whose local hyperplane is nearest; ties go to the smaller class.
@@ -179,7 +184,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         classes : array of shape (n_samples,)
             One of ``classes_`` for every sample.
         """
-        return self.classes_[np.argmin(self.hyperplane_distances(X), axis=1)]
+        distances = self.hyperplane_distances(X)
+        return self.classes_[np.argmin(distances, axis=1)]
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)

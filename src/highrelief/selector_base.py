@@ -31,9 +31,12 @@ WEIGHTED = (False, True, "manhattan", "euclidean")
 
 @dataclass
 class WeighterTags(Tags):
-    """scikit-learn's tags, and whether the order of the samples matters by nature."""
+    """scikit-learn's tags, and what else is asked of a weighter."""
 
+    #: The order of the samples matters by nature.
     order_dependent: bool = False
+    #: "manhattan" or "euclidean": the metric that the weights belong to, and that ``weighted=True`` makes.
+    learned_metric: str = "manhattan"
 
 
 class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -177,7 +180,7 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
-        return WeighterTags(**known, order_dependent=self._order_dependent)
+        return WeighterTags(**known, order_dependent=self._order_dependent, learned_metric=self._own_metric)
 
 
 def n_features_kept(wanted: int | float, n_features: int) -> int:

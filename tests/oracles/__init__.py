@@ -15,6 +15,7 @@ s : (n,) sample weights or None (all 1). Weight s means s copies of the row. See
 from .automatic_width import *
 from .fisher_score import *
 from .frel_2015 import *
+from .hknn_2002 import *
 from .im4e_2012 import *
 from .irelief_2007 import *
 from .logo_2010 import *
