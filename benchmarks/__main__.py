@@ -27,6 +27,8 @@ QUICK_RIVALS = {
     "numpy_frel",
     "numpy_logo",
     "numpy_im4e",
+    "numpy_hknn",
+    "sklearn_knn",
     "plain_loop",
 }
 

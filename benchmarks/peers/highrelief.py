@@ -110,6 +110,14 @@ def frel(
     return lambda: FREL(**settings).fit(X, y).feature_weights_
 
 
+def hknn(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, alpha: float, n_jobs: int = 1) -> Call:
+    from highrelief import HKNNClassifier
+
+    half = len(X) // 2
+    model = HKNNClassifier(n_neighbors=n_neighbors, alpha=alpha, n_jobs=n_jobs).fit(X[:half], y[:half])
+    return lambda: model.hyperplane_distances(X[half:])
+
+
 def lmba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
     from highrelief import Lmba
 

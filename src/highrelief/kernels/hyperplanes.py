@@ -121,6 +121,35 @@ def _shares(x, X, rows, n_sure, n, copies, k, tolerance, of, distances, shares):
 
 
 @kernel
+def _equal(a, b):
+    j = 0
+    while j < a.shape[0] and a[j] == b[j]:
+        j += 1
+    return j == a.shape[0]
+
+
+@kernel
+def _merge_copies(X, rows, shares, n):
+    """Put together what equal rows share, and leave out what shares nothing; returns the number that is left.
+
+    Ties can bring any number of neighbours, but hardly of different ones.
+    """
+    n_in = 0
+    for t in range(n):
+        if shares[t] == 0.0:
+            continue
+        place = 0
+        while place < n_in and not _equal(X[rows[place]], X[rows[t]]):
+            place += 1
+        share = shares[t]
+        if place == n_in:
+            rows[n_in], shares[n_in] = rows[t], 0.0
+            n_in += 1
+        shares[place] += share
+    return n_in
+
+
+@kernel
 def _spread(x, X, rows, shares, n, total, V, mean):
     """Fill V with √u_i·(N_i − N̄), and its row n with x − N̄; both by differences from the first neighbour.
 
@@ -271,12 +300,8 @@ def hyperplane_distances(
                 zone += 4.2 * tolerance * abs(kth)
             n_sure, n = _candidates(products[q], squares, square, a, b, kth, zone, rows)
             total = _shares(x, X, rows, n_sure, n, copies, float(k), tolerance, of, distances, shares)
-            n_in = 0
-            for t in range(n):
-                if shares[t] > 0.0:
-                    rows[n_in], shares[n_in] = rows[t], shares[t]
-                    n_in += 1
-            if n_in + 1 > V.shape[0]:
-                V = np.empty((2 * n_in + 1, d))
-            _spread(x, X, rows, shares, n_in, total, V, mean)
-            out[q, c] = _ridge_distance(V[: n_in + 1], n_in, alpha)
+            n = _merge_copies(X, rows, shares, n)
+            if n + 1 > V.shape[0]:
+                V = np.empty((2 * n + 1, d))
+            _spread(x, X, rows, shares, n, total, V, mean)
+            out[q, c] = _ridge_distance(V[: n + 1], n, alpha)
