@@ -22,7 +22,7 @@ A contender is a module that can be imported without its library, with
     Why, for the table.
 
 and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``irelief(X, y, sigma, max_iter)``,
-``distances(X, y)``, ``hknn(X, y, n_neighbors, alpha)`` (half of the samples are fitted, the others asked for),
+``distances(X, y)``, ``hknn(X, y, n_neighbors, alpha)`` (half of the samples is fitted, the rest asked for),
 ``ensemble(X, y, member, parameters, n_estimators)``, each of which returns a call without arguments that does
 the work, and nothing but the work, on one thread, and returns the weights. What a user would prepare once is
 done before that call. A contender is set as its documentation advises; any

@@ -1,7 +1,7 @@
 """highrelief: which features matter, when they act only together.
 
-The family of local-margin feature weighters for scikit-learn: every class here is a selector with one
-weight per feature in ``feature_weights_`` and a ranking in ``ranking_``.
+The family of local-margin feature weighters for scikit-learn: selectors with one weight per feature in
+``feature_weights_`` and a ranking in ``ranking_``, and a classifier to put behind them.
 """
 
 from importlib import import_module
