@@ -1,20 +1,25 @@
 """Measures the tables in docs/methods and docs/margins.md.
 
 ``python docs/figures.py`` prints all of them in about three minutes of one core, and with the name of one,
-as ``python docs/figures.py noise``, that; ``make test-long`` compares them with the pages.
+as ``python docs/figures.py noise``, that; ``make test-long`` compares them with the pages. The table of real
+data needs the folder that HIGHRELIEF_DATA names.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import FisherScore, HKNNClassifier, IRelief, OnlineIRelief, Relief, ReliefF
 from highrelief.datasets import (
     flip_labels,
     make_epistasis,
@@ -284,6 +289,39 @@ def margins_right() -> str:
     return table(["all labels right", "negative margins (`IRelief`)"], rows)
 
 
+MICROARRAYS = {
+    "leukaemia": "leukemia_golub",
+    "colon": "colon_alon",
+    "prostate": "prostate_singh",
+    "DLBCL": "dlbcl_gems",
+    "SRBCT": "srbct",
+    "medulloblastoma": "cns_medulloblastoma34",
+}
+
+
+def hyperplanes() -> str:
+    """Accuracy of k-NN and of HKNN on microarrays, both in the metric of I-RELIEF."""
+    folder = Path(os.environ.get("HIGHRELIEF_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    models = {
+        "1-NN": KNeighborsClassifier(1),
+        "5-NN": KNeighborsClassifier(5),
+        "`HKNNClassifier()`": HKNNClassifier(),
+    }
+    rows = []
+    for name, file in MICROARRAYS.items():
+        with np.load(folder / "microarray" / f"{file}.npz") as data:
+            X, y = data["X"].astype(np.float64), data["y"]
+        scores = []
+        for fitted, left_out in RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0).split(X, y):
+            weighter = IRelief(n_features_to_select=100, weighted="euclidean").fit(X[fitted], y[fitted])
+            known, new = weighter.transform(X[fitted]), weighter.transform(X[left_out])
+            scores.append([m.fit(known, y[fitted]).score(new, y[left_out]) for m in models.values()])
+        rows.append(
+            [f"{name}, {X.shape[0]} × {X.shape[1]:,}", *(f"{s:.3f}" for s in np.mean(scores, axis=0))]
+        )
+    return table(["microarray", *models], rows)
+
+
 TABLES = {
     make.__name__: make
     for make in (
@@ -299,6 +337,7 @@ TABLES = {
         margins,
         margins_relevant,
         margins_right,
+        hyperplanes,
     )
 }
 
