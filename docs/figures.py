@@ -316,9 +316,8 @@ def hyperplanes() -> str:
             weighter = IRelief(n_features_to_select=100, weighted="euclidean").fit(X[fitted], y[fitted])
             known, new = weighter.transform(X[fitted]), weighter.transform(X[left_out])
             scores.append([m.fit(known, y[fitted]).score(new, y[left_out]) for m in models.values()])
-        rows.append(
-            [f"{name}, {X.shape[0]} × {X.shape[1]:,}", *(f"{s:.3f}" for s in np.mean(scores, axis=0))]
-        )
+        size = f"{X.shape[0]} samples, {X.shape[1]:,} genes"
+        rows.append([f"{name}: {size}", *(f"{score:.3f}" for score in np.mean(scores, axis=0))])
     return table(["microarray", *models], rows)
 
 
