@@ -103,10 +103,11 @@ class ClassHyperplanes:
             return np.ldexp(found, self._exponent)
 
     def _in_units(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Samples scaled, in float64, in units of the range of the fitted ones."""
+        """Samples scaled, in float64 and C-ordered, in units of the range of the fitted ones."""
         with np.errstate(over="ignore", under="ignore"):
             scaled = self._scaling.apply(X).astype(np.float64, copy=False)
-            return np.clip(np.ldexp(scaled, -self._exponent), -_FARTHEST, _FARTHEST)
+            units = np.ldexp(scaled, -self._exponent, order="C")
+        return np.clip(units, -_FARTHEST, _FARTHEST, out=units)
 
     def _products(self, queries: NDArray[np.floating]) -> NDArray[np.floating]:
         """Scalar products of samples and fitted ones, measured from the centre."""
