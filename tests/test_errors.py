@@ -6,12 +6,22 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse
-from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
+from registry import (
+    ENTRIES,
+    EXTRACTORS,
+    FAMILIES,
+    continuous_table,
+    over_entries,
+    over_families,
+    over_registry,
+)
 from sklearn.exceptions import NotFittedError
 
 from highrelief import (
+    DANN,
     FREL,
     IM4E,
+    LFE,
     LOGO,
     EnsembleWeighting,
     FisherScore,
@@ -77,6 +87,12 @@ REPEATED = {
     **RANDOM,
 }
 
+EXTRACTION = {
+    "n_components": [*OPTIONAL_COUNT, N_FEATURES + 1],
+    "scale": SHARED["scale"],
+    "n_jobs": SHARED["n_jobs"],
+}
+
 BAD_PARAMETERS = {
     Relief: {**SHARED, **NEAREST},
     ReliefF: {
@@ -120,6 +136,13 @@ BAD_PARAMETERS = {
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
     FisherScore: SHARED,
+    LFE: {
+        **EXTRACTION,
+        "n_neighbors": COUNT,
+        "metric": choice(None, "Euclidean", "sqeuclidean"),
+        "solver": choice(None, True, "Dual", "full"),
+    },
+    DANN: {**EXTRACTION, "n_neighbors": [*OPTIONAL_COUNT, 1]},
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         "estimator": ["relieff", ReliefF, None, 3, OnlineIRelief(), FREL()],
@@ -135,13 +158,13 @@ BAD_PARAMETERS = {
     },
 }
 #: What meta-estimators are wrapped around.
-INSIDE = {family.estimator: family.inside for family in FAMILIES}
+INSIDE = {family.estimator: family.inside for family in FAMILIES if family.inside is not None}
+PUBLIC = {family.estimator for family in FAMILIES} | {type(extractor) for extractor in EXTRACTORS}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_every_parameter_has_values_to_refuse(family):
-    parameters = set(inspect.signature(family.estimator).parameters)
-    assert set(BAD_PARAMETERS[family.estimator]) == parameters
+@pytest.mark.parametrize("estimator", sorted(PUBLIC, key=str), ids=lambda estimator: estimator.__name__)
+def test_every_parameter_has_values_to_refuse(estimator):
+    assert set(BAD_PARAMETERS[estimator]) == set(inspect.signature(estimator).parameters)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +178,7 @@ def test_every_parameter_has_values_to_refuse(family):
 )
 def test_bad_parameters(estimator, name, value):
     X, y = continuous_table(N_SAMPLES)
-    inside = {} if INSIDE[estimator] is None else {"estimator": INSIDE[estimator]}
+    inside = {"estimator": INSIDE[estimator]} if estimator in INSIDE else {}
     weighter = estimator(**{**inside, name: value})
     with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         weighter.fit(X, y)
