@@ -64,13 +64,17 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             del self.components_
 
     def _set_components(self, found: Directions, lengths: NDArray[np.float64] | float) -> Self:
-        """Store eigenvectors, made as long as ``lengths`` says, and their eigenvalues."""
+        """Store eigenvectors, made as long as ``lengths`` says, and their eigenvalues.
+
+        A constant feature has no part in them.
+        """
         self.eigenvalues_ = found.eigenvalues[: len(found.vectors)]
-        self.components_ = found.vectors * np.reshape(lengths, (-1, 1))
+        components = found.vectors * np.reshape(lengths, (-1, 1))
+        self.components_ = np.where(self._constant, 0.0, components)
         if self.n_components is not None and len(found.vectors) < self.n_components:
             warn_user(
-                f"Only {len(found.vectors)} directions have a positive eigenvalue: {type(self).__name__} keeps"
-                f" them, not n_components={self.n_components}.",
+                f"Only {len(found.vectors)} directions have a positive eigenvalue: {type(self).__name__}"
+                f" keeps them, not n_components={self.n_components}.",
                 UserWarning,
             )
         return self
@@ -92,7 +96,8 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         check_is_fitted(self)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
-        projected = self._scaling.apply(samples) @ self.components_.T
+        # Samples that lie in memory in another order would be added up in another order.
+        projected = np.ascontiguousarray(self._scaling.apply(samples)) @ self.components_.T
         return projected.astype(samples.dtype, copy=False)
 
     @property

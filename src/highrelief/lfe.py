@@ -147,11 +147,17 @@ class LFE(FeatureExtractor):
         table = self._check_fit(X, y, sample_weight)
         rows = self._rows(table)
         search = rows.nearest(Neighborhood(self.n_neighbors, self.metric, pooled=True))
-        # Sun and Wu 2008, eq. (3.5): Σ_mh is a sum over pairs of neighbours, and so XᵀLX.
-        L = scatter.laplacian(search.all_shares())
-        found = self._directions(rows.centered(), L)
+        shares = search.all_shares()
+        if not shares.nnz:
+            raise ValueError("No class in y has two samples: without hits there are no margins.")
+        # Eqs. (3.5) and (3.6) of Sun and Wu 2008: Σ_mh is a sum over pairs of neighbours, and so XᵀLX.
+        found = self._directions(rows.centered(), scatter.laplacian(shares))
         if not found.eigenvalues.size:
-            raise ValueError(self._nothing_found(table.codes, table.copies))
+            raise ValueError(
+                "No direction has a positive margin: in all of them samples are nearer to other classes than"
+                f" to their own (n_samples = {len(table.X)}, n_features = {self.n_features_in_},"
+                f" n_neighbors={self.n_neighbors}). More neighbours, or other features, may help."
+            )
         # Eqs. (3.13) and (3.14).
         power = np.linalg.norm(found.eigenvalues)
         share = found.eigenvalues[: len(found.vectors)] / power
@@ -172,16 +178,6 @@ class LFE(FeatureExtractor):
             return scatter.by_arpack(columns, L, self.n_components)
         S = scatter.scatter_matrix(columns.whole(), L, self._n_threads)
         return scatter.of_matrix(S, n_samples, self.n_components)
-
-    def _nothing_found(self, codes: NDArray[np.int64], copies: NDArray[np.float64] | None) -> str:
-        once = copies is None or copies.max() <= 1.0
-        if np.bincount(codes).max() < 2 and once:
-            return "No class in y has two samples: without hits LFE has no margins."
-        return (
-            "No direction has a positive margin: in all of them samples are nearer to other classes than to"
-            f" their own (n_samples = {codes.size}, n_features = {self.n_features_in_},"
-            f" n_neighbors={self.n_neighbors}). More neighbours, or other features, may help."
-        )
 
     @property
     def metric_(self) -> NDArray[np.float64]:
