@@ -132,15 +132,16 @@ class DANN(FeatureExtractor):
         if self.solver_ == "dual":
             found = scatter.of_samples(columns, self._scatter(search, table, copies), self.n_components)
         else:
-            B = self._scatter(search, table, copies, columns.whole())
-            found = scatter.of_matrix(B, columns.n_samples, self.n_components)
+            X = columns.whole()
+            found = scatter.of_matrix(self._scatter(search, table, copies, X), X, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
                 f"No neighbourhood of n_neighbors={self.n_neighbors_} samples has classes with different"
                 " means: DANN finds no direction. More neighbours may help."
             )
         self.execution_ = rows.execution() | search.describe()
-        return self._set_components(found, 1.0)
+        mean = found._replace(eigenvalues=found.eigenvalues / copies.sum())
+        return self._set_components(mean, 1.0)
 
     def _neighbors_among(self, n_copies: float) -> int:
         wanted = self.n_neighbors or max(FEWEST_NEIGHBORS, int(n_copies / 5))
@@ -153,19 +154,19 @@ class DANN(FeatureExtractor):
         copies: NDArray[np.float64],
         X: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """B̄; without X the matrix M of B̄ = XᵀMX, one row per sample."""
+        """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
         size = table.codes.size if X is None else X.shape[1]
         total = np.zeros((size, size))
         with one_blas_thread():
             for samples, P in self._neighborhoods(search):
-                mean_weights = np.sqrt(copies[samples] / copies.sum())[:, np.newaxis]
+                times = np.sqrt(copies[samples])[:, np.newaxis]
                 for c in range(self.classes_.size):
                     # √π (x̄_c − x̄) of every neighbourhood, as weights of the samples.
                     of_class = np.where(table.codes == c, P, 0.0)
                     share = of_class.sum(axis=1, keepdims=True)
                     root = np.sqrt(share)
                     from_mean = np.divide(of_class, root, out=of_class, where=share > 0.0) - root * P
-                    differences = mean_weights * (from_mean if X is None else from_mean @ X)
+                    differences = times * (from_mean if X is None else from_mean @ X)
                     total += differences.T @ differences
         return total
 

@@ -15,6 +15,9 @@ from .core.scaling import Scaling
 from .core.scatter import Directions
 from .input_base import PRECISIONS, ClassTableMixin, Table, warn_user
 
+#: Of the widest feature, so that squares, and products of squares, are numbers.
+_SMALLEST_SPAN = 1e-70
+
 
 class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of extractors: checks and scales the input, projects samples on ``components_``.
@@ -58,6 +61,14 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant: there is no direction to project on."
             )
+        if self.scale is None:
+            # Halves: the difference of two large numbers may be beyond the largest.
+            span = 2.0 * float((table.ranges.high / 2.0 - table.ranges.low / 2.0).max())
+            if not _SMALLEST_SPAN < span < 1.0 / _SMALLEST_SPAN:
+                raise ValueError(
+                    f"With scale=None the features of X span {span:g} at most, and sums of squares of such"
+                    ' numbers leave the range of floating point; use scale="range".'
+                )
 
     def _forget(self) -> None:
         if hasattr(self, "components_"):

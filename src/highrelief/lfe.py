@@ -176,8 +176,9 @@ class LFE(FeatureExtractor):
             return scatter.of_samples(columns, L, self.n_components)
         if self.solver_ == "arpack" and self.n_components is not None:
             return scatter.by_arpack(columns, L, self.n_components)
-        S = scatter.scatter_matrix(columns.whole(), L, self._n_threads)
-        return scatter.of_matrix(S, n_samples, self.n_components)
+        centered = columns.whole()
+        S = scatter.scatter_matrix(centered, L, self._n_threads)
+        return scatter.of_matrix(S, centered, self.n_components)
 
     @property
     def metric_(self) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ L is symmetric, one row per sample, and its rows add up to 0, so that X may be m
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,10 @@ def scatter_matrix(X: NDArray[np.float64], L: Any, n_threads: int) -> NDArray[np
     return S
 
 
-def of_matrix(S: NDArray[np.float64], n_samples: int, n_wanted: int | None) -> Directions:
-    """Directions of a scatter matrix of n_samples samples; ``n_wanted``: the most, None for all."""
+def of_matrix(S: NDArray[np.float64], X: NDArray[np.float64], n_wanted: int | None) -> Directions:
+    """Directions of a scatter matrix of the centred rows X; ``n_wanted``: the most, None for all."""
     with one_blas_thread():
-        values, vectors = _leading(S, n_wanted, _rounding(n_samples, len(S)))
+        values, vectors = _leading(S, n_wanted, _Rounding.of(X))
     return Directions(values, _signed(vectors.T))
 
 
@@ -70,8 +70,9 @@ def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Direct
     X = GQᵀ with GGᵀ = XXᵀ and orthonormal Q, G with no more columns than X has rows: the eigenvectors of XᵀLX
     are Qu with those of GᵀLG, and Qu = Xᵀ(LGu)/σ needs no inverse.
     """
-    G = _root(columns.gram())
-    rounding = _rounding(columns.n_samples, columns.n_features)
+    K = columns.gram()
+    G = _root(K)
+    rounding = _Rounding(columns.n_samples, columns.n_features, float(K.trace()))
     with one_blas_thread():
         values, vectors = _leading(G.T @ (L @ G), n_wanted, rounding)
         weights = L @ (G @ vectors) / values[: vectors.shape[1]]
@@ -81,7 +82,7 @@ def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Direct
 
 
 def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
-    """Directions of XᵀLX by products with X, L and Xᵀ alone; fewer than the smaller side of X are wanted."""
+    """Directions of XᵀLX by products with X, L and Xᵀ alone; fewer than there are features are wanted."""
     X = columns.whole()
     shape = (columns.n_features, columns.n_features)
     operator = LinearOperator(shape, matvec=lambda v: X.T @ (L @ (X @ v)), dtype=np.float64)
@@ -90,17 +91,29 @@ def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
         values, vectors = eigsh(operator, n_wanted, which="LA", v0=start)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
-    n_positive = _n_positive(values, _rounding(*X.shape))
+    n_positive = _Rounding.of(X).n_positive(values)
     return Directions(values[:n_positive], _signed(vectors[:, :n_positive].T))
 
 
-def _rounding(n_samples: int, n_features: int) -> float:
-    """Eigenvalues that are smaller, relative to the largest magnitude, are 0 but for rounding."""
-    return max(n_samples, n_features) * float(np.finfo(np.float64).eps)
+class _Rounding(NamedTuple):
+    """How large eigenvalues come out that are 0."""
 
+    n_samples: int
+    n_features: int
+    #: Σ|x|² over the centred samples.
+    squares: float
 
-def _n_positive(values: NDArray[np.float64], rounding: float) -> int:
-    return int(np.count_nonzero(values > rounding * np.abs(values).max(initial=0.0)))
+    @classmethod
+    def of(cls, X: NDArray[np.float64]) -> Self:
+        """In scatter matrices of the centred rows X."""
+        return cls(X.shape[0], X.shape[1], float(np.vdot(X, X)))
+
+    def n_positive(self, values: NDArray[np.float64]) -> int:
+        """How many eigenvalues are positive, and not by rounding."""
+        size = max(self.n_samples, self.n_features)
+        largest = float(np.abs(values).max(initial=0.0))
+        floor = np.finfo(np.float64).eps * max(size * largest, self.squares)
+        return int(np.count_nonzero(values > floor))
 
 
 def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,7 +126,7 @@ def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _leading(
-    S: NDArray[np.float64], n_wanted: int | None, rounding: float
+    S: NDArray[np.float64], n_wanted: int | None, rounding: _Rounding
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """All positive eigenvalues in decreasing order, eigenvectors (columns) of the first."""
     S = (S + S.T) / 2.0
@@ -123,7 +136,7 @@ def _leading(
     else:
         values, first = _few_vectors(S, n_wanted)
     values = values[::-1]
-    n_positive = _n_positive(values, rounding)
+    n_positive = rounding.n_positive(values)
     return values[:n_positive], first[:, :n_positive]
 
 
