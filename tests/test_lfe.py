@@ -236,9 +236,11 @@ def test_arpack_equals_the_others(shape):
 
 
 @pytest.mark.parametrize("shape", [(500, 300), (300, 500)])
-def test_few_eigenvectors_are_as_accurate_as_all(shape):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_few_eigenvectors_are_as_accurate_as_all(shape, dtype):
     """To 1e-11 of the largest eigenvalue, as a residual of the matrix itself."""
     X, y = wide_table(*shape)
+    X = X.astype(dtype)
     few = LFE(n_components=10).fit(X, y)
     dense = _scatter_of_package(X, y)
     vectors = unit(few.components_)
@@ -351,6 +353,21 @@ def test_of_entries_of_the_same_size_the_first_is_positive():
         assert (components[np.arange(len(components)), first] > 0.0).all()
 
 
+@over_extractors
+def test_a_fit_leaves_everything_else_alone(extractor):
+    """Parameters, samples in any order of memory, and NumPy's random numbers."""
+    X, y = continuous_table()
+    before, state = X.copy(), np.random.get_state()[1].copy()  # noqa: NPY002
+    fitted = clone(extractor).fit(X, y)
+    expected = fitted.components_
+    assert fitted.get_params() == extractor.get_params()
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    X.setflags(write=False)
+    for table in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
+        assert same_bits(clone(extractor).fit(table, y).components_, expected)
+
+
 def test_constant_features_have_no_part():
     X, y = continuous_table()
     X[:, 2] = 5.0
@@ -390,6 +407,24 @@ def test_no_hits(solver):
 def test_all_features_are_constant(extractor):
     with pytest.raises(ValueError, match="All 3 features of X are constant"):
         extractor.fit(np.ones((6, 3)), [0, 1] * 3)
+
+
+@over_extractors
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_squares_beyond_the_range_of_numbers(extractor, size):
+    X, y = continuous_table()
+    with pytest.raises(ValueError, match='use scale="range"'):
+        clone(extractor).set_params(scale=None).fit(X * size, y)
+    extremes = clone(extractor).fit(X * size, y)
+    np.testing.assert_allclose(extremes.components_, clone(extractor).fit(X, y).components_, atol=1e-9)
+
+
+@over_extractors
+def test_every_sample_has_its_twin_in_the_other_class(extractor):
+    """There is nothing to find, and rounding finds nothing."""
+    X, _ = continuous_table(20)
+    with pytest.raises(ValueError, match=r"No direction|No neighbourhood"):
+        extractor.fit(np.repeat(X, 6, axis=0), np.arange(120) % 2)
 
 
 @over_extractors
