@@ -23,8 +23,11 @@ PAGE = ROOT / "docs" / "performance.md"
 QUICK_RIVALS = {
     "fast_select",
     "sklearn_distances",
+    "sklearn_nca",
+    "sklearn_pca",
     "numpy_irelief",
     "numpy_frel",
+    "numpy_lfe",
     "numpy_logo",
     "numpy_im4e",
     "numpy_hknn",

@@ -14,12 +14,17 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
 
-from highrelief import FisherScore, HKNNClassifier, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import DANN, LFE, FisherScore, HKNNClassifier, IRelief, OnlineIRelief, Relief, ReliefF
 from highrelief.datasets import (
     flip_labels,
     make_epistasis,
@@ -321,6 +326,87 @@ def hyperplanes() -> str:
     return table(["microarray", *models], rows)
 
 
+def error(model, make: Callable, n_train: int = 400, seeds: Iterable[int] = SEEDS) -> str:
+    """Mean share of new samples that are classified wrongly, in per cent."""
+    errors = []
+    for seed in seeds:
+        X, y, *_ = make(seed)
+        errors.append(1.0 - model.fit(X[:n_train], y[:n_train]).score(X[n_train:], y[n_train:]))
+    return f"{100.0 * np.mean(errors):.1f}"
+
+
+def extraction() -> str:
+    """Nearest neighbours among extracted features, 10 of the original ones irrelevant."""
+    extractors = {
+        "scaled features": MinMaxScaler(),
+        "`PCA(5)`": make_pipeline(MinMaxScaler(), PCA(5)),
+        "`DANN`, 5": DANN(n_components=5),
+        "`DANN`, all": DANN(),
+        "`LFE`, 5": LFE(n_components=5, n_neighbors=5),
+        "`LFE`, all": LFE(n_neighbors=5),
+        "`ReliefF`": ReliefF(weighted="euclidean"),
+    }
+
+    def samples(generator: Callable) -> Callable:
+        return lambda seed: generator(2400, n_irrelevant=10, random_state=seed)
+
+    return table(
+        ["5 nearest neighbours after", *extractors],
+        (
+            [
+                f"`{generator.__name__}`",
+                *(
+                    error(make_pipeline(each, KNeighborsClassifier(5)), samples(generator))
+                    for each in extractors.values()
+                ),
+            ]
+            for generator in (make_ringnorm, make_twonorm, make_waveform, make_xor)
+        ),
+    )
+
+
+def extraction_svm() -> str:
+    """A support vector machine among extracted features, everything chosen by cross-validation."""
+    machine = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.1, 1.0, 10.0]}
+    few = [5, 20]
+    models = {
+        "scaled features": (make_pipeline(MinMaxScaler(), SVC()), {}),
+        "`PCA`": (make_pipeline(MinMaxScaler(), PCA(), SVC()), {"pca__n_components": few}),
+        "`DANN`": (make_pipeline(DANN(), SVC()), {"dann__n_components": few}),
+        "`LFE`": (make_pipeline(LFE(), SVC()), {"lfe__n_components": few, "lfe__n_neighbors": [1, 5]}),
+    }
+
+    def digits(seed: int, n_noisy: int) -> tuple:
+        X, y = load_digits(return_X_y=True)
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(X))[:1300]
+        return np.hstack([X[order], rng.uniform(0.0, 16.0, (1300, n_noisy))]), y[order]
+
+    problems = {
+        "digits": lambda seed: digits(seed, 0),
+        "digits, 64 pixels of noise": lambda seed: digits(seed, 64),
+        "`make_waveform`, 30 irrelevant": lambda seed: make_waveform(
+            1300, n_irrelevant=30, random_state=seed
+        ),
+        "`make_ringnorm`, 10 irrelevant": lambda seed: make_ringnorm(
+            1300, n_irrelevant=10, random_state=seed
+        ),
+    }
+    return table(
+        ["support vector machine after", *models],
+        (
+            [
+                name,
+                *(
+                    error(GridSearchCV(model, machine | grid, cv=3), make, n_train=300, seeds=range(5))
+                    for model, grid in models.values()
+                ),
+            ]
+            for name, make in problems.items()
+        ),
+    )
+
+
 TABLES = {
     make.__name__: make
     for make in (
@@ -337,11 +423,15 @@ TABLES = {
         margins_relevant,
         margins_right,
         hyperplanes,
+        extraction,
+        extraction_svm,
     )
 }
 
 if __name__ == "__main__":
     # A width that does not converge is what one of the tables counts.
     warnings.simplefilter("ignore", ConvergenceWarning)
+    # With one neighbour LFE may have fewer than 20 directions.
+    warnings.filterwarnings("ignore", "Only", UserWarning)
     for wanted in sys.argv[1:] or TABLES:
         print(f"{wanted}: {TABLES[wanted].__doc__}\n\n{TABLES[wanted]()}\n", flush=True)

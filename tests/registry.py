@@ -18,8 +18,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from highrelief import (
+    DANN,
     FREL,
     IM4E,
+    LFE,
     LOGO,
     EnsembleWeighting,
     FisherScore,
@@ -211,6 +213,16 @@ FAMILIES = [
 
 #: Classifiers that weigh no features: scikit-learn's checks run over them.
 CLASSIFIERS = [HKNNClassifier(), HKNNClassifier(n_neighbors=3, alpha=0.01, scale="range")]
+#: Every public extractor, with parameters that run different code. One neighbour: some of scikit-learn's
+#: checks are on noise, in which LFE finds no direction, and says so, when it looks at more. Many for DANN:
+#: others are on classes far apart, and few neighbours are of one class.
+EXTRACTORS = [
+    LFE(),
+    LFE(metric="manhattan", solver="dual"),
+    LFE(n_components=1, solver="arpack"),
+    DANN(),
+    DANN(n_components=1, n_neighbors=25),
+]
 
 
 @dataclass(frozen=True)
@@ -279,6 +291,7 @@ ENTRIES = [
     for variant, parameters in family.variants.items()
 ]
 
+over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
 
 

@@ -9,6 +9,7 @@ import scipy.sparse
 from registry import (
     CLASSIFIERS,
     ENTRIES,
+    EXTRACTORS,
     FAMILIES,
     continuous_table,
     over_entries,
@@ -18,8 +19,10 @@ from registry import (
 from sklearn.exceptions import NotFittedError
 
 from highrelief import (
+    DANN,
     FREL,
     IM4E,
+    LFE,
     LOGO,
     EnsembleWeighting,
     FisherScore,
@@ -86,6 +89,12 @@ REPEATED = {
     **RANDOM,
 }
 
+EXTRACTION = {
+    "n_components": [*OPTIONAL_COUNT, N_FEATURES + 1],
+    "scale": SHARED["scale"],
+    "n_jobs": SHARED["n_jobs"],
+}
+
 BAD_PARAMETERS = {
     Relief: {**SHARED, **NEAREST},
     ReliefF: {
@@ -135,6 +144,13 @@ BAD_PARAMETERS = {
         "scale": SHARED["scale"],
         "n_jobs": SHARED["n_jobs"],
     },
+    LFE: {
+        **EXTRACTION,
+        "n_neighbors": COUNT,
+        "metric": choice(None, "Euclidean", "sqeuclidean"),
+        "solver": choice(None, True, "Dual", "full"),
+    },
+    DANN: {**EXTRACTION, "n_neighbors": [*OPTIONAL_COUNT, 1]},
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         "estimator": ["relieff", ReliefF, None, 3, OnlineIRelief(), FREL()],
@@ -150,14 +166,11 @@ BAD_PARAMETERS = {
     },
 }
 #: What meta-estimators are wrapped around.
-INSIDE = {family.estimator: family.inside for family in FAMILIES}
+INSIDE = {family.estimator: family.inside for family in FAMILIES if family.inside is not None}
+PUBLIC = {family.estimator for family in FAMILIES} | {type(each) for each in (*EXTRACTORS, *CLASSIFIERS)}
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [*(family.estimator for family in FAMILIES), *{type(each) for each in CLASSIFIERS}],
-    ids=lambda estimator: estimator.__name__,
-)
+@pytest.mark.parametrize("estimator", sorted(PUBLIC, key=str), ids=lambda estimator: estimator.__name__)
 def test_every_parameter_has_values_to_refuse(estimator):
     assert set(BAD_PARAMETERS[estimator]) == set(inspect.signature(estimator).parameters)
 
@@ -173,7 +186,7 @@ def test_every_parameter_has_values_to_refuse(estimator):
 )
 def test_bad_parameters(estimator, name, value):
     X, y = continuous_table(N_SAMPLES)
-    inside = {} if INSIDE.get(estimator) is None else {"estimator": INSIDE[estimator]}
+    inside = {"estimator": INSIDE[estimator]} if estimator in INSIDE else {}
     weighter = estimator(**{**inside, name: value})
     with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         weighter.fit(X, y)

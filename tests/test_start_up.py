@@ -93,7 +93,7 @@ FITS = """
 import json, warnings
 import highrelief
 import numpy as np
-from registry import CLASSIFIERS, ENTRIES, continuous_table, discrete_table
+from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, continuous_table, discrete_table
 from sklearn import config_context
 
 def frozen(X):
@@ -139,6 +139,11 @@ for classifier in CLASSIFIERS:
                 classifier.fit(layout(X.astype(dtype)), y, sample_weight=1.0 + np.arange(y.size) % 2)
                 for queries in (X.astype(dtype), X):
                     classifier.fit(layout(X.astype(dtype)), y).predict(layout(queries))
+for extractor in EXTRACTORS:
+    for X, y in tables:
+        for dtype in (np.float32, np.float64):
+            extractor.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
+            extractor.set_params(n_jobs=2).fit(X.astype(dtype), y)
 print(json.dumps(report()))
 """
 

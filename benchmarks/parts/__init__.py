@@ -17,6 +17,7 @@ NAMES = (
     "im4e",
     "frel",
     "hknn",
+    "lfe",
     "limit",
     "avx2",
     "threads",

@@ -124,6 +124,21 @@ def lmba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
     return lambda: Lmba(n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def lfe(
+    X: NDArray[Any], y: NDArray[np.integer], n_components: int, n_neighbors: int, n_jobs: int = 1
+) -> Call:
+    from highrelief import LFE
+
+    settings = {"n_components": n_components, "n_neighbors": n_neighbors, "n_jobs": n_jobs}
+    return lambda: (LFE(**settings).fit(X, y).components_ ** 2).sum(axis=0)
+
+
+def dann(X: NDArray[Any], y: NDArray[np.integer], n_components: int, n_jobs: int = 1) -> Call:
+    from highrelief import DANN
+
+    return lambda: (DANN(n_components=n_components, n_jobs=n_jobs).fit(X, y).components_ ** 2).sum(axis=0)
+
+
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import stability as stability
+    from .dann import DANN
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .lfe import LFE
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "DANN",
     "FREL",
     "IM4E",
+    "LFE",
     "LOGO",
     "EnsembleWeighting",
     "FisherScore",
@@ -41,7 +45,9 @@ __all__ = [
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "DANN": "dann",
     "FREL": "frel",
+    "LFE": "lfe",
     "LOGO": "logo",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",

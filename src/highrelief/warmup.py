@@ -187,10 +187,12 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3
         genotypes = random.integers(0, 3, size=(n_samples, n_features))
+        genotypes[:, 1] = y  # LFE asks for a direction with a margin
         yield genotypes.astype(dtype), y
         if dtype == "int8":
             continue
         continuous = random.normal(size=(n_samples, n_features))
+        continuous[:, 1] += 9 * y
         continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
         yield continuous.astype(dtype), y
         yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y

@@ -9,7 +9,7 @@ DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 TABLES = runpy.run_path(str(DOCS / "figures.py"))["TABLES"]
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:Only:UserWarning")
 @pytest.mark.parametrize("name", TABLES)
 def test_the_pages_say_what_was_measured(name):
     try:

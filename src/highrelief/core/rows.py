@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .centered_columns import CenteredColumns
 from .columns import Columns
 from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
@@ -71,6 +72,10 @@ class LocalRows:
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
         return NearestPass(self._table, among, mask)
+
+    def centered(self) -> CenteredColumns:
+        """The rows, scaled, measured from their mean."""
+        return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
         """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
