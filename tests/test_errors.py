@@ -15,11 +15,13 @@ from highrelief import (
     LOGO,
     EnsembleWeighting,
     FisherScore,
+    GFlip,
     IRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -77,6 +79,14 @@ REPEATED = {
     **RANDOM,
 }
 
+FROM_A_START = {
+    **RANDOM,
+    "utility": choice(None, True, "Linear", "log"),
+    "beta": [value for value in POSITIVE if value is not None],
+    "n_restarts": COUNT,
+    "shuffle": FLAG,
+}
+
 BAD_PARAMETERS = {
     Relief: {**SHARED, **NEAREST},
     ReliefF: {
@@ -119,6 +129,8 @@ BAD_PARAMETERS = {
     },
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
+    Simba: {**SHARED, **FROM_A_START, "n_epochs": COUNT},
+    GFlip: {**SHARED, **FROM_A_START, "max_iter": COUNT},
     FisherScore: SHARED,
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},

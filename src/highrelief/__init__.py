@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
+    from .gflip import GFlip
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
+    from .simba import Simba
     from .variance_reduction import VarianceReduction
 
 __version__ = "0.1.0.dev0"
@@ -29,11 +31,13 @@ __all__ = [
     "LOGO",
     "EnsembleWeighting",
     "FisherScore",
+    "GFlip",
     "IRelief",
     "Lmba",
     "OnlineIRelief",
     "Relief",
     "ReliefF",
+    "Simba",
     "VarianceReduction",
 ]
 
@@ -43,12 +47,14 @@ _HOMES = {
     "LOGO": "logo",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
+    "GFlip": "gflip",
     "IM4E": "im4e",
     "IRelief": "irelief",
     "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",
     "ReliefF": "relief",
+    "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
 _MODULES = ("datasets", "stability")
