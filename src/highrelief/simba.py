@@ -160,12 +160,10 @@ class Simba(EuclideanWeighter):
         orders = self._orders(len(rows))
         runs = [np.ones(varies.size) for _ in orders]
         n_steps = np.zeros(len(orders), dtype=np.int64)
-        tied = _TIED[rows.dtype]
+        tied, smooth = _TIED[rows.dtype], self.utility == "sigmoid"
 
         def visit(run: int, a: int, b: int) -> None:
-            n_steps[run] += climb(
-                rows, codes, orders[run][a:b], tied, self.utility == "sigmoid", self.beta_, runs[run]
-            )
+            n_steps[run] += climb(rows, codes, orders[run][a:b], tied, smooth, self.beta_, runs[run])
 
         parts = even_ranges(orders[0].size, self.n_epochs * n_pieces(rows.size * len(rows)))
         with watched(self, total=len(parts) + 1) as progress:

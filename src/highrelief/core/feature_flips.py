@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import gflip
+from ..kernels.packing import PADDING, class_layout
 from .memory import free_memory
 
 #: Utilities and their numbers in the kernel.
@@ -19,7 +20,7 @@ _TIED = 1e-12
 
 
 class ClassedColumns:
-    """Features as rows of one array, samples sorted by class.
+    """Features as rows of one array, samples sorted by class, every class padded to whole blocks.
 
     Parameters
     ----------
@@ -34,16 +35,20 @@ class ClassedColumns:
     def __init__(
         self, X: NDArray[np.float64], codes: NDArray[np.int64], copies: NDArray[np.float64] | None
     ) -> None:
-        order = np.argsort(codes, kind="stable")
-        borders = np.concatenate([[0], np.cumsum(np.bincount(codes))])
+        position, sorted_codes = class_layout(codes, int(codes.max()) + 1)
+        borders = np.concatenate([[0], np.cumsum(np.bincount(sorted_codes))])
+        self.n_samples = len(X)
+        self.real = position != PADDING
+        # Padding is the first sample, which has no part in anything there.
+        order = np.where(self.real, position, 0)
         self.values = _whole_steps(np.ascontiguousarray(X[order].T))
-        self.starts, self.ends = borders[codes[order]], borders[codes[order] + 1]
-        self.copies = np.ones(len(X)) if copies is None else copies[order]
+        self.starts, self.ends = borders[sorted_codes], borders[sorted_codes + 1]
+        self.copies = np.where(self.real, 1.0 if copies is None else copies[order], 0.0)
 
     @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return self.starts.size
+    def n_rows(self) -> int:
+        """Number of samples, padding included."""
+        return self.real.size
 
     @property
     def n_features(self) -> int:
@@ -53,11 +58,11 @@ class ClassedColumns:
     @property
     def in_parts(self) -> bool:
         """Whether samples count in parts: then more than one may be needed for a whole neighbour."""
-        return bool(self.copies.min() < 1.0)
+        return bool(self.copies[self.real].min() < 1.0)
 
     def check_memory(self, n_sets: int) -> None:
         """Raise if the distances of all pairs, once for every set, are more than there is room for."""
-        n = float(self.n_samples)
+        n = float(self.n_rows)
         needed = n_sets * 8.0 * n * n * (2.0 if self.in_parts else 1.0)
         if needed > free_memory():
             raise MemoryError(
@@ -96,10 +101,11 @@ class FeatureSet:
     """
 
     def __init__(self, columns: ClassedColumns, utility: str, beta: float) -> None:
-        n = columns.n_samples
+        n = columns.n_rows
         self._columns = columns
         self._utility = (UTILITIES[utility], beta, _TIED)
-        self._high, self._low = np.zeros(n * (n - 1) // 2), np.zeros(n * (n - 1) // 2)
+        self._high, self._low = (np.empty(gflip.pairs_of(n)) for _ in range(2))
+        gflip.begin(columns.real, self._high, self._low)
         self._matrix = np.empty((n, n) if columns.in_parts else (0, 0))
         self._nearest = np.empty((2, n))
         self._score = np.zeros(1)
@@ -114,9 +120,9 @@ class FeatureSet:
         return features
 
     def margins(self) -> NDArray[np.float64]:
-        """½(‖x − NM‖ − ‖x − NH‖) of every sample, in the order of the columns; 0 without a hit or a miss."""
+        """½(‖x − NM‖ − ‖x − NH‖) of every row of the columns; 0 without a hit or a miss."""
         table = self._columns
-        nothing = np.zeros(table.n_samples)
+        nothing = np.zeros(table.n_rows)
         gflip.tried(
             nothing,
             True,
