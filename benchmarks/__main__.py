@@ -27,6 +27,7 @@ QUICK_RIVALS = {
     "numpy_frel",
     "numpy_logo",
     "numpy_im4e",
+    "numpy_simba",
     "plain_loop",
 }
 

@@ -116,6 +116,18 @@ def lmba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
     return lambda: Lmba(n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def simba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import Simba
+
+    return lambda: Simba(shuffle=False, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def gflip(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import GFlip
+
+    return lambda: GFlip(shuffle=False, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 

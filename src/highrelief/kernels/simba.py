@@ -110,12 +110,19 @@ def climb(X, codes, visits, tied, smooth, beta, w):
 
 
 @kernel
-def write_margins(X, codes, squared, start, end, out):
-    """Write ½(‖x − NM‖ − ‖x − NH‖) of the samples start … end to ``out``; 0 without a hit or a miss."""
-    squares = np.empty(X.shape[0])
-    for n in range(start, end):
-        _squares_to_all(X, n, squared, squares)
-        hit, miss = _nearest(squares, codes, codes[n], 0.0)
-        out[n] = 0.0
-        if hit >= 0 and miss >= 0:
-            out[n] = 0.5 * (math.sqrt(squares[miss]) - math.sqrt(squares[hit]))
+def find_nearest(X, codes, squared, start, end, hits, misses):
+    """Lower ``hits`` and ``misses`` to the least squared distances among pairs of a row start … end.
+
+    Each pair is seen once, at the first of its rows, and counts for both.
+    """
+    for first in range(start, end, _ROWS):
+        last = min(first + _ROWS, end) - 1
+        i1, i2, i3 = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+        for m in range(first + 1, X.shape[0]):
+            found = _four_squares(X[m], X, first, i1, i2, i3, squared)
+            for i in range(first, min(last + 1, m)):
+                square = found[i - first]
+                if codes[i] == codes[m]:
+                    hits[i], hits[m] = min(hits[i], square), min(hits[m], square)
+                else:
+                    misses[i], misses[m] = min(misses[i], square), min(misses[m], square)
