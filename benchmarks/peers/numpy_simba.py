@@ -1,9 +1,10 @@
 """Simba and G-flip as one writes them in NumPy and SciPy.
 
-Simba in two forms, both one sample at a time: "differences" takes those of a sample to all others, in one array
-that is written again and again; "products" has ‖x − x'‖² = ‖x‖² + ‖x'‖² − 2xᵀx' under w² by two matrix products,
-which is faster and loses digits. G-flip recomputes the distances on every set that it tries: SciPy's compiled
-loop on its columns, rows sorted by class so that minima are over blocks, square roots of the minima only.
+Simba in two forms, both one sample at a time. "differences" takes those of a sample to all others, in one
+array that is written again and again. "products" has ‖x − x'‖² = ‖x‖² + ‖x'‖² − 2xᵀx' under w², by two matrix
+products: faster, and some digits are lost. G-flip recomputes the distances on every set that it tries, by
+SciPy's compiled loop on its columns; rows are sorted by class so that minima are over blocks, and only these
+have their square roots taken.
 """
 
 from collections.abc import Callable
