@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from oracles import default_beta, gflip, gflip_score, scale_range
 from registry import continuous_table
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 
-from highrelief import GFlip
+from highrelief import EnsembleWeighting, GFlip, ReliefF
 from highrelief.core.feature_flips import ClassedColumns, FeatureSet
 from highrelief.kernels import gflip as kernels
 
@@ -327,6 +328,11 @@ def test_features_that_act_only_together_are_not_found():
         model = GFlip(random_state=0).fit(X, y)
     assert not model.feature_weights_.any()
     assert gflip_score(X, y, [1, 1]) == 10.0
+
+
+def test_what_is_wrapped_around_it_says_that_the_order_of_features_matters():
+    assert get_tags(EnsembleWeighting(GFlip())).feature_order_dependent
+    assert not get_tags(EnsembleWeighting(ReliefF())).feature_order_dependent
 
 
 def test_a_table_too_long_for_the_memory(monkeypatch):

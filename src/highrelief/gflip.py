@@ -188,7 +188,7 @@ class GFlip(EuclideanWeighter):
         columns = ClassedColumns(scaled, table.codes, table.copies)
         n_runs = self.n_restarts if self.shuffle else 1
         at_once = min(n_runs, self._n_threads)
-        columns.check_memory(at_once + 1)
+        columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
         self.beta_ = self._slope(columns)
         # A seed for every run: none depends on how many sweeps another makes.
         seeds = random_generator("random_state", self.random_state).randint(2**31 - 1, size=n_runs)

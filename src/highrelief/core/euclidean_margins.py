@@ -18,6 +18,7 @@ def euclidean_margins(
     X: NDArray[np.floating], codes: NDArray[np.int64], squared: NDArray[np.float64], n_threads: int
 ) -> NDArray[np.float64]:
     """½(‖x − NM‖ − ‖x − NH‖) of every sample, ‖z‖² = Σ_i squared_i·z_i²; 0 without a hit or a miss."""
+
     def of_rows(a: int, b: int) -> NDArray[np.float64]:
         nearest = np.full((2, len(X)), np.inf)
         simba.find_nearest(X, codes, squared, a, b, *nearest)
