@@ -32,6 +32,7 @@ QUICK_RIVALS = {
     "numpy_im4e",
     "numpy_hknn",
     "sklearn_knn",
+    "numpy_simba",
     "plain_loop",
 }
 

@@ -25,12 +25,14 @@ from highrelief import (
     LOGO,
     EnsembleWeighting,
     FisherScore,
+    GFlip,
     HKNNClassifier,
     IRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -52,8 +54,14 @@ class Family:
     sample_weight: bool = True
     #: Has ``margins``.
     margins: bool = True
+    #: What a margin is of the difference of the distances to a miss and to a hit.
+    margin_factor: float = 1.0
+    #: The largest weight is 1, whatever the margins.
+    relative: bool = False
     #: Repeats until it settles: ``max_iter``, ``n_iter_``, ``converged_``, ``history_``.
     iterative: bool = False
+    #: Begins with no feature: where none has a positive score by itself, nothing is found.
+    from_nothing: bool = False
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
@@ -176,6 +184,31 @@ FAMILIES = [
         },
         iterative=True,
     ),
+    Family(
+        Simba,
+        {
+            "": {"shuffle": False},
+            "restarts": {"n_restarts": 3, "n_epochs": 2, "random_state": 0},
+            "sigmoid": {"utility": "sigmoid", "n_restarts": 2, "random_state": 0},
+        },
+        sample_weight=False,
+        margin_factor=0.5,
+        relative=True,
+        own_metric="euclidean",
+    ),
+    Family(
+        GFlip,
+        {
+            "": {"random_state": 0},
+            "in order": {"shuffle": False},
+            "restarts": {"n_restarts": 3, "random_state": 0},
+            "zero-one": {"utility": "zero-one", "random_state": 0},
+            "sigmoid": {"utility": "sigmoid", "random_state": 0},
+        },
+        margin_factor=0.5,
+        from_nothing=True,
+        own_metric="euclidean",
+    ),
     Family(FisherScore, {"": {}}, margins=False),
     Family(
         EnsembleWeighting,
@@ -270,6 +303,11 @@ class Entry:
         return not self.family.nonnegative and not square and not self.parameters.get("positive", False)
 
     @property
+    def any_is_better_than_none(self) -> bool:
+        """Whether a set of features has a positive score, whatever the margins."""
+        return self.family.from_nothing and self.parameters.get("utility") == "sigmoid"
+
+    @property
     def sample_weight(self) -> bool:
         """Whether ``fit`` takes ``sample_weight``: a solver that goes through the rows in order cannot."""
         return has_fit_parameter(self.make(), "sample_weight")
@@ -283,6 +321,11 @@ class Entry:
     def order_dependent(self) -> bool:
         """Whether the order of the rows matters by nature, as the tags say."""
         return get_tags(self.make()).order_dependent
+
+    @property
+    def feature_order_dependent(self) -> bool:
+        """Whether the order of the columns matters by nature, as the tags say."""
+        return get_tags(self.make()).feature_order_dependent
 
 
 ENTRIES = [

@@ -104,6 +104,7 @@ METHODS = (
     "lfe",
     "hknn",
     "per_query",
+    "gflip",
     "distances",
     "ensemble",
 )

@@ -26,12 +26,14 @@ from highrelief import (
     LOGO,
     EnsembleWeighting,
     FisherScore,
+    GFlip,
     HKNNClassifier,
     IRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -94,6 +96,13 @@ EXTRACTION = {
     "scale": SHARED["scale"],
     "n_jobs": SHARED["n_jobs"],
 }
+FROM_A_START = {
+    **RANDOM,
+    "utility": choice(None, True, "Linear", "log"),
+    "beta": [value for value in POSITIVE if value is not None],
+    "n_restarts": COUNT,
+    "shuffle": FLAG,
+}
 
 BAD_PARAMETERS = {
     Relief: {**SHARED, **NEAREST},
@@ -137,6 +146,8 @@ BAD_PARAMETERS = {
     },
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
+    Simba: {**SHARED, **FROM_A_START, "n_epochs": COUNT},
+    GFlip: {**SHARED, **FROM_A_START, "max_iter": COUNT},
     FisherScore: SHARED,
     HKNNClassifier: {
         "n_neighbors": COUNT,

@@ -11,12 +11,14 @@ from highrelief import (
     IM4E,
     LOGO,
     FisherScore,
+    GFlip,
     HKNNClassifier,
     IRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -49,6 +51,7 @@ CASES = {
         f"logo_s2_l0.5_T{n_iter}": LOGO(sigma=2.0, alpha=0.5, max_iter=n_iter, tol=0.0, scale=None)
         for n_iter in (1, 2)
     },
+    "simba_in_order_1epoch": Simba(shuffle=False, scale=None),
 }
 #: References that a general optimiser found.
 APPROXIMATE = ("logo",)
@@ -102,3 +105,10 @@ def test_hyperplane_distances_of_new_samples(golden_folder, name):
     expected = reference["hknn_k4_l1_distances"]
     np.testing.assert_allclose(model.hyperplane_distances(reference["query"]), expected, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(reference["query"]), model.classes_[expected.argmin(axis=1)])
+
+
+def test_the_set_and_its_score_equal_the_reference(golden_folder):
+    reference = np.load(golden_folder / "binary.npz")
+    model = GFlip(shuffle=False, scale=None).fit(reference["X"], reference["y"])
+    np.testing.assert_array_equal(model.feature_weights_, reference["gflip_in_order"])
+    assert model.score_ == pytest.approx(float(reference["gflip_score"]), rel=1e-12)

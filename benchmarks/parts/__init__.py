@@ -18,6 +18,7 @@ NAMES = (
     "frel",
     "hknn",
     "lfe",
+    "simba",
     "limit",
     "avx2",
     "threads",

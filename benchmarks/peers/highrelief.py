@@ -139,6 +139,18 @@ def dann(X: NDArray[Any], y: NDArray[np.integer], n_components: int, n_jobs: int
     return lambda: (DANN(n_components=n_components, n_jobs=n_jobs).fit(X, y).components_ ** 2).sum(axis=0)
 
 
+def simba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import Simba
+
+    return lambda: Simba(shuffle=False, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def gflip(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import GFlip
+
+    return lambda: GFlip(shuffle=False, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     from highrelief import FisherScore
 

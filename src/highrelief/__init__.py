@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
+    from .gflip import GFlip
     from .hknn import HKNNClassifier
     from .im4e import IM4E
     from .irelief import IRelief
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
+    from .simba import Simba
     from .variance_reduction import VarianceReduction
 
 __version__ = "0.1.0.dev0"
@@ -34,12 +36,14 @@ __all__ = [
     "LOGO",
     "EnsembleWeighting",
     "FisherScore",
+    "GFlip",
     "HKNNClassifier",
     "IRelief",
     "Lmba",
     "OnlineIRelief",
     "Relief",
     "ReliefF",
+    "Simba",
     "VarianceReduction",
 ]
 
@@ -52,12 +56,14 @@ _HOMES = {
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "HKNNClassifier": "hknn",
+    "GFlip": "gflip",
     "IM4E": "im4e",
     "IRelief": "irelief",
     "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",
     "ReliefF": "relief",
+    "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
 _MODULES = ("datasets", "stability")

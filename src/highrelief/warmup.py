@@ -42,11 +42,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scale": None},
         {"scale": None, "n_anchors": 2},
     ],
+    "GFlip": [{}, {"utility": "sigmoid"}],
     "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
     "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
     "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
+    "Simba": [{"n_restarts": 2}],
 }
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
 _MEGABYTES = (64, 1e-3)

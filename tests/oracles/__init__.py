@@ -23,4 +23,5 @@ from .logo_2010 import *
 from .online_2007 import *
 from .relief_1994 import *
 from .shared import *
+from .simba_2004 import *
 from .stability_2015 import *
