@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .lhr import LHRelief
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
@@ -30,6 +31,7 @@ __all__ = [
     "EnsembleWeighting",
     "FisherScore",
     "IRelief",
+    "LHRelief",
     "Lmba",
     "OnlineIRelief",
     "Relief",
@@ -45,6 +47,7 @@ _HOMES = {
     "FisherScore": "fisher",
     "IM4E": "im4e",
     "IRelief": "irelief",
+    "LHRelief": "lhr",
     "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",

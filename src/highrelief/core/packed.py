@@ -144,6 +144,20 @@ class Packed:
             ranges=None if self.ranges is None else self.ranges.of_features(features),
         )
 
+    def under(self, w: NDArray[np.float64]) -> Packed:
+        """The same rows with every feature scaled to its range times its weight; those of weight 0 leave."""
+        features = np.flatnonzero(w)
+        table = self if features.size == self.n_features else self.of_features(features)
+        return Packed(
+            table.raw,
+            self._given_codes,
+            self.n_classes,
+            scaling=table.scaling.times(w[features]),
+            copies=self._given_copies,
+            n_threads=self.n_threads,
+            ranges=table.ranges,
+        )
+
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Bring values by packed row back to the order of the table."""
         out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)

@@ -60,6 +60,12 @@ class Scaling:
         unit = None if self.unit is None else self.unit[features]
         return type(self)(self.offset[features], self.divisor[features], unit)
 
+    def times(self, w: NDArray[np.float64]) -> Self:
+        """Go on to multiply what is scaled by weights > 0, in float64."""
+        with np.errstate(over="ignore"):  # by a weight too small to count beside others
+            divisor = self.divisor / w
+        return type(self)(self.offset / w, divisor, self.unit)
+
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         """Scale rows.
 

@@ -1,0 +1,372 @@
+"""Local hyperplanes: the point nearest to a sample among the convex mixtures of its neighbours.
+
+For a sample x with neighbours h_i, u_i copies of each, the mixture Σα_i h_i nearest to x under weights w is
+
+    min ½·‖Σ_i α_i (h_i − x)‖²_W + λ·Σ_i α_i²/u_i   over α ≥ 0, Σα = 1,   W = diag(w),
+
+since x = Σα_i x. With the Gram matrix G of the differences h_i − x (:func:`add_gram`) and
+H = G + 2λ·diag(1/u) that is ½αᵀHα, and α = β/Σβ for the β ≥ 0 that minimises ½βᵀHβ − Σβ: the conditions of
+the two minima are the same but for the scale. :func:`solve_mixtures` finds β by active sets, exactly;
+:func:`add_margin` and :func:`sample_margins` make margins of the mixtures.
+
+Lists of neighbours are flat: system s, the hits (s even) or misses (s odd) of anchor s // 2, has ``size[s]``
+rows from ``start[s]`` on, and the lower half of its Gram matrix, row by row, from ``place[s]`` on.
+"""
+
+import numpy as np
+
+from .jit import kernel, summing_kernel, wide_vectors
+
+#: Features whose differences are held at a time; sums over features are cut at multiples of it.
+FEATURES_AT_ONCE = 512
+#: λ is at least this, relative to the largest squared distance per copy: H can then be factorised.
+SMALLEST_PENALTY = 1e-12
+#: What a derivative may be below 0, relative to the largest entry of H, at a minimum.
+_ROUNDING = 1e-14
+#: Beyond this many times the largest squared distance, λ alone decides.
+_LARGEST_PENALTY = 1e30
+
+
+@kernel
+def _differences(x, other, factors, out):
+    wide_vectors()
+    for k in range(factors.shape[0]):
+        out[k] = (np.float64(other[k]) - np.float64(x[k])) * factors[k]
+
+
+@summing_kernel
+def _add_products(a, b, c, d):
+    """a·c, a·d, b·c and b·d, each value loaded once."""
+    wide_vectors()
+    ac, ad, bc, bd = 0.0, 0.0, 0.0, 0.0
+    for k in range(a.shape[0]):
+        ac += a[k] * c[k]
+        ad += a[k] * d[k]
+        bc += b[k] * c[k]
+        bd += b[k] * d[k]
+    return ac, ad, bc, bd
+
+
+@kernel
+def _add_block(E, m, width, gram):
+    """Add the products of the first m rows of E, an even number of rows or one more, to a Gram matrix."""
+    for i in range(0, m, 2):
+        first = i * (i + 1) // 2
+        second = first + i + 1
+        for j in range(0, i + 1, 2):
+            ac, ad, bc, bd = _add_products(E[i, :width], E[i + 1, :width], E[j, :width], E[j + 1, :width])
+            gram[first + j] += ac
+            if j < i:
+                gram[first + j + 1] += ad
+            if i + 1 < m:
+                gram[second + j] += bc
+                gram[second + j + 1] += bd
+
+
+@kernel
+def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram):
+    """Add what len(factors) columns of X from ``first`` on add to the Gram matrices of systems s0 … s1.
+
+    Differences are multiplied by ``factors``. ``anchors`` and ``rows`` are rows of X.
+    """
+    longest = 0
+    for s in range(s0, s1):
+        longest = max(longest, size[s])
+    E = np.zeros((longest + 1, FEATURES_AT_ONCE))
+    n_columns = factors.shape[0]
+    # Block by block of features: the rows of a block stay in the cache from system to system.
+    for k0 in range(0, n_columns, FEATURES_AT_ONCE):
+        width = min(FEATURES_AT_ONCE, n_columns - k0)
+        begin, end = first + k0, first + k0 + width
+        for s in range(s0, s1):
+            m = size[s]
+            x = X[anchors[s // 2], begin:end]
+            for i in range(m):
+                _differences(x, X[rows[start[s] + i], begin:end], factors[k0 : k0 + width], E[i])
+            _add_block(E, m, width, gram[place[s] : place[s] + m * (m + 1) // 2])
+
+
+@kernel
+def _entry(H, i, j):
+    return H[i * (i + 1) // 2 + j] if i >= j else H[j * (j + 1) // 2 + i]
+
+
+@kernel
+def _factor_row(H, support, L, z, p):
+    """Row p of the Cholesky factor of H over the support, and of the solution of L·z = 1.
+
+    Returns whether there is one: whether the point is not a mixture of those before it.
+    """
+    i = support[p]
+    row = p * (p + 1) // 2
+    left, ahead = H[i * (i + 3) // 2], 1.0
+    for q in range(p):
+        other = q * (q + 1) // 2
+        value = _entry(H, i, support[q])
+        for r in range(q):
+            value -= L[row + r] * L[other + r]
+        value /= L[other + q]
+        L[row + q] = value
+        left -= value * value
+        ahead -= value * z[q]
+    if not left > 1e-15 * H[i * (i + 3) // 2]:
+        return False
+    pivot = np.sqrt(left)
+    L[row + p] = pivot
+    z[p] = ahead / pivot
+    return True
+
+
+@kernel
+def _solve_back(L, z, p, trial):
+    """Solve Lᵀ·trial = z: H·trial = 1 over a support of p."""
+    for q in range(p):
+        trial[q] = z[q]
+    for q in range(p - 1, -1, -1):
+        row = q * (q + 1) // 2
+        trial[q] /= L[row + q]
+        for r in range(q):
+            trial[r] -= L[row + r] * trial[q]
+
+
+@kernel
+def _step_inside(beta, trial, p):
+    """Go from β towards a trial as far as no entry turns negative; the entries that stop it become 0."""
+    longest = 1.0
+    for q in range(p):
+        if trial[q] <= 0.0:
+            longest = min(longest, beta[q] / (beta[q] - trial[q]))
+    for q in range(p):
+        stops = trial[q] <= 0.0 and beta[q] / (beta[q] - trial[q]) <= longest
+        beta[q] = 0.0 if stops else beta[q] + longest * (trial[q] - beta[q])
+
+
+@kernel
+def _drop_zeros(H, support, beta, L, z, p):
+    """Leave the entries that are 0 out of the support; returns how many are left."""
+    kept, changed = 0, p
+    for q in range(p):
+        if beta[q] > 0.0:
+            support[kept], beta[kept] = support[q], beta[q]
+            kept += 1
+        elif changed == p:
+            changed = q
+    for q in range(changed, kept):
+        _factor_row(H, support, L, z, q)
+    return kept
+
+
+@kernel
+def _most_wanted(H, m, support, beta, p, state, slack):
+    """Who lowers ½βᵀHβ − Σβ the most, about, of those outside whose derivative says so; or −1."""
+    best, largest = -1, 0.0
+    for i in range(m):
+        if state[i] != 0:
+            continue
+        gain = 1.0
+        for q in range(p):
+            gain -= _entry(H, i, support[q]) * beta[q]
+        if gain > slack and gain * gain > largest * H[i * (i + 3) // 2]:
+            best, largest = i, gain * gain / H[i * (i + 3) // 2]
+    return best
+
+
+@kernel
+def _minimise(H, m, support, beta, trial, L, z, state):
+    """Minimise ½βᵀHβ − Σβ over β ≥ 0 (Lawson and Hanson's active sets); returns the size of the support.
+
+    ``state`` says of every row whether it is outside (0), inside (1), or outside until the next step because
+    it is, up to rounding, a mixture of those inside (2).
+    """
+    highest = 0.0
+    for i in range(m):
+        state[i] = 0
+        highest = max(highest, H[i * (i + 3) // 2])
+    p, total = 0, 0.0
+    # Each step lowers the objective, so that no support comes twice; rounding must not make it endless.
+    for _ in range(20 * m + 100):
+        entering = _most_wanted(H, m, support, beta, p, state, _ROUNDING * highest * total)
+        if entering < 0:
+            break
+        support[p], beta[p] = entering, 0.0
+        if not _factor_row(H, support, L, z, p):
+            state[entering] = 2
+            continue
+        p += 1
+        _solve_back(L, z, p, trial)
+        if not trial[p - 1] > 0.0:
+            p -= 1
+            state[entering] = 2
+            continue
+        p = _descend(H, support, beta, trial, L, z, p)
+        total = 0.0
+        for i in range(m):
+            state[i] = 0
+        for q in range(p):
+            state[support[q]] = 1
+            total += beta[q]
+    return p
+
+
+@kernel
+def _descend(H, support, beta, trial, L, z, p):
+    """Go to the minimum over a support, leaving out whom the way there leads out of."""
+    while True:
+        smallest = trial[0]
+        for q in range(1, p):
+            smallest = min(smallest, trial[q])
+        if smallest > 0.0:
+            for q in range(p):
+                beta[q] = trial[q]
+            return p
+        _step_inside(beta, trial, p)
+        p = _drop_zeros(H, support, beta, L, z, p)
+        _solve_back(L, z, p, trial)
+
+
+@kernel
+def _add_penalty(G, m, penalty, copies):
+    """Turn G into H = G + 2λ·diag(1/u). Returns whether G matters beside the penalty."""
+    farthest, most = 0.0, 0.0
+    for i in range(m):
+        farthest = max(farthest, G[i * (i + 3) // 2])
+        most = max(most, copies[i])
+    if not penalty < _LARGEST_PENALTY * farthest:
+        return False
+    penalty = max(penalty, SMALLEST_PENALTY * farthest * most)
+    for i in range(m):
+        G[i * (i + 3) // 2] += 2.0 * penalty / copies[i]
+    return True
+
+
+@kernel
+def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
+    """Coefficients α of the mixtures nearest to the anchors of systems s0 … s1; ``gram`` is used up.
+
+    ``copies`` are the u_i, all > 0, and ``penalty`` is λ, in the units of the Gram matrices. λ below
+    :data:`SMALLEST_PENALTY` counts as that much: of several minimisers it leaves the one of smallest
+    Σα²/u, and the objective is off by no more than it.
+    """
+    longest = 0
+    for s in range(s0, s1):
+        longest = max(longest, size[s])
+    support, state = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    beta, trial, z = np.empty(longest), np.empty(longest), np.empty(longest)
+    L = np.empty(longest * (longest + 1) // 2)
+    for s in range(s0, s1):
+        m = size[s]
+        H = gram[place[s] : place[s] + m * (m + 1) // 2]
+        u = copies[start[s] : start[s] + m]
+        alpha = mixture[start[s] : start[s] + m]
+        total = 0.0
+        if not _add_penalty(H, m, penalty, u):
+            for i in range(m):
+                total += u[i]
+            for i in range(m):
+                alpha[i] = u[i] / total
+            continue
+        p = _minimise(H, m, support, beta, trial, L, z, state)
+        for i in range(m):
+            alpha[i] = 0.0
+        for q in range(p):
+            total += beta[q]
+        for q in range(p):
+            alpha[support[q]] = beta[q] / total
+
+
+@kernel
+def _add_one(x, a, alpha, out):
+    wide_vectors()
+    for k in range(out.shape[0]):
+        out[k] += alpha * (np.float64(a[k]) - np.float64(x[k]))
+
+
+@kernel
+def _add_four(x, a, b, c, d, alpha, beta, gamma, delta, out):
+    wide_vectors()
+    for k in range(out.shape[0]):
+        t = np.float64(x[k])
+        out[k] += (
+            alpha * (np.float64(a[k]) - t)
+            + beta * (np.float64(b[k]) - t)
+            + gamma * (np.float64(c[k]) - t)
+            + delta * (np.float64(d[k]) - t)
+        )
+
+
+@kernel
+def _residual(X, x, rows, mixture, begin, end, out):
+    """Σα_i (h_i − x) in some columns, into ``out``."""
+    for k in range(end - begin):
+        out[k] = 0.0
+    own = X[x, begin:end]
+    m = rows.shape[0]
+    whole = m - m % 4
+    for i in range(0, whole, 4):
+        _add_four(
+            own,
+            X[rows[i], begin:end],
+            X[rows[i + 1], begin:end],
+            X[rows[i + 2], begin:end],
+            X[rows[i + 3], begin:end],
+            mixture[i],
+            mixture[i + 1],
+            mixture[i + 2],
+            mixture[i + 3],
+            out,
+        )
+    for i in range(whole, m):
+        _add_one(own, X[rows[i], begin:end], mixture[i], out)
+
+
+@kernel
+def _add_excess(miss, hit, factor, out):
+    wide_vectors()
+    for k in range(out.shape[0]):
+        out[k] += factor * (abs(miss[k]) - abs(hit[k]))
+
+
+@summing_kernel
+def _weighted_excess(miss, hit, w):
+    wide_vectors()
+    total = 0.0
+    for k in range(w.shape[0]):
+        total += w[k] * (abs(miss[k]) - abs(hit[k]))
+    return total
+
+
+@kernel
+def add_margin(X, first, anchors, anchor_copies, start, size, rows, mixture, a0, a1, out):
+    """Add Σ s·(|x − miss| − |x − hit|) over anchors a0 … a1, s copies each, to ``out``, column by column.
+
+    ``out`` is of columns of X from ``first`` on, and in their units.
+    """
+    n_columns = out.shape[0]
+    hit, miss = np.empty(FEATURES_AT_ONCE), np.empty(FEATURES_AT_ONCE)
+    for k0 in range(0, n_columns, FEATURES_AT_ONCE):
+        width = min(FEATURES_AT_ONCE, n_columns - k0)
+        begin, end = first + k0, first + k0 + width
+        for a in range(a0, a1):
+            _both_residuals(X, anchors[a], a, start, size, rows, mixture, begin, end, hit, miss)
+            _add_excess(miss[:width], hit[:width], anchor_copies[a], out[k0 : k0 + width])
+
+
+@kernel
+def sample_margins(X, first, anchors, factors, start, size, rows, mixture, a0, a1, out):
+    """Add Σ_k factors_k·(|x − miss|_k − |x − hit|_k) of anchors a0 … a1 to ``out``."""
+    n_columns = factors.shape[0]
+    hit, miss = np.empty(FEATURES_AT_ONCE), np.empty(FEATURES_AT_ONCE)
+    for k0 in range(0, n_columns, FEATURES_AT_ONCE):
+        width = min(FEATURES_AT_ONCE, n_columns - k0)
+        begin, end = first + k0, first + k0 + width
+        for a in range(a0, a1):
+            _both_residuals(X, anchors[a], a, start, size, rows, mixture, begin, end, hit, miss)
+            out[a] += _weighted_excess(miss[:width], hit[:width], factors[k0 : k0 + width])
+
+
+@kernel
+def _both_residuals(X, x, a, start, size, rows, mixture, begin, end, hit, miss):
+    for slot in range(2):
+        s = 2 * a + slot
+        of = slice(start[s], start[s] + size[s])
+        _residual(X, x, rows[of], mixture[of], begin, end, miss if slot == 1 else hit)
