@@ -16,6 +16,7 @@ from highrelief import (
     EnsembleWeighting,
     FisherScore,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
@@ -119,6 +120,13 @@ BAD_PARAMETERS = {
     },
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
+    LHRelief: {
+        **SHARED,
+        "n_neighbors": COUNT,
+        "alpha": [-1.5, np.nan, np.inf, "small", None, True, 1j],
+        "max_iter": COUNT,
+        "tol": REPEATED["tol"],
+    },
     FisherScore: SHARED,
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},

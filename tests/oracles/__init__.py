@@ -17,6 +17,7 @@ from .fisher_score import *
 from .frel_2015 import *
 from .im4e_2012 import *
 from .irelief_2007 import *
+from .lhr_2014 import *
 from .logo_2010 import *
 from .online_2007 import *
 from .relief_1994 import *

@@ -106,7 +106,7 @@ class LocalHyperplanes:
 
                 total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
 
-            self._over_blocks(of_block)
+            self._over_blocks(self._columns, of_block)
         return total * self._columns.factors / table.n_copies
 
     def margins(self, w: Vector) -> Vector:
@@ -129,13 +129,14 @@ class LocalHyperplanes:
 
                 run_all(part, self._parts(out.size), table.n_threads)
 
-            self._over_blocks(of_block)
+            self._over_blocks(self._columns, of_block)
             margins[found.anchors] = out
         return table.unpacked(margins)
 
-    def _over_blocks(self, work: Callable[[NDArray[np.floating], int, slice], None]) -> None:
+    def _over_blocks(
+        self, columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]
+    ) -> None:
         """Call with each block of columns: its array, where it begins there, which columns it holds."""
-        columns = self._columns
         # Cut where the sums are, so that their bits are the same for any order and type of the table.
         for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=kernels.FEATURES_AT_ONCE):
             array, first = columns.block(a, b)
@@ -163,7 +164,7 @@ class LocalHyperplanes:
         for neighbors in search.neighbors():
             found = self._listed(neighbors)
             for portion in found.portions():
-                self._mix(found, w, portion)
+                self._mix(found, search.columns, np.sqrt(w[w > 0.0]), portion)
             yield found
 
     def _listed(self, neighbors: Neighbors) -> Mixtures:
@@ -207,19 +208,22 @@ class LocalHyperplanes:
             ]
         )
 
-    def _mix(self, found: Mixtures, w: Vector, portion: tuple[int, int]) -> None:
-        """Find the coefficients of the mixtures nearest to some anchors (Cai et al. 2014, eq. 4)."""
-        table, columns = self._table, self._columns
+    def _mix(self, found: Mixtures, columns: Columns, roots: Vector, portion: tuple[int, int]) -> None:
+        """Find the coefficients of the mixtures nearest to some anchors (Cai et al. 2014, eq. 4).
+
+        ``columns``: the features of positive weight, times it; ``roots``: of these weights.
+        """
+        table = self._table
         a0, a1 = portion
         start, size = found.start[2 * a0 : 2 * a1], found.size[2 * a0 : 2 * a1]
         entries = size * (size + 1) // 2
         place = np.cumsum(entries) - entries
         gram = np.zeros(int(entries.sum()))
         anchors, rows = table.position[found.anchors[a0:a1]], table.position[found.rows]
-        root = np.sqrt(w)
         # In units in which squares of differences are at most about 1.
-        unit = float((root * columns.spans).max()) or 1.0
-        factors = root * columns.factors / unit
+        unit = float((columns.spans / roots).max()) or 1.0
+        factors = columns.factors / roots / unit
+        penalty = self._penalty / unit / unit
         systems = [(2 * a, 2 * b) for a, b in self._parts(a1 - a0)]
 
         def of_block(array: NDArray[np.floating], first: int, of: slice) -> None:
@@ -233,6 +237,5 @@ class LocalHyperplanes:
                 gram, place, start, size, found.copies, penalty, s, t, found.coefficients
             )
 
-        self._over_blocks(of_block)
-        penalty = self._penalty / unit / unit
+        self._over_blocks(columns, of_block)
         run_all(solve, systems, table.n_threads)

@@ -135,7 +135,7 @@ class Packed:
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""
         return Packed(
-            np.ascontiguousarray(self.raw[:, features]),
+            np.take(self.raw, features, axis=1),  # in C order, and faster than an index
             self._given_codes,
             self.n_classes,
             scaling=self.scaling.of(features),

@@ -15,10 +15,10 @@ rows from ``start[s]`` on, and the lower half of its Gram matrix, row by row, fr
 
 import numpy as np
 
-from .jit import kernel, summing_kernel, wide_vectors
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 
 #: Features whose differences are held at a time; sums over features are cut at multiples of it.
-FEATURES_AT_ONCE = 512
+FEATURES_AT_ONCE = 1024
 #: λ is at least this, relative to the largest squared distance per copy: H can then be factorised.
 SMALLEST_PENALTY = 1e-12
 #: What a derivative may be below 0, relative to the largest entry of H, at a minimum.
@@ -35,32 +35,71 @@ def _differences(x, other, factors, out):
 
 
 @summing_kernel
-def _add_products(a, b, c, d):
-    """a·c, a·d, b·c and b·d, each value loaded once."""
+def _four_by_four(a, b, c, d, e, f, g, h, T):
+    """Products of each of four rows with each of four others."""
     wide_vectors()
-    ac, ad, bc, bd = 0.0, 0.0, 0.0, 0.0
+    ae, af, ag, ah, be, bf, bg, bh = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    ce, cf, cg, ch, de, df, dg, dh = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(a.shape[0]):
-        ac += a[k] * c[k]
-        ad += a[k] * d[k]
-        bc += b[k] * c[k]
-        bd += b[k] * d[k]
-    return ac, ad, bc, bd
+        p, q, r, s = e[k], f[k], g[k], h[k]
+        ae += a[k] * p
+        af += a[k] * q
+        ag += a[k] * r
+        ah += a[k] * s
+        be += b[k] * p
+        bf += b[k] * q
+        bg += b[k] * r
+        bh += b[k] * s
+        ce += c[k] * p
+        cf += c[k] * q
+        cg += c[k] * r
+        ch += c[k] * s
+        de += d[k] * p
+        df += d[k] * q
+        dg += d[k] * r
+        dh += d[k] * s
+    T[0, 0], T[0, 1], T[0, 2], T[0, 3] = ae, af, ag, ah
+    T[1, 0], T[1, 1], T[1, 2], T[1, 3] = be, bf, bg, bh
+    T[2, 0], T[2, 1], T[2, 2], T[2, 3] = ce, cf, cg, ch
+    T[3, 0], T[3, 1], T[3, 2], T[3, 3] = de, df, dg, dh
+
+
+@summing_kernel
+def _four_by_themselves(a, b, c, d, T):
+    """The lower half of the products of four rows with each other."""
+    wide_vectors()
+    aa, ba, bb, ca, cb, cc, da, db, dc, dd = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(a.shape[0]):
+        p, q, r, s = a[k], b[k], c[k], d[k]
+        aa += p * p
+        ba += q * p
+        bb += q * q
+        ca += r * p
+        cb += r * q
+        cc += r * r
+        da += s * p
+        db += s * q
+        dc += s * r
+        dd += s * s
+    T[0, 0], T[1, 0], T[1, 1], T[2, 0], T[2, 1], T[2, 2] = aa, ba, bb, ca, cb, cc
+    T[3, 0], T[3, 1], T[3, 2], T[3, 3] = da, db, dc, dd
 
 
 @kernel
-def _add_block(E, m, width, gram):
-    """Add the products of the first m rows of E, an even number of rows or one more, to a Gram matrix."""
-    for i in range(0, m, 2):
-        first = i * (i + 1) // 2
-        second = first + i + 1
-        for j in range(0, i + 1, 2):
-            ac, ad, bc, bd = _add_products(E[i, :width], E[i + 1, :width], E[j, :width], E[j + 1, :width])
-            gram[first + j] += ac
-            if j < i:
-                gram[first + j + 1] += ad
-            if i + 1 < m:
-                gram[second + j] += bc
-                gram[second + j + 1] += bd
+def _add_products(E, m, width, gram, T):
+    """Add the products of the first m rows of E to a Gram matrix; E has whole blocks of four rows."""
+    for i in range(0, m, 4):
+        a, b, c, d = E[i, :width], E[i + 1, :width], E[i + 2, :width], E[i + 3, :width]
+        for j in range(0, i + 1, 4):
+            if i == j:
+                _four_by_themselves(a, b, c, d, T)
+            else:
+                e, f, g, h = E[j, :width], E[j + 1, :width], E[j + 2, :width], E[j + 3, :width]
+                _four_by_four(a, b, c, d, e, f, g, h, T)
+            for p in range(min(4, m - i)):
+                row = (i + p) * (i + p + 1) // 2 + j
+                for q in range(min(4, i + p - j + 1)):
+                    gram[row + q] += T[p, q]
 
 
 @kernel
@@ -72,7 +111,8 @@ def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram)
     longest = 0
     for s in range(s0, s1):
         longest = max(longest, size[s])
-    E = np.zeros((longest + 1, FEATURES_AT_ONCE))
+    E = np.zeros((longest + 3, FEATURES_AT_ONCE))
+    T = np.empty((4, 4))
     n_columns = factors.shape[0]
     # Block by block of features: the rows of a block stay in the cache from system to system.
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
@@ -83,7 +123,7 @@ def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram)
             x = X[anchors[s // 2], begin:end]
             for i in range(m):
                 _differences(x, X[rows[start[s] + i], begin:end], factors[k0 : k0 + width], E[i])
-            _add_block(E, m, width, gram[place[s] : place[s] + m * (m + 1) // 2])
+            _add_products(E, m, width, gram[place[s] : place[s] + m * (m + 1) // 2], T)
 
 
 @kernel
@@ -274,49 +314,56 @@ def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
             alpha[support[q]] = beta[q] / total
 
 
-@kernel
-def _add_one(x, a, alpha, out):
-    wide_vectors()
-    for k in range(out.shape[0]):
-        out[k] += alpha * (np.float64(a[k]) - np.float64(x[k]))
-
-
-@kernel
-def _add_four(x, a, b, c, d, alpha, beta, gamma, delta, out):
+@fused_kernel
+def _mix_eight(x, a, b, c, d, e, f, g, h, ca, cb, cc, cd, ce, cf, cg, ch, kept, out):
+    """Σα(h − x) of eight neighbours, and ``kept`` times what was there."""
     wide_vectors()
     for k in range(out.shape[0]):
         t = np.float64(x[k])
-        out[k] += (
-            alpha * (np.float64(a[k]) - t)
-            + beta * (np.float64(b[k]) - t)
-            + gamma * (np.float64(c[k]) - t)
-            + delta * (np.float64(d[k]) - t)
-        )
+        first = ca * (np.float64(a[k]) - t) + cb * (np.float64(b[k]) - t)
+        second = cc * (np.float64(c[k]) - t) + cd * (np.float64(d[k]) - t)
+        third = ce * (np.float64(e[k]) - t) + cf * (np.float64(f[k]) - t)
+        fourth = cg * (np.float64(g[k]) - t) + ch * (np.float64(h[k]) - t)
+        out[k] = kept * out[k] + ((first + second) + (third + fourth))
 
 
 @kernel
-def _residual(X, x, rows, mixture, begin, end, out):
-    """Σα_i (h_i − x) in some columns, into ``out``."""
-    for k in range(end - begin):
-        out[k] = 0.0
-    own = X[x, begin:end]
+def _residual(X, x, rows, mixture, begin, end, chosen, weights, out):
+    """Σα_i (h_i − x) in some columns, into ``out``; ``chosen`` and ``weights`` are room for eight."""
     m = rows.shape[0]
-    whole = m - m % 4
-    for i in range(0, whole, 4):
-        _add_four(
-            own,
-            X[rows[i], begin:end],
-            X[rows[i + 1], begin:end],
-            X[rows[i + 2], begin:end],
-            X[rows[i + 3], begin:end],
-            mixture[i],
-            mixture[i + 1],
-            mixture[i + 2],
-            mixture[i + 3],
-            out,
+    i, kept = 0, 0.0
+    while i < m or kept == 0.0:
+        n = 0
+        while i < m and n < 8:
+            if mixture[i] > 0.0:
+                chosen[n], weights[n] = rows[i], mixture[i]
+                n += 1
+            i += 1
+        # What is missing to eight is the sample itself.
+        for t in range(n, 8):
+            chosen[t], weights[t] = x, 0.0
+        _mix_eight(
+            X[x, begin:end],
+            X[chosen[0], begin:end],
+            X[chosen[1], begin:end],
+            X[chosen[2], begin:end],
+            X[chosen[3], begin:end],
+            X[chosen[4], begin:end],
+            X[chosen[5], begin:end],
+            X[chosen[6], begin:end],
+            X[chosen[7], begin:end],
+            weights[0],
+            weights[1],
+            weights[2],
+            weights[3],
+            weights[4],
+            weights[5],
+            weights[6],
+            weights[7],
+            kept,
+            out[: end - begin],
         )
-    for i in range(whole, m):
-        _add_one(own, X[rows[i], begin:end], mixture[i], out)
+        kept = 1.0
 
 
 @kernel
@@ -336,37 +383,39 @@ def _weighted_excess(miss, hit, w):
 
 
 @kernel
+def _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, out):
+    """Residuals of the hits of anchor a, at row x, into ``out[0]``, and of its misses into ``out[1]``."""
+    for slot in range(2):
+        first, last = start[2 * a + slot], start[2 * a + slot] + size[2 * a + slot]
+        _residual(X, x, rows[first:last], mixture[first:last], begin, end, chosen, weights, out[slot])
+
+
+@kernel
 def add_margin(X, first, anchors, anchor_copies, start, size, rows, mixture, a0, a1, out):
     """Add Σ s·(|x − miss| − |x − hit|) over anchors a0 … a1, s copies each, to ``out``, column by column.
 
     ``out`` is of columns of X from ``first`` on, and in their units.
     """
     n_columns = out.shape[0]
-    hit, miss = np.empty(FEATURES_AT_ONCE), np.empty(FEATURES_AT_ONCE)
+    chosen, weights, residuals = np.empty(8, np.int64), np.empty(8), np.zeros((2, FEATURES_AT_ONCE))
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
         width = min(FEATURES_AT_ONCE, n_columns - k0)
         begin, end = first + k0, first + k0 + width
         for a in range(a0, a1):
-            _both_residuals(X, anchors[a], a, start, size, rows, mixture, begin, end, hit, miss)
-            _add_excess(miss[:width], hit[:width], anchor_copies[a], out[k0 : k0 + width])
+            x = anchors[a]
+            _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
+            _add_excess(residuals[1], residuals[0], anchor_copies[a], out[k0 : k0 + width])
 
 
 @kernel
 def sample_margins(X, first, anchors, factors, start, size, rows, mixture, a0, a1, out):
     """Add Σ_k factors_k·(|x − miss|_k − |x − hit|_k) of anchors a0 … a1 to ``out``."""
     n_columns = factors.shape[0]
-    hit, miss = np.empty(FEATURES_AT_ONCE), np.empty(FEATURES_AT_ONCE)
+    chosen, weights, residuals = np.empty(8, np.int64), np.empty(8), np.zeros((2, FEATURES_AT_ONCE))
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
         width = min(FEATURES_AT_ONCE, n_columns - k0)
         begin, end = first + k0, first + k0 + width
         for a in range(a0, a1):
-            _both_residuals(X, anchors[a], a, start, size, rows, mixture, begin, end, hit, miss)
-            out[a] += _weighted_excess(miss[:width], hit[:width], factors[k0 : k0 + width])
-
-
-@kernel
-def _both_residuals(X, x, a, start, size, rows, mixture, begin, end, hit, miss):
-    for slot in range(2):
-        s = 2 * a + slot
-        of = slice(start[s], start[s] + size[s])
-        _residual(X, x, rows[of], mixture[of], begin, end, miss if slot == 1 else hit)
+            x = anchors[a]
+            _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
+            out[a] += _weighted_excess(residuals[1], residuals[0], factors[k0 : k0 + width])
