@@ -25,6 +25,7 @@ QUICK_RIVALS = {
     "sklearn_distances",
     "numpy_irelief",
     "numpy_frel",
+    "quadprog_lhr",
     "numpy_logo",
     "numpy_im4e",
     "plain_loop",

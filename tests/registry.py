@@ -52,6 +52,8 @@ class Family:
     margins: bool = True
     #: Repeats until it settles: ``max_iter``, ``n_iter_``, ``converged_``, ``history_``.
     iterative: bool = False
+    #: On well-behaved data it does settle.
+    settles: bool = True
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
@@ -176,9 +178,10 @@ FAMILIES = [
     ),
     Family(
         LHRelief,
-        {"": {"n_neighbors": 3}, "one": {"n_neighbors": 1}, "no penalty": {"n_neighbors": 4, "alpha": 0.0}},
+        {"": {"n_neighbors": 3}, "one": {"n_neighbors": 1}, "penalty": {"n_neighbors": 4, "alpha": 0.1}},
         unit_norm=True,
         iterative=True,
+        settles=False,
     ),
     Family(FisherScore, {"": {}}, margins=False),
     Family(

@@ -36,7 +36,7 @@ def test_a_warning_where_it_did_not_converge(entry):
     assert weighter.history_[0] > weighter.tol
 
 
-@iterative
+@over_entries(lambda entry: entry.family.iterative and entry.family.settles)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_no_warning_where_it_converged(entry, dtype):
     X, y = continuous_table(90)
@@ -55,7 +55,7 @@ def test_no_warning_where_it_converged(entry, dtype):
         assert changes[-1] < least <= changes[:-1].min()
 
 
-@over_registry
+@over_entries(lambda entry: entry.family.settles)
 def test_no_warning_on_well_behaved_data(entry):
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")

@@ -146,6 +146,16 @@ def test_without_a_penalty_those_that_are_as_near_share():
     np.testing.assert_allclose(alpha, [0.8 / 3, 0.8 / 3, 0.8 / 3, 0.2], atol=1e-4)
 
 
+def test_without_a_penalty_the_order_of_the_rows_matters_no_more_than_rounding():
+    X, y = continuous_table(60)
+    order = np.random.default_rng(0).permutation(60)
+    one, other = (
+        fitted(X[rows], y[rows], alpha=0.0, max_iter=3, tol=0.0).feature_weights_
+        for rows in (np.arange(60), order)
+    )
+    np.testing.assert_allclose(one, other, atol=1e-7)
+
+
 def test_equal_places_are_equal_coefficients_however_large_the_penalty():
     rng = np.random.default_rng(0)
     x, H, w = rng.normal(size=4), rng.normal(size=(5, 4)), np.ones(4)
@@ -230,8 +240,8 @@ def test_margins_are_those_whose_mean_the_next_step_takes():
 
 
 def test_features_of_weight_0_can_come_back():
-    X, y = continuous_table(60, n_classes=2)
-    history = [fitted(X, y, max_iter=t, tol=0.0).feature_weights_ for t in range(1, 8)]
+    X, y, _ = make_xor(100, n_irrelevant=20, random_state=0)
+    history = [fitted(X, y, max_iter=t, tol=0.0).feature_weights_ for t in range(1, 5)]
     was_zero = np.array(history[:-1]) == 0.0
     assert np.any(was_zero & (np.array(history[1:]) > 0.0))
 
@@ -272,7 +282,8 @@ def test_gram_matrices_by_portions(monkeypatch):
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])
 def test_single_precision(offset):
-    rng = np.random.default_rng(0)
+    """No two distances at the k-th place here differ by less than a millionth, which would be a tie."""
+    rng = np.random.default_rng(1)
     y = np.arange(100) % 2
     X = (rng.normal(size=(100, 300)) + np.outer(y, np.arange(300) < 5) + offset).astype(np.float32)
     double = fitted(X.astype(np.float64), y, max_iter=3, tol=0.0).feature_weights_

@@ -16,6 +16,7 @@ NAMES = (
     "logo",
     "im4e",
     "frel",
+    "lhr",
     "limit",
     "avx2",
     "threads",

@@ -50,6 +50,7 @@ NAMES = (
     "numpy_logo",
     "numpy_im4e",
     "numpy_frel",
+    "quadprog_lhr",
     "plain_loop",
 )
 

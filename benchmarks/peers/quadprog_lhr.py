@@ -1,10 +1,14 @@
 """LHR as one writes it in NumPy and SciPy, with ``quadprog`` for the quadratic problem of every sample.
 
 The iteration of ``LHRelief(tol=0)`` (Cai et al. 2014, eqs. 4 and 5), in float64, which is what quadprog works
-in. Distances by SciPy's ``pdist``, each pair once, over the features of positive weight, which are multiplied
-by their weights first: that is faster than pdist's own weights. The nearest by ``argpartition``. The
-differences of one sample to its neighbours are taken once, for the Gram matrix (one product by BLAS) and for
-the margin; they stay in the cache in between, which stacks of all samples' differences would not.
+in. Two forms, which differ in the distances, over the features of positive weight. "per sample" takes the
+differences of one sample to all others, in one array that is written again and again. "pdist" has SciPy's
+compiled loop find each distance once, of rows that were multiplied by the weights: that is faster than
+pdist's own weights.
+
+The nearest come by ``argpartition``. The differences of a sample to its neighbours are taken once, for the
+Gram matrix (one product by BLAS) and for the margin; they stay in the cache in between, which a stack of all
+samples' differences would not.
 """
 
 from collections.abc import Callable
@@ -34,15 +38,44 @@ def version() -> str:
         raise ImportError("quadprog is not installed") from error
 
 
-def lhr(
+def per_anchor(
     X: Array, y: NDArray[np.integer], n_neighbors: int, alpha: float, max_iter: int
+) -> Callable[[], Array]:
+    return _lhr(X, y, n_neighbors, alpha, max_iter, _distances_per_sample)
+
+
+def with_pdist(
+    X: Array, y: NDArray[np.integer], n_neighbors: int, alpha: float, max_iter: int
+) -> Callable[[], Array]:
+    return _lhr(X, y, n_neighbors, alpha, max_iter, _distances_by_pdist)
+
+
+def _distances_per_sample(X: Array, w: Array) -> Array:
+    D = np.empty((len(X), len(X)))
+    differences = np.empty_like(X)
+    for n in range(len(X)):
+        np.abs(np.subtract(X, X[n], out=differences), out=differences)
+        D[n] = differences @ w
+    return D
+
+
+def _distances_by_pdist(X: Array, w: Array) -> Array:
+    return squareform(pdist(X * w, "cityblock"))
+
+
+def _lhr(
+    X: Array,
+    y: NDArray[np.integer],
+    k: int,
+    alpha: float,
+    max_iter: int,
+    distances: Callable[[Array, Array], Array],
 ) -> Callable[[], Array]:
     import quadprog
 
     low, high = X.min(axis=0), X.max(axis=0)
     scaled = (X - low) / np.where(high > low, high - low, 1.0)
     hits = y[:, np.newaxis] == y
-    k = n_neighbors
     ridge = 2.0 * alpha * np.eye(k)
     no_linear_term = np.zeros(k)
     # Σα = 1, which is an equation, and α ≥ 0.
@@ -60,7 +93,7 @@ def lhr(
         for _ in range(max_iter):
             active = np.flatnonzero(w)
             # By `take`, which keeps the rows together: pdist takes four times as long if they are not.
-            D = squareform(pdist(np.take(scaled, active, axis=1) * w[active], "cityblock"))
+            D = distances(np.take(scaled, active, axis=1), w[active])
             np.fill_diagonal(D, np.inf)
             nearest_hits = np.argpartition(np.where(hits, D, np.inf), k, axis=1)[:, :k]
             nearest_misses = np.argpartition(np.where(hits, np.inf, D), k, axis=1)[:, :k]

@@ -24,6 +24,8 @@ _LONG_LIST = 32
 _GRAM_BYTES = 2.0**26
 #: Products that are added up before one partial sum is worth another.
 _WORK_PER_PART = 1.6e7
+#: A mean margin that is smaller, relative to the range of its feature, is 0.
+_SMALLEST_MARGIN = 1e-12
 
 Indices = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -107,7 +109,9 @@ class LocalHyperplanes:
                 total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
 
             self._over_blocks(self._columns, of_block)
-        return total * self._columns.factors / table.n_copies
+        mean = total * self._columns.factors / table.n_copies
+        # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
+        return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
 
     def margins(self, w: Vector) -> Vector:
         """Σ_j w_j(|x_j − miss_j| − |x_j − hit_j|) of every sample; 0 where there is no hit."""

@@ -61,10 +61,8 @@ class Scaling:
         return type(self)(self.offset[features], self.divisor[features], unit)
 
     def times(self, w: NDArray[np.float64]) -> Self:
-        """Go on to multiply what is scaled by weights > 0, in float64."""
-        with np.errstate(over="ignore"):  # by a weight too small to count beside others
-            divisor = self.divisor / w
-        return type(self)(self.offset / w, divisor, self.unit)
+        """Go on to multiply what is scaled by weights, in float64."""
+        return type(self)(self.offset * w, self.divisor, w if self.unit is None else self.unit * w)
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         """Scale rows.
