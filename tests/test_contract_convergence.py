@@ -12,7 +12,6 @@ from contract import (
 from registry import (
     continuous_table,
     over_entries,
-    over_registry,
 )
 from sklearn.exceptions import ConvergenceWarning
 

@@ -44,9 +44,7 @@ CASES = {
         for penalty, alpha in (("l2", 1.0), ("l1", 0.01))
     },
     **{
-        f"lhr_k5_l0.001_T{n_iter}": LHRelief(
-            n_neighbors=5, alpha=1e-3, max_iter=n_iter, tol=0.0, scale=None
-        )
+        f"lhr_k5_l0.001_T{n_iter}": LHRelief(n_neighbors=5, alpha=1e-3, max_iter=n_iter, tol=0.0, scale=None)
         for n_iter in (1, 2)
     },
     "lmba_k5": Lmba(n_neighbors=5, scale=None),

@@ -117,7 +117,7 @@ def test_mixtures_meet_the_conditions_of_a_minimum(neighborhood):
 @settings(max_examples=60, deadline=None)
 def test_mixtures_are_as_near_as_any_that_the_supports_offer(neighborhood):
     x, H, w, lam, u = neighborhood
-    x, H, u = x, H[:6], u[:6]
+    H, u = H[:6], u[:6]
     A = hessian(x, H, w, lam, u)
     if not A.diagonal().max() > 0.0:
         return

@@ -27,7 +27,9 @@ METHODS = (
 
 def run(arena: Arena, part: Part, quick: bool) -> None:
     part.unit = "highrelief ReliefF float32"
-    part.notes.append("IRelief, LOGO, IM4E, LHRelief: ten iterations. OnlineIRelief: one pass over the samples.")
+    part.notes.append(
+        "IRelief, LOGO, IM4E, LHRelief: ten iterations. OnlineIRelief: one pass over the samples."
+    )
     for shape in (SHAPES[0],) if quick else (*SHAPES, GENOTYPES):
         dtypes = ["float32", "float64", *(["int8"] if shape is GENOTYPES else [])]
         entrants = [

@@ -30,9 +30,9 @@ class LHRelief(FeatureWeighter):
         z = \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|,
         \qquad w \leftarrow (z)^+ / \|(z)^+\|_2 .
 
-    Neighbours and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration often
-    does not settle, as that of I-RELIEF with a narrow kernel does not: ``history_`` and a warning say so.
-    With ``n_neighbors=1`` the first iteration is RELIEF.
+    Neighbours and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration
+    seldom settles, and may jump to and fro between features that act together: ``history_`` and a warning
+    say so, and the weights are those of the last iteration. With ``n_neighbors=1`` the first is RELIEF.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class LHRelief(FeatureWeighter):
     alpha : float, default=1e-3
         The penalty λ ≥ 0. The larger, the nearer is the mixture to the mean of the k. See Notes on 0.
     max_iter : int, default=20
-        Most iterations.
+        Most iterations. More are not always better: on XOR 2 find what 20 have lost again.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     n_features_to_select : int, float or None, default=None
@@ -103,7 +103,7 @@ class LHRelief(FeatureWeighter):
     >>> from highrelief import LHRelief
     >>> from highrelief.datasets import make_xor
     >>> X, y, relevant = make_xor(200, n_irrelevant=50, random_state=0)
-    >>> LHRelief(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    >>> LHRelief(max_iter=2, n_features_to_select=2).fit(X, y).get_support(indices=True)
     array([0, 1])
     """
 
@@ -159,10 +159,8 @@ class LHRelief(FeatureWeighter):
 
         start = np.full(self.n_features_in_, 1.0 / np.sqrt(self.n_features_in_))
         with watched(self, total=self.max_iter) as progress:
-            end = fixed_point(
-                step, start, max_iter=self.max_iter, tol=self.tol, report=progress.advance
-            )
-        self._set_iterations(end, complete=False, advice="More neighbours or a larger alpha may help.")
+            end = fixed_point(step, start, max_iter=self.max_iter, tol=self.tol, report=progress.advance)
+        self._set_iterations(end, complete=False, advice="LHR often does not: see what other max_iter give.")
         self.execution_ = rows.execution() | planes.describe()
         return self._set_weights(end.weights)
 

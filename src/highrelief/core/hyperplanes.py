@@ -198,7 +198,7 @@ class LocalHyperplanes:
         """The same lists with equal rows as one: many ties among few values would make them very long."""
         n_rows = self._table.n_rows
         keys, entry = np.unique(owner * n_rows + self._equal_rows[rows], return_inverse=True)
-        return keys // n_rows, keys % n_rows, np.bincount(entry, weights=copies)
+        return keys // n_rows, keys % n_rows, np.bincount(entry, weights=copies).astype(np.float64)
 
     @cached_property
     def _equal_rows(self) -> Indices:
@@ -237,9 +237,7 @@ class LocalHyperplanes:
             run_all(part, systems, table.n_threads)
 
         def solve(s: int, t: int) -> None:
-            kernels.solve_mixtures(
-                gram, place, start, size, found.copies, penalty, s, t, found.coefficients
-            )
+            kernels.solve_mixtures(gram, place, start, size, found.copies, penalty, s, t, found.coefficients)
 
         self._over_blocks(columns, of_block)
         run_all(solve, systems, table.n_threads)

@@ -18,7 +18,7 @@ import numpy as np
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 
 #: Features whose differences are held at a time; sums over features are cut at multiples of it.
-FEATURES_AT_ONCE = 1024
+FEATURES_AT_ONCE = 512
 #: λ is at least this, relative to the largest squared distance per copy: H can then be factorised.
 SMALLEST_PENALTY = 1e-12
 #: What a derivative may be below 0, relative to the largest entry of H, at a minimum.
@@ -28,19 +28,26 @@ _LARGEST_PENALTY = 1e30
 
 
 @kernel
-def _differences(x, other, factors, out):
+def _differences(X, x, rows, begin, factors, E):
+    """(h − x)·factors of each row h, in len(factors) columns from ``begin`` on, into the rows of E."""
     wide_vectors()
-    for k in range(factors.shape[0]):
-        out[k] = (np.float64(other[k]) - np.float64(x[k])) * factors[k]
+    width = factors.shape[0]
+    own = X[x, begin : begin + width]
+    for i in range(rows.shape[0]):
+        other, out = X[rows[i], begin : begin + width], E[i, :width]
+        for k in range(width):
+            out[k] = (np.float64(other[k]) - np.float64(own[k])) * factors[k]
 
 
 @summing_kernel
-def _four_by_four(a, b, c, d, e, f, g, h, T):
-    """Products of each of four rows with each of four others."""
+def _four_by_four(E, i, j, width, T):
+    """Products of each of four rows, from i on, with each of four others, from j on."""
     wide_vectors()
+    a, b, c, d = E[i, :width], E[i + 1, :width], E[i + 2, :width], E[i + 3, :width]
+    e, f, g, h = E[j, :width], E[j + 1, :width], E[j + 2, :width], E[j + 3, :width]
     ae, af, ag, ah, be, bf, bg, bh = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     ce, cf, cg, ch, de, df, dg, dh = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(a.shape[0]):
+    for k in range(width):
         p, q, r, s = e[k], f[k], g[k], h[k]
         ae += a[k] * p
         af += a[k] * q
@@ -65,11 +72,12 @@ def _four_by_four(a, b, c, d, e, f, g, h, T):
 
 
 @summing_kernel
-def _four_by_themselves(a, b, c, d, T):
-    """The lower half of the products of four rows with each other."""
+def _four_by_themselves(E, i, width, T):
+    """The lower half of the products of four rows, from i on, with each other."""
     wide_vectors()
+    a, b, c, d = E[i, :width], E[i + 1, :width], E[i + 2, :width], E[i + 3, :width]
     aa, ba, bb, ca, cb, cc, da, db, dc, dd = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(a.shape[0]):
+    for k in range(width):
         p, q, r, s = a[k], b[k], c[k], d[k]
         aa += p * p
         ba += q * p
@@ -89,13 +97,11 @@ def _four_by_themselves(a, b, c, d, T):
 def _add_products(E, m, width, gram, T):
     """Add the products of the first m rows of E to a Gram matrix; E has whole blocks of four rows."""
     for i in range(0, m, 4):
-        a, b, c, d = E[i, :width], E[i + 1, :width], E[i + 2, :width], E[i + 3, :width]
         for j in range(0, i + 1, 4):
             if i == j:
-                _four_by_themselves(a, b, c, d, T)
+                _four_by_themselves(E, i, width, T)
             else:
-                e, f, g, h = E[j, :width], E[j + 1, :width], E[j + 2, :width], E[j + 3, :width]
-                _four_by_four(a, b, c, d, e, f, g, h, T)
+                _four_by_four(E, i, j, width, T)
             for p in range(min(4, m - i)):
                 row = (i + p) * (i + p + 1) // 2 + j
                 for q in range(min(4, i + p - j + 1)):
@@ -117,12 +123,10 @@ def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram)
     # Block by block of features: the rows of a block stay in the cache from system to system.
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
         width = min(FEATURES_AT_ONCE, n_columns - k0)
-        begin, end = first + k0, first + k0 + width
         for s in range(s0, s1):
             m = size[s]
-            x = X[anchors[s // 2], begin:end]
-            for i in range(m):
-                _differences(x, X[rows[start[s] + i], begin:end], factors[k0 : k0 + width], E[i])
+            of = rows[start[s] : start[s] + m]
+            _differences(X, anchors[s // 2], of, first + k0, factors[k0 : k0 + width], E)
             _add_products(E, m, width, gram[place[s] : place[s] + m * (m + 1) // 2], T)
 
 
@@ -315,11 +319,18 @@ def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
 
 
 @fused_kernel
-def _mix_eight(x, a, b, c, d, e, f, g, h, ca, cb, cc, cd, ce, cf, cg, ch, kept, out):
-    """Σα(h − x) of eight neighbours, and ``kept`` times what was there."""
+def _mix_eight(X, x, chosen, weights, begin, end, kept, out):
+    """Σα(h − x) of eight neighbours in some columns, and ``kept`` times what was there."""
     wide_vectors()
-    for k in range(out.shape[0]):
-        t = np.float64(x[k])
+    own, out = X[x, begin:end], out[: end - begin]
+    a, b = X[chosen[0], begin:end], X[chosen[1], begin:end]
+    c, d = X[chosen[2], begin:end], X[chosen[3], begin:end]
+    e, f = X[chosen[4], begin:end], X[chosen[5], begin:end]
+    g, h = X[chosen[6], begin:end], X[chosen[7], begin:end]
+    ca, cb, cc, cd = weights[0], weights[1], weights[2], weights[3]
+    ce, cf, cg, ch = weights[4], weights[5], weights[6], weights[7]
+    for k in range(end - begin):
+        t = np.float64(own[k])
         first = ca * (np.float64(a[k]) - t) + cb * (np.float64(b[k]) - t)
         second = cc * (np.float64(c[k]) - t) + cd * (np.float64(d[k]) - t)
         third = ce * (np.float64(e[k]) - t) + cf * (np.float64(f[k]) - t)
@@ -342,27 +353,7 @@ def _residual(X, x, rows, mixture, begin, end, chosen, weights, out):
         # What is missing to eight is the sample itself.
         for t in range(n, 8):
             chosen[t], weights[t] = x, 0.0
-        _mix_eight(
-            X[x, begin:end],
-            X[chosen[0], begin:end],
-            X[chosen[1], begin:end],
-            X[chosen[2], begin:end],
-            X[chosen[3], begin:end],
-            X[chosen[4], begin:end],
-            X[chosen[5], begin:end],
-            X[chosen[6], begin:end],
-            X[chosen[7], begin:end],
-            weights[0],
-            weights[1],
-            weights[2],
-            weights[3],
-            weights[4],
-            weights[5],
-            weights[6],
-            weights[7],
-            kept,
-            out[: end - begin],
-        )
+        _mix_eight(X, x, chosen, weights, begin, end, kept, out)
         kept = 1.0
 
 
