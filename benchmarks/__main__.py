@@ -28,6 +28,7 @@ QUICK_RIVALS = {
     "numpy_irelief",
     "numpy_frel",
     "numpy_lfe",
+    "quadprog_lhr",
     "numpy_logo",
     "numpy_im4e",
     "numpy_hknn",

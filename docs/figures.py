@@ -24,7 +24,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from highrelief import DANN, LFE, FisherScore, HKNNClassifier, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    DANN,
+    LFE,
+    FisherScore,
+    HKNNClassifier,
+    IRelief,
+    LHRelief,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+)
 from highrelief.datasets import (
     flip_labels,
     make_epistasis,
@@ -181,6 +191,23 @@ def irelief_width() -> str:
         found = sum(come_first(*each) for each in fitted)
         rows.append([f"{sigma}", f"{found}", f"{sum(w.converged_ for w, _ in fitted)}"])
     return table(["`sigma`", "found", "`converged_`"], rows)
+
+
+def lhr_iterations() -> str:
+    """Finding two features by LHR, by the number of its iterations."""
+    steps = (1, 2, 3, 5, 20)
+    weighters = [*(LHRelief(max_iter=n) for n in steps), ReliefF(), IRelief()]
+    problems = [(f"XOR, {n:,}", xor(300, n)) for n in (50, 200, 1000)]
+    for n in (50, 200, 1000):
+
+        def spiral(seed: int, n: int = n) -> tuple:
+            return make_fermat_spiral(400, turns=1, n_irrelevant=n, random_state=seed)
+
+        problems.append((f"spiral, {n:,}", spiral))
+    return table(
+        ["problem, irrelevant features", *(f"LHR, {n}" for n in steps), "`ReliefF`", "`IRelief`"],
+        ([name, *(times_found(weighter, make) for weighter in weighters)] for name, make in problems),
+    )
 
 
 def streamed(X, y, batch: int, **parameters):
@@ -416,6 +443,7 @@ TABLES = {
         genotypes,
         parity,
         irelief_width,
+        lhr_iterations,
         online_stream,
         online_drift,
         fisher,

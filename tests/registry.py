@@ -28,6 +28,7 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
@@ -62,6 +63,8 @@ class Family:
     iterative: bool = False
     #: Begins with no feature: where none has a positive score by itself, nothing is found.
     from_nothing: bool = False
+    #: On well-behaved data it does settle.
+    settles: bool = True
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
@@ -208,6 +211,11 @@ FAMILIES = [
         margin_factor=0.5,
         from_nothing=True,
         own_metric="euclidean",
+        LHRelief,
+        {"": {"n_neighbors": 3}, "one": {"n_neighbors": 1}, "penalty": {"n_neighbors": 4, "alpha": 0.1}},
+        unit_norm=True,
+        iterative=True,
+        settles=False,
     ),
     Family(FisherScore, {"": {}}, margins=False),
     Family(

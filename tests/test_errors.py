@@ -29,6 +29,7 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
@@ -148,6 +149,13 @@ BAD_PARAMETERS = {
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
     Simba: {**SHARED, **FROM_A_START, "n_epochs": COUNT},
     GFlip: {**SHARED, **FROM_A_START, "max_iter": COUNT},
+    LHRelief: {
+        **SHARED,
+        "n_neighbors": COUNT,
+        "alpha": [-1.5, np.nan, np.inf, "small", None, True, 1j],
+        "max_iter": COUNT,
+        "tol": REPEATED["tol"],
+    },
     FisherScore: SHARED,
     HKNNClassifier: {
         "n_neighbors": COUNT,

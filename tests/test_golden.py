@@ -14,6 +14,7 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
@@ -44,6 +45,10 @@ CASES = {
         f"frel_sgd_{loss}_{penalty}_{alpha}": FREL(loss=loss, penalty=penalty, alpha=alpha, scale=None)
         for loss in ("log", "square")
         for penalty, alpha in (("l2", 1.0), ("l1", 0.01))
+    },
+    **{
+        f"lhr_k5_l0.001_T{n_iter}": LHRelief(n_neighbors=5, alpha=1e-3, max_iter=n_iter, tol=0.0, scale=None)
+        for n_iter in (1, 2)
     },
     "lmba_k5": Lmba(n_neighbors=5, scale=None),
     "vr_lmba_k5": VarianceReduction(Lmba(n_neighbors=5, scale=None)),

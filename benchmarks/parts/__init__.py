@@ -19,6 +19,7 @@ NAMES = (
     "hknn",
     "lfe",
     "simba",
+    "lhr",
     "limit",
     "avx2",
     "threads",

@@ -56,6 +56,7 @@ NAMES = (
     "sklearn_knn",
     "numpy_lfe",
     "numpy_simba",
+    "quadprog_lhr",
     "plain_loop",
 )
 

@@ -89,6 +89,15 @@ def im4e(X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n
     return lambda: IM4E(sigma=sigma, max_iter=max_iter, tol=0.0, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def lhr(
+    X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, alpha: float, max_iter: int, n_jobs: int = 1
+) -> Call:
+    from highrelief import LHRelief
+
+    settings = {"n_neighbors": n_neighbors, "alpha": alpha, "max_iter": max_iter, "tol": 0, "n_jobs": n_jobs}
+    return lambda: LHRelief(**settings).fit(X, y).feature_weights_
+
+
 def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs: int = 1) -> Call:
     from highrelief import OnlineIRelief
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
     from .lfe import LFE
+    from .lhr import LHRelief
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
@@ -39,6 +40,7 @@ __all__ = [
     "GFlip",
     "HKNNClassifier",
     "IRelief",
+    "LHRelief",
     "Lmba",
     "OnlineIRelief",
     "Relief",
@@ -59,6 +61,7 @@ _HOMES = {
     "GFlip": "gflip",
     "IM4E": "im4e",
     "IRelief": "irelief",
+    "LHRelief": "lhr",
     "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",

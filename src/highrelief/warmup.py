@@ -46,6 +46,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
     "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
+    "LHRelief": [{"max_iter": 2}],
     "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
     "Simba": [{"n_restarts": 2}],

@@ -19,6 +19,7 @@ from .hknn_2002 import *
 from .im4e_2012 import *
 from .irelief_2007 import *
 from .lfe_2008 import *
+from .lhr_2014 import *
 from .logo_2010 import *
 from .online_2007 import *
 from .relief_1994 import *
