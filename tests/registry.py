@@ -211,6 +211,8 @@ FAMILIES = [
         margin_factor=0.5,
         from_nothing=True,
         own_metric="euclidean",
+    ),
+    Family(
         LHRelief,
         {"": {"n_neighbors": 3}, "one": {"n_neighbors": 1}, "penalty": {"n_neighbors": 4, "alpha": 0.1}},
         unit_norm=True,
