@@ -158,6 +158,16 @@ def test_no_step_at_all():
     assert model.n_steps_ == 0
 
 
+def test_steps_that_lead_to_0():
+    """Each of the sixteen first is of 1/16, exactly; then all distances are 0."""
+    X, y = np.arange(9.0).reshape(-1, 1) / 8.0, np.arange(9) % 2
+    with pytest.warns(ConvergenceWarning, match="led to w = 0"):
+        model = one_run(X, y, n_epochs=2)
+    np.testing.assert_array_equal(model.feature_weights_, [0.0])
+    assert model.n_steps_ == 16
+    assert model.margin_sum_ == 0.0
+
+
 def test_a_constant_column_is_not_the_largest():
     """Its w stays 1 while all others shrink."""
     X, y = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2

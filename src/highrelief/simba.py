@@ -69,7 +69,7 @@ class Simba(EuclideanWeighter):
     ----------
     feature_weights_ : array of shape (n_features,)
         w²/max(w²): ≥ 0, the largest 1 whatever the margins. A constant feature weighs 0. All 0 if no class
-        has two samples.
+        has two samples, or if the steps led to w = 0.
     feature_importances_ : array of shape (n_features,)
         The same.
     ranking_ : array of shape (n_features,)
@@ -210,9 +210,12 @@ class Simba(EuclideanWeighter):
                     " are those of the start.",
                     ConvergenceWarning,
                 )
+            elif not found.any():
+                warn_user("The steps of Simba led to w = 0: all weights are 0.", ConvergenceWarning)
         return self._set_weights(weights)
 
 
 def _relative_squares(w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """w²/max(w²)."""
-    return (w / np.abs(w).max()) ** 2
+    """w²/max(w²); 0 where the steps led to w = 0."""
+    largest = np.abs(w).max()
+    return (w / largest) ** 2 if largest > 0.0 else np.zeros_like(w)
