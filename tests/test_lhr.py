@@ -93,7 +93,7 @@ def neighborhoods(draw):
         x = H.mean(axis=0) if draw(st.booleans()) else H[0].copy()
     w = rng.uniform(size=d) * (rng.uniform(size=d) < draw(st.sampled_from([0.3, 1.0])))
     scale = 10.0 ** draw(st.integers(-60, 60))
-    lam = draw(st.sampled_from([0.0, 1e-300, 1e-14, 1e-9, 1e-3, 1.0, 1e12])) * scale**2
+    lam = draw(st.sampled_from([0.0, 1e-100, 1e-14, 1e-9, 1e-3, 1.0, 1e12])) * scale**2
     u = rng.uniform(0.2, 3.0, m) if draw(st.booleans()) else np.ones(m)
     return x * scale, H * scale, w, lam, u
 
