@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from test_kernels import packed_table
 
 from highrelief import LHRelief, Relief
-from highrelief.core import hyperplanes
+from highrelief.core import hyperplanes, neighbor_search
 from highrelief.core.rows import LocalRows
 from highrelief.core.solvers import unit_positive_part
 from highrelief.datasets import make_xor
@@ -271,6 +271,18 @@ def test_memory_and_threads_do_not_change_a_bit(monkeypatch):
         )
     in_columns = fitted(np.asfortranarray(X), y, max_iter=2, tol=0.0).feature_weights_
     np.testing.assert_array_equal(in_columns, expected)
+
+
+@pytest.mark.parametrize("table", [continuous_table, discrete_table])
+def test_neighbours_from_bands_of_rows(monkeypatch, table):
+    """As where there are too many rows for all distances; ties leave lists that are too short."""
+    X, y = table(300)
+    parameters = {"n_neighbors": 4, "max_iter": 2, "tol": 0.0}
+    expected = fitted(X, y, **parameters)
+    monkeypatch.setattr(neighbor_search, "BAND", 64)
+    banded = fitted(X, y, **parameters)
+    np.testing.assert_allclose(banded.feature_weights_, expected.feature_weights_, atol=1e-12)
+    np.testing.assert_allclose(banded.margins(X, y), expected.margins(X, y), atol=1e-12)
 
 
 def test_gram_matrices_by_portions(monkeypatch):

@@ -119,7 +119,7 @@ class LocalHyperplanes:
 
                 total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
 
-            self._over_blocks(self._columns, of_block)
+            _over_blocks(self._columns, of_block)
         mean = total * self._columns.factors / table.n_copies
         # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
         return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
@@ -144,18 +144,9 @@ class LocalHyperplanes:
 
                 run_all(part, self._parts(out.size), table.n_threads)
 
-            self._over_blocks(self._columns, of_block)
+            _over_blocks(self._columns, of_block)
             margins[found.anchors] = out
         return table.unpacked(margins)
-
-    def _over_blocks(
-        self, columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]
-    ) -> None:
-        """Call with each block of columns: its array, where it begins there, which columns it holds."""
-        # Cut where the sums are, so that their bits are the same for any order and type of the table.
-        for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=kernels.FEATURES_AT_ONCE):
-            array, first = columns.block(a, b)
-            work(array, first, slice(a, b))
 
     def _parts(self, n_anchors: int) -> list[tuple[int, int]]:
         """Cut anchors by the shape of the table alone: the bits do not depend on the number of threads."""
@@ -248,8 +239,16 @@ class LocalHyperplanes:
         def solve(s: int, t: int) -> None:
             kernels.solve_mixtures(gram, place, start, size, found.copies, penalty, s, t, found.coefficients)
 
-        self._over_blocks(columns, of_block)
+        _over_blocks(columns, of_block)
         run_all(solve, systems, table.n_threads)
+
+
+def _over_blocks(columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]) -> None:
+    """Call with each block of columns: its array, where it begins there, which columns it holds."""
+    # Cut where the sums are, so that their bits are the same for any order and type of the table.
+    for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=kernels.FEATURES_AT_ONCE):
+        array, first = columns.block(a, b)
+        work(array, first, slice(a, b))
 
 
 def _equal_rows(table: Packed) -> Indices:
