@@ -14,6 +14,7 @@ from test_kernels import packed_table
 
 from highrelief import LHRelief, Relief
 from highrelief.core import local_hyperplanes as hyperplanes
+from highrelief.core import neighbor_search
 from highrelief.core.rows import LocalRows
 from highrelief.core.solvers import unit_positive_part
 from highrelief.datasets import make_xor
@@ -93,7 +94,7 @@ def neighborhoods(draw):
         x = H.mean(axis=0) if draw(st.booleans()) else H[0].copy()
     w = rng.uniform(size=d) * (rng.uniform(size=d) < draw(st.sampled_from([0.3, 1.0])))
     scale = 10.0 ** draw(st.integers(-60, 60))
-    lam = draw(st.sampled_from([0.0, 1e-300, 1e-14, 1e-9, 1e-3, 1.0, 1e12])) * scale**2
+    lam = draw(st.sampled_from([0.0, 1e-100, 1e-14, 1e-9, 1e-3, 1.0, 1e12])) * scale**2
     u = rng.uniform(0.2, 3.0, m) if draw(st.booleans()) else np.ones(m)
     return x * scale, H * scale, w, lam, u
 
@@ -271,6 +272,18 @@ def test_memory_and_threads_do_not_change_a_bit(monkeypatch):
         )
     in_columns = fitted(np.asfortranarray(X), y, max_iter=2, tol=0.0).feature_weights_
     np.testing.assert_array_equal(in_columns, expected)
+
+
+@pytest.mark.parametrize("table", [continuous_table, discrete_table])
+def test_neighbours_from_bands_of_rows(monkeypatch, table):
+    """As where there are too many rows for all distances; ties leave lists that are too short."""
+    X, y = table(300)
+    parameters = {"n_neighbors": 4, "max_iter": 2, "tol": 0.0}
+    expected = fitted(X, y, **parameters)
+    monkeypatch.setattr(neighbor_search, "BAND", 64)
+    banded = fitted(X, y, **parameters)
+    np.testing.assert_allclose(banded.feature_weights_, expected.feature_weights_, atol=1e-12)
+    np.testing.assert_allclose(banded.margins(X, y), expected.margins(X, y), atol=1e-12)
 
 
 def test_gram_matrices_by_portions(monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +17,8 @@ from .neighborhood import HITS, MISSES, Neighborhood, Neighbors
 from .packed import Packed, sum_in_order
 from .threads import even_ranges, run_all
 
-#: Neighbours in a list from which on equal rows are looked for, to be one neighbour of several copies.
+#: Neighbours in a list beyond which rows that are equal, in all features that have a weight, are merged:
+#: ties among few values would make lists very long.
 _LONG_LIST = 32
 #: Bytes of the Gram matrices that are held at a time, if those of one sample are not larger.
 _GRAM_BYTES = 2.0**26
@@ -50,6 +50,17 @@ class Mixtures:
         """Lists whose entries are given in order, with the list that each belongs to."""
         size = np.bincount(owner, minlength=2 * anchors.size)
         return cls(anchors, np.cumsum(size) - size, size, rows, copies, np.zeros(rows.size))
+
+    def merged(self, equal: Indices) -> tuple[Mixtures, Indices]:
+        """The same lists with equal rows as one, and the place there of each entry here.
+
+        ``equal``: for every row the one that stands for it.
+        """
+        n_rows = equal.size
+        owner = np.repeat(np.arange(self.size.size), self.size)
+        keys, place = np.unique(owner * n_rows + equal[self.rows], return_inverse=True)
+        copies = np.bincount(place, weights=self.copies, minlength=keys.size).astype(np.float64)
+        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, copies), place
 
     def portions(self) -> list[tuple[int, int]]:
         """Cut the anchors so that the Gram matrices of a portion take little memory."""
@@ -108,7 +119,7 @@ class LocalHyperplanes:
 
                 total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
 
-            self._over_blocks(self._columns, of_block)
+            _over_blocks(self._columns, of_block)
         mean = total * self._columns.factors / table.n_copies
         # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
         return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
@@ -133,18 +144,9 @@ class LocalHyperplanes:
 
                 run_all(part, self._parts(out.size), table.n_threads)
 
-            self._over_blocks(self._columns, of_block)
+            _over_blocks(self._columns, of_block)
             margins[found.anchors] = out
         return table.unpacked(margins)
-
-    def _over_blocks(
-        self, columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]
-    ) -> None:
-        """Call with each block of columns: its array, where it begins there, which columns it holds."""
-        # Cut where the sums are, so that their bits are the same for any order and type of the table.
-        for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=kernels.FEATURES_AT_ONCE):
-            array, first = columns.block(a, b)
-            work(array, first, slice(a, b))
 
     def _parts(self, n_anchors: int) -> list[tuple[int, int]]:
         """Cut anchors by the shape of the table alone: the bits do not depend on the number of threads."""
@@ -163,12 +165,19 @@ class LocalHyperplanes:
         """Neighbours of all samples that have a hit, some at a time, mixed."""
         if not w.any():
             return
-        search = NeighborSearch(self._table.under(w), self._among, self._table.real)
+        weighed = self._table.under(w)
+        search = NeighborSearch(weighed, self._among, self._table.real)
         self._distances = search.describe()
+        roots = np.sqrt(w[w > 0.0])
         for neighbors in search.neighbors():
             found = self._listed(neighbors)
-            for portion in found.portions():
-                self._mix(found, search.columns, np.sqrt(w[w > 0.0]), portion)
+            if found.size.max(initial=0) <= _LONG_LIST:
+                self._mix(found, search.columns, roots)
+            else:
+                # Equal rows stand for each other: each gets its part of what all of them get.
+                merged, place = found.merged(_equal_rows(weighed))
+                self._mix(merged, search.columns, roots)
+                found.coefficients = (merged.coefficients / merged.copies)[place] * found.copies
             yield found
 
     def _listed(self, neighbors: Neighbors) -> Mixtures:
@@ -180,8 +189,6 @@ class LocalHyperplanes:
         owner, place = owner[counts], place[counts]
         rows = neighbors.rows[place]
         copies = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
-        if np.bincount(owner).max(initial=0) > _LONG_LIST:
-            owner, rows, copies = self._merged(owner, rows, copies)
         return Mixtures.of(neighbors.anchors, owner, rows, copies)
 
     def _n_found(self, anchors: Indices) -> Vector:
@@ -194,29 +201,26 @@ class LocalHyperplanes:
         found[:, MISSES] = table.n_copies - of_class
         return np.minimum(found, self._among.n_neighbors)
 
-    def _merged(self, owner: Indices, rows: Indices, copies: Vector) -> tuple[Indices, Indices, Vector]:
-        """The same lists with equal rows as one: many ties among few values would make them very long."""
-        n_rows = self._table.n_rows
-        keys, entry = np.unique(owner * n_rows + self._equal_rows[rows], return_inverse=True)
-        return keys // n_rows, keys % n_rows, np.bincount(entry, weights=copies).astype(np.float64)
-
-    @cached_property
-    def _equal_rows(self) -> Indices:
-        """For every row the first one that is equal in all features."""
-        table = self._table
-        first: dict[bytes, int] = {}
-        return np.array(
-            [
-                first.setdefault(table.raw[position].tobytes(), row) if table.real[row] else row
-                for row, position in enumerate(table.position)
-            ]
-        )
-
-    def _mix(self, found: Mixtures, columns: Columns, roots: Vector, portion: tuple[int, int]) -> None:
-        """Find the coefficients of the mixtures nearest to some anchors (Cai et al. 2014, eq. 4).
+    def _mix(self, found: Mixtures, columns: Columns, roots: Vector) -> None:
+        """Find the coefficients of the nearest mixtures (Cai et al. 2014, eq. 4).
 
         ``columns``: the features of positive weight, times it; ``roots``: of these weights.
         """
+        # In units in which squares of differences are at most about 1.
+        unit = float((columns.spans / roots).max()) or 1.0
+        for portion in found.portions():
+            self._mix_portion(
+                found, columns, columns.factors / roots / unit, self._penalty / unit / unit, portion
+            )
+
+    def _mix_portion(
+        self,
+        found: Mixtures,
+        columns: Columns,
+        factors: Vector,
+        penalty: float,
+        portion: tuple[int, int],
+    ) -> None:
         table = self._table
         a0, a1 = portion
         start, size = found.start[2 * a0 : 2 * a1], found.size[2 * a0 : 2 * a1]
@@ -224,10 +228,6 @@ class LocalHyperplanes:
         place = np.cumsum(entries) - entries
         gram = np.zeros(int(entries.sum()))
         anchors, rows = table.position[found.anchors[a0:a1]], table.position[found.rows]
-        # In units in which squares of differences are at most about 1.
-        unit = float((columns.spans / roots).max()) or 1.0
-        factors = columns.factors / roots / unit
-        penalty = self._penalty / unit / unit
         systems = [(2 * a, 2 * b) for a, b in self._parts(a1 - a0)]
 
         def of_block(array: NDArray[np.floating], first: int, of: slice) -> None:
@@ -239,5 +239,24 @@ class LocalHyperplanes:
         def solve(s: int, t: int) -> None:
             kernels.solve_mixtures(gram, place, start, size, found.copies, penalty, s, t, found.coefficients)
 
-        self._over_blocks(columns, of_block)
+        _over_blocks(columns, of_block)
         run_all(solve, systems, table.n_threads)
+
+
+def _over_blocks(columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]) -> None:
+    """Call with each block of columns: its array, where it begins there, which columns it holds."""
+    # Cut where the sums are, so that their bits are the same for any order and type of the table.
+    for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=kernels.FEATURES_AT_ONCE):
+        array, first = columns.block(a, b)
+        work(array, first, slice(a, b))
+
+
+def _equal_rows(table: Packed) -> Indices:
+    """For every row of the layout the first one that is equal in all features."""
+    first: dict[bytes, int] = {}
+    return np.array(
+        [
+            first.setdefault(table.raw[position].tobytes(), row) if table.real[row] else row
+            for row, position in enumerate(table.position)
+        ]
+    )
