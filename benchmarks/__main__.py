@@ -23,10 +23,17 @@ PAGE = ROOT / "docs" / "performance.md"
 QUICK_RIVALS = {
     "fast_select",
     "sklearn_distances",
+    "sklearn_nca",
+    "sklearn_pca",
     "numpy_irelief",
     "numpy_frel",
+    "numpy_lfe",
+    "quadprog_lhr",
     "numpy_logo",
     "numpy_im4e",
+    "numpy_hknn",
+    "sklearn_knn",
+    "numpy_simba",
     "plain_loop",
 }
 

@@ -3,7 +3,8 @@
 ``spiral``: the branches of Fermat's spiral, one turn, and ``LOGO()``, as ``highrelief demo`` has them.
 ``xor``: continuous XOR, two features that say nothing alone, and ``IRelief()``, as in ``examples/xor.py``.
 For every number of samples and of irrelevant features: with how many seeds are the two relevant features on
-ranks 1 and 2? Run as ``python -m benchmarks.demo_reliability``; what it printed is in ``benchmarks/README.md``.
+ranks 1 and 2? Run as ``python -m benchmarks.demo_reliability``; what it printed is in
+``benchmarks/README.md``.
 """
 
 from __future__ import annotations

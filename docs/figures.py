@@ -1,20 +1,40 @@
 """Measures the tables in docs/methods and docs/margins.md.
 
-``python docs/figures.py`` prints all of them in about three minutes of one core, and with the name of one,
-as ``python docs/figures.py noise``, that; ``make test-long`` compares them with the pages.
+``python docs/figures.py`` prints all of them in about five minutes of one core, and with the name of one,
+as ``python docs/figures.py noise``, that; ``make test-long`` compares them with the pages. The table of real
+data needs the folder that HIGHRELIEF_DATA names.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
 
-from highrelief import FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    DANN,
+    LFE,
+    FisherScore,
+    HKNNClassifier,
+    IRelief,
+    LHRelief,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+)
 from highrelief.datasets import (
     flip_labels,
     make_epistasis,
@@ -173,6 +193,23 @@ def irelief_width() -> str:
     return table(["`sigma`", "found", "`converged_`"], rows)
 
 
+def lhr_iterations() -> str:
+    """Finding two features by LHR, by the number of its iterations."""
+    steps = (1, 2, 3, 5, 20)
+    weighters = [*(LHRelief(max_iter=n) for n in steps), ReliefF(), IRelief()]
+    problems = [(f"XOR, {n:,}", xor(300, n)) for n in (50, 200, 1000)]
+    for n in (50, 200, 1000):
+
+        def spiral(seed: int, n: int = n) -> tuple:
+            return make_fermat_spiral(400, turns=1, n_irrelevant=n, random_state=seed)
+
+        problems.append((f"spiral, {n:,}", spiral))
+    return table(
+        ["problem, irrelevant features", *(f"LHR, {n}" for n in steps), "`ReliefF`", "`IRelief`"],
+        ([name, *(times_found(weighter, make) for weighter in weighters)] for name, make in problems),
+    )
+
+
 def streamed(X, y, batch: int, **parameters):
     """A weighter that saw the table batch by batch."""
     weighter = OnlineIRelief(**parameters)
@@ -284,6 +321,119 @@ def margins_right() -> str:
     return table(["all labels right", "negative margins (`IRelief`)"], rows)
 
 
+MICROARRAYS = {
+    "leukaemia": "leukemia_golub",
+    "colon": "colon_alon",
+    "prostate": "prostate_singh",
+    "DLBCL": "dlbcl_gems",
+    "SRBCT": "srbct",
+    "medulloblastoma": "cns_medulloblastoma34",
+}
+
+
+def hyperplanes() -> str:
+    """Accuracy of k-NN and of HKNN on microarrays, both in the metric of I-RELIEF."""
+    folder = Path(os.environ.get("HIGHRELIEF_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    models = {
+        "1-NN": KNeighborsClassifier(1),
+        "5-NN": KNeighborsClassifier(5),
+        "`HKNNClassifier()`": HKNNClassifier(),
+    }
+    rows = []
+    for name, file in MICROARRAYS.items():
+        with np.load(folder / "microarray" / f"{file}.npz") as data:
+            X, y = data["X"].astype(np.float64), data["y"]
+        scores = []
+        for fitted, left_out in RepeatedStratifiedKFold(n_splits=5, n_repeats=4, random_state=0).split(X, y):
+            weighter = IRelief(n_features_to_select=100, weighted="euclidean").fit(X[fitted], y[fitted])
+            known, new = weighter.transform(X[fitted]), weighter.transform(X[left_out])
+            scores.append([m.fit(known, y[fitted]).score(new, y[left_out]) for m in models.values()])
+        size = f"{X.shape[0]} samples, {X.shape[1]:,} genes"
+        rows.append([f"{name}: {size}", *(f"{score:.3f}" for score in np.mean(scores, axis=0))])
+    return table(["microarray", *models], rows)
+
+
+def error(model, make: Callable, n_train: int = 400, seeds: Iterable[int] = SEEDS) -> str:
+    """Mean share of new samples that are classified wrongly, in per cent."""
+    errors = []
+    for seed in seeds:
+        X, y, *_ = make(seed)
+        errors.append(1.0 - model.fit(X[:n_train], y[:n_train]).score(X[n_train:], y[n_train:]))
+    return f"{100.0 * np.mean(errors):.1f}"
+
+
+def extraction() -> str:
+    """Nearest neighbours among extracted features, 10 of the original ones irrelevant."""
+    extractors = {
+        "scaled features": MinMaxScaler(),
+        "`PCA(5)`": make_pipeline(MinMaxScaler(), PCA(5)),
+        "`DANN`, 5": DANN(n_components=5),
+        "`DANN`, all": DANN(),
+        "`LFE`, 5": LFE(n_components=5, n_neighbors=5),
+        "`LFE`, all": LFE(n_neighbors=5),
+        "`ReliefF`": ReliefF(weighted="euclidean"),
+    }
+
+    def samples(generator: Callable) -> Callable:
+        return lambda seed: generator(2400, n_irrelevant=10, random_state=seed)
+
+    return table(
+        ["5 nearest neighbours after", *extractors],
+        (
+            [
+                f"`{generator.__name__}`",
+                *(
+                    error(make_pipeline(each, KNeighborsClassifier(5)), samples(generator))
+                    for each in extractors.values()
+                ),
+            ]
+            for generator in (make_ringnorm, make_twonorm, make_waveform, make_xor)
+        ),
+    )
+
+
+def extraction_svm() -> str:
+    """A support vector machine among extracted features, everything chosen by cross-validation."""
+    machine = {"svc__C": [1, 10], "svc__gamma": ["scale", 1.0]}
+    few = [2, 5, 20]
+    models = {
+        "scaled features": (make_pipeline(MinMaxScaler(), SVC()), {}),
+        "`PCA`": (make_pipeline(MinMaxScaler(), PCA(), SVC()), {"pca__n_components": few}),
+        "`DANN`": (make_pipeline(DANN(), SVC()), {"dann__n_components": few}),
+        "`LFE`": (make_pipeline(LFE(), SVC()), {"lfe__n_components": few, "lfe__n_neighbors": [1, 10]}),
+    }
+
+    def digits(seed: int, n_noisy: int) -> tuple:
+        X, y = load_digits(return_X_y=True)
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(X))[:1300]
+        return np.hstack([X[order], rng.uniform(0.0, 16.0, (1300, n_noisy))]), y[order]
+
+    problems = {
+        "digits": lambda seed: digits(seed, 0),
+        "digits, 64 pixels of noise": lambda seed: digits(seed, 64),
+        "`make_waveform`, 30 irrelevant": lambda seed: make_waveform(
+            1300, n_irrelevant=30, random_state=seed
+        ),
+        "`make_ringnorm`, 10 irrelevant": lambda seed: make_ringnorm(
+            1300, n_irrelevant=10, random_state=seed
+        ),
+    }
+    return table(
+        ["support vector machine after", *models],
+        (
+            [
+                name,
+                *(
+                    error(GridSearchCV(model, machine | grid, cv=3), make, n_train=300, seeds=range(3))
+                    for model, grid in models.values()
+                ),
+            ]
+            for name, make in problems.items()
+        ),
+    )
+
+
 TABLES = {
     make.__name__: make
     for make in (
@@ -293,17 +443,23 @@ TABLES = {
         genotypes,
         parity,
         irelief_width,
+        lhr_iterations,
         online_stream,
         online_drift,
         fisher,
         margins,
         margins_relevant,
         margins_right,
+        hyperplanes,
+        extraction,
+        extraction_svm,
     )
 }
 
 if __name__ == "__main__":
     # A width that does not converge is what one of the tables counts.
     warnings.simplefilter("ignore", ConvergenceWarning)
+    # With one neighbour LFE may have fewer than 20 directions.
+    warnings.filterwarnings("ignore", "Only", UserWarning)
     for wanted in sys.argv[1:] or TABLES:
         print(f"{wanted}: {TABLES[wanted].__doc__}\n\n{TABLES[wanted]()}\n", flush=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles import gflip_score, scale_range
 from registry import continuous_table, discrete_table, over_entries, rounded_table
 
 from highrelief.base import FeatureWeighter
@@ -35,6 +36,22 @@ def assert_same(actual, expected, tolerance=1e-9):
 
 def same_bits(first, second):
     return np.asarray(first).tobytes() == np.asarray(second).tobytes()
+
+
+def ranked_by(weighter):
+    """What a weighter ranks by: the weights, and members of a set by what is lost without them."""
+    w = weighter.feature_weights_
+    return np.where(w > 0.0, weighter.score_losses_, -np.inf) if hasattr(weighter, "score_losses_") else w
+
+
+def skip_where_nothing_is_found(entry, X, y):
+    """Pass by a table of which no feature has a positive score by itself; the set is then empty."""
+    if not entry.family.from_nothing or entry.parameters.get("utility") == "sigmoid":
+        return
+    scaled, utility = scale_range(X), entry.parameters.get("utility", "linear")
+    if max(gflip_score(scaled, y, alone, utility) for alone in np.eye(X.shape[1])) <= 0.0:
+        np.testing.assert_array_equal(weights_of(entry.make(), X, y), 0.0)
+        pytest.skip("no feature has a positive score by itself")
 
 
 class GivenWeights(FeatureWeighter):

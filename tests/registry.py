@@ -19,17 +19,23 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from highrelief import (
+    DANN,
     FREL,
     IM4E,
+    LFE,
     LOGO,
     CrossValidatedSelector,
     EnsembleWeighting,
     FisherScore,
+    GFlip,
+    HKNNClassifier,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -51,8 +57,16 @@ class Family:
     sample_weight: bool = True
     #: Has ``margins``.
     margins: bool = True
+    #: What a margin is of the difference of the distances to a miss and to a hit.
+    margin_factor: float = 1.0
+    #: The largest weight is 1, whatever the margins.
+    relative: bool = False
     #: Repeats until it settles: ``max_iter``, ``n_iter_``, ``converged_``, ``history_``.
     iterative: bool = False
+    #: Begins with no feature: where none has a positive score by itself, nothing is found.
+    from_nothing: bool = False
+    #: On well-behaved data it does settle.
+    settles: bool = True
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
     #: Keeps, by default, as many features as it finds best, not all that weigh more than 0.
@@ -177,6 +191,38 @@ FAMILIES = [
         },
         iterative=True,
     ),
+    Family(
+        Simba,
+        {
+            "": {"shuffle": False},
+            "restarts": {"n_restarts": 3, "n_epochs": 2, "random_state": 0},
+            "sigmoid": {"utility": "sigmoid", "n_restarts": 2, "random_state": 0},
+        },
+        sample_weight=False,
+        margin_factor=0.5,
+        relative=True,
+        own_metric="euclidean",
+    ),
+    Family(
+        GFlip,
+        {
+            "": {"random_state": 0},
+            "in order": {"shuffle": False},
+            "restarts": {"n_restarts": 3, "random_state": 0},
+            "zero-one": {"utility": "zero-one", "random_state": 0},
+            "sigmoid": {"utility": "sigmoid", "random_state": 0},
+        },
+        margin_factor=0.5,
+        from_nothing=True,
+        own_metric="euclidean",
+    ),
+    Family(
+        LHRelief,
+        {"": {"n_neighbors": 3}, "one": {"n_neighbors": 1}, "penalty": {"n_neighbors": 4, "alpha": 0.1}},
+        unit_norm=True,
+        iterative=True,
+        settles=False,
+    ),
     Family(FisherScore, {"": {}}, margins=False),
     Family(
         EnsembleWeighting,
@@ -226,6 +272,19 @@ FAMILIES = [
     ),
 ]
 
+#: Classifiers that weigh no features: scikit-learn's checks run over them.
+CLASSIFIERS = [HKNNClassifier(), HKNNClassifier(n_neighbors=3, alpha=0.01, scale="range")]
+#: Every public extractor, with parameters that run different code. One neighbour: some of scikit-learn's
+#: checks are on noise, in which LFE finds no direction, and says so, when it looks at more. Many for DANN:
+#: others are on classes far apart, and few neighbours are of one class.
+EXTRACTORS = [
+    LFE(),
+    LFE(metric="manhattan", solver="dual"),
+    LFE(n_components=1, solver="arpack"),
+    DANN(),
+    DANN(n_components=1, n_neighbors=25),
+]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -272,6 +331,11 @@ class Entry:
         return not self.family.nonnegative and not square and not self.parameters.get("positive", False)
 
     @property
+    def any_is_better_than_none(self) -> bool:
+        """Whether a set of features has a positive score, whatever the margins."""
+        return self.family.from_nothing and self.parameters.get("utility") == "sigmoid"
+
+    @property
     def sample_weight(self) -> bool:
         """Whether ``fit`` takes ``sample_weight``: a solver that goes through the rows in order cannot."""
         return has_fit_parameter(self.make(), "sample_weight")
@@ -286,6 +350,11 @@ class Entry:
         """Whether the order of the rows matters by nature, as the tags say."""
         return get_tags(self.make()).order_dependent
 
+    @property
+    def feature_order_dependent(self) -> bool:
+        """Whether the order of the columns matters by nature, as the tags say."""
+        return get_tags(self.make()).feature_order_dependent
+
 
 ENTRIES = [
     Entry(family, variant, parameters)
@@ -293,6 +362,7 @@ ENTRIES = [
     for variant, parameters in family.variants.items()
 ]
 
+over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
 
 

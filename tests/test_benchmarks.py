@@ -95,7 +95,19 @@ def test_the_distance_pass_gives_the_distances():
     np.testing.assert_allclose(np.array(passes.grid_pass(X)()), exact, atol=33 / 65534)
 
 
-METHODS = ("relieff", "irelief", "logo", "per_anchor", "frel", "distances", "ensemble")
+METHODS = (
+    "relieff",
+    "irelief",
+    "logo",
+    "per_anchor",
+    "frel",
+    "lfe",
+    "hknn",
+    "per_query",
+    "gflip",
+    "distances",
+    "ensemble",
+)
 
 
 def test_every_part_and_every_peer_keeps_the_contract():

@@ -12,7 +12,6 @@ from contract import (
 from registry import (
     continuous_table,
     over_entries,
-    over_registry,
 )
 from sklearn.exceptions import ConvergenceWarning
 
@@ -36,7 +35,7 @@ def test_a_warning_where_it_did_not_converge(entry):
     assert weighter.history_[0] > weighter.tol
 
 
-@iterative
+@over_entries(lambda entry: entry.family.iterative and entry.family.settles)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_no_warning_where_it_converged(entry, dtype):
     X, y = continuous_table(90)
@@ -55,7 +54,7 @@ def test_no_warning_where_it_converged(entry, dtype):
         assert changes[-1] < least <= changes[:-1].min()
 
 
-@over_registry
+@over_entries(lambda entry: entry.family.settles)
 def test_no_warning_on_well_behaved_data(entry):
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from contract import (
+    skip_where_nothing_is_found,
     weights_of,
 )
 from registry import (
@@ -88,7 +89,8 @@ def test_all_samples_but_one_are_the_same(entry):
     X[0] = 1.0, -1.0
     w = weights_of(entry.make(), X, y)
     assert np.isfinite(w).all()
-    assert w[0] == pytest.approx(w[1], abs=1e-12)
+    if not entry.feature_order_dependent:
+        assert w[0] == pytest.approx(w[1], abs=1e-12)
 
 
 @over_registry
@@ -97,15 +99,17 @@ def test_more_features_than_samples(entry):
     y = np.arange(12) % 2
     X = rng.normal(size=(12, 700))
     X[:, 5] += 20.0 * y
-    w = weights_of(entry.make(), X, y)
-    assert np.isfinite(w).all()
-    if not entry.draws_samples:
-        assert w.argmax() == 5
+    weighter = entry.make().fit(X, y)
+    assert np.isfinite(weighter.feature_weights_).all()
+    # By the number of samples that are right, many are as good among so few.
+    if not entry.draws_samples and entry.parameters.get("utility") != "zero-one":
+        np.testing.assert_array_equal(np.flatnonzero(weighter.ranking_ == 1), [5])
 
 
 @over_registry
 def test_many_classes(entry):
     X, y = continuous_table(60, n_classes=20)
+    skip_where_nothing_is_found(entry, X, y)
     w = weights_of(entry.make(), X, y)
     assert np.isfinite(w).all()
     assert w.max() > 0.0

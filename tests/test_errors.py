@@ -6,22 +6,37 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse
-from registry import ENTRIES, FAMILIES, continuous_table, over_entries, over_families, over_registry
+from registry import (
+    CLASSIFIERS,
+    ENTRIES,
+    EXTRACTORS,
+    FAMILIES,
+    continuous_table,
+    over_entries,
+    over_families,
+    over_registry,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 
 from highrelief import (
+    DANN,
     FREL,
     IM4E,
+    LFE,
     LOGO,
     CrossValidatedSelector,
     EnsembleWeighting,
     FisherScore,
+    GFlip,
+    HKNNClassifier,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -79,6 +94,19 @@ REPEATED = {
     **RANDOM,
 }
 
+EXTRACTION = {
+    "n_components": [*OPTIONAL_COUNT, N_FEATURES + 1],
+    "scale": SHARED["scale"],
+    "n_jobs": SHARED["n_jobs"],
+}
+FROM_A_START = {
+    **RANDOM,
+    "utility": choice(None, True, "Linear", "log"),
+    "beta": [value for value in POSITIVE if value is not None],
+    "n_restarts": COUNT,
+    "shuffle": FLAG,
+}
+
 BAD_PARAMETERS = {
     Relief: {**SHARED, **NEAREST},
     ReliefF: {
@@ -121,7 +149,29 @@ BAD_PARAMETERS = {
     },
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
+    Simba: {**SHARED, **FROM_A_START, "n_epochs": COUNT},
+    GFlip: {**SHARED, **FROM_A_START, "max_iter": COUNT},
+    LHRelief: {
+        **SHARED,
+        "n_neighbors": COUNT,
+        "alpha": [-1.5, np.nan, np.inf, "small", None, True, 1j],
+        "max_iter": COUNT,
+        "tol": REPEATED["tol"],
+    },
     FisherScore: SHARED,
+    HKNNClassifier: {
+        "n_neighbors": COUNT,
+        "alpha": [-1.5, np.nan, np.inf, "wide", None, True, 1j],
+        "scale": SHARED["scale"],
+        "n_jobs": SHARED["n_jobs"],
+    },
+    LFE: {
+        **EXTRACTION,
+        "n_neighbors": COUNT,
+        "metric": choice(None, "Euclidean", "sqeuclidean"),
+        "solver": choice(None, True, "Dual", "full"),
+    },
+    DANN: {**EXTRACTION, "n_neighbors": [*OPTIONAL_COUNT, 1]},
     VarianceReduction: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         "estimator": ["relieff", ReliefF, None, 3, OnlineIRelief(), FREL()],
@@ -160,13 +210,13 @@ BAD_PARAMETERS = {
     },
 }
 #: What meta-estimators are wrapped around.
-INSIDE = {family.estimator: family.inside for family in FAMILIES}
+INSIDE = {family.estimator: family.inside for family in FAMILIES if family.inside is not None}
+PUBLIC = {family.estimator for family in FAMILIES} | {type(each) for each in (*EXTRACTORS, *CLASSIFIERS)}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
-def test_every_parameter_has_values_to_refuse(family):
-    parameters = set(inspect.signature(family.estimator).parameters)
-    assert set(BAD_PARAMETERS[family.estimator]) == parameters
+@pytest.mark.parametrize("estimator", sorted(PUBLIC, key=str), ids=lambda estimator: estimator.__name__)
+def test_every_parameter_has_values_to_refuse(estimator):
+    assert set(BAD_PARAMETERS[estimator]) == set(inspect.signature(estimator).parameters)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +230,7 @@ def test_every_parameter_has_values_to_refuse(family):
 )
 def test_bad_parameters(estimator, name, value):
     X, y = continuous_table(N_SAMPLES)
-    inside = {} if INSIDE[estimator] is None else {"estimator": INSIDE[estimator]}
+    inside = {"estimator": INSIDE[estimator]} if estimator in INSIDE else {}
     weighter = estimator(**{**inside, name: value})
     with raises_naming(name, repr(value), error=(ValueError, TypeError)):
         weighter.fit(X, y)

@@ -11,11 +11,15 @@ from highrelief import (
     IM4E,
     LOGO,
     FisherScore,
+    GFlip,
+    HKNNClassifier,
     IRelief,
+    LHRelief,
     Lmba,
     OnlineIRelief,
     Relief,
     ReliefF,
+    Simba,
     VarianceReduction,
 )
 
@@ -42,12 +46,17 @@ CASES = {
         for loss in ("log", "square")
         for penalty, alpha in (("l2", 1.0), ("l1", 0.01))
     },
+    **{
+        f"lhr_k5_l0.001_T{n_iter}": LHRelief(n_neighbors=5, alpha=1e-3, max_iter=n_iter, tol=0.0, scale=None)
+        for n_iter in (1, 2)
+    },
     "lmba_k5": Lmba(n_neighbors=5, scale=None),
     "vr_lmba_k5": VarianceReduction(Lmba(n_neighbors=5, scale=None)),
     **{
         f"logo_s2_l0.5_T{n_iter}": LOGO(sigma=2.0, alpha=0.5, max_iter=n_iter, tol=0.0, scale=None)
         for n_iter in (1, 2)
     },
+    "simba_in_order_1epoch": Simba(shuffle=False, scale=None),
 }
 #: References that a general optimiser found.
 APPROXIMATE = ("logo",)
@@ -92,3 +101,19 @@ def test_expected_distances_of_new_samples(golden_folder, name):
     expected = reference["im4e_s0.25_T5_psi"]
     np.testing.assert_allclose(model.expected_distances(reference["query"]), expected, rtol=1e-10)
     np.testing.assert_array_equal(model.predict(reference["query"]), model.classes_[expected.argmin(axis=1)])
+
+
+@pytest.mark.parametrize("name", ["binary", "three", "wide"])
+def test_hyperplane_distances_of_new_samples(golden_folder, name):
+    reference = np.load(golden_folder / f"{name}.npz")
+    model = HKNNClassifier(n_neighbors=4, alpha=1.0).fit(reference["X"], reference["y"])
+    expected = reference["hknn_k4_l1_distances"]
+    np.testing.assert_allclose(model.hyperplane_distances(reference["query"]), expected, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(reference["query"]), model.classes_[expected.argmin(axis=1)])
+
+
+def test_the_set_and_its_score_equal_the_reference(golden_folder):
+    reference = np.load(golden_folder / "binary.npz")
+    model = GFlip(shuffle=False, scale=None).fit(reference["X"], reference["y"])
+    np.testing.assert_array_equal(model.feature_weights_, reference["gflip_in_order"])
+    assert model.score_ == pytest.approx(float(reference["gflip_score"]), rel=1e-12)

@@ -12,6 +12,9 @@ from oracles import (
     difference,
     distances,
     fisher,
+    hknn_distances,
+    hknn_ridge_distance,
+    hknn_shared_distance,
     im4e,
     im4e_entropies,
     im4e_probabilities,
@@ -116,6 +119,11 @@ def test_golden_online(golden):
 def test_golden_fisher(golden):
     result = fisher(golden["X"], golden["y"])
     assert_allclose(result, golden["fisher"], rtol=1e-11, atol=1e-13)
+
+
+def test_golden_hknn(golden):
+    result = hknn_distances(golden["query"], golden["X"], golden["y"], 4, 1.0)
+    assert_allclose(result, golden["hknn_k4_l1_distances"], rtol=1e-12)
 
 
 def test_golden_has_no_case_left_out(golden):
@@ -582,3 +590,29 @@ def test_fisher_weights_are_copies():
         s = copies_of(len(X))
         assert_same(fisher(X, y, s), fisher(np.repeat(X, s, 0), np.repeat(y, s)))
         assert_same(fisher(X, y, 0.37 * s), fisher(X, y, s))
+
+
+# --- HKNN ----------------------------------------------------------------------------------------
+
+
+def test_hknn_by_hand():
+    """Two neighbours at (-1, 0) and (1, 0): V'V has the eigenvalue 2, of x = (3, 2) the part 3 is shrunk."""
+    neighbors, x = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([3.0, 2.0])
+    assert_allclose(hknn_ridge_distance(x, neighbors, 0), 2.0)
+    assert_allclose(hknn_ridge_distance(x, neighbors, 1.0), np.hypot(3.0 / 3.0, 2.0))
+    assert_allclose(hknn_ridge_distance(x, neighbors, 1e12), np.hypot(3.0, 2.0))
+
+
+def test_hknn_shares_are_columns_that_are_there_several_times():
+    rng = np.random.default_rng(0)
+    neighbors, x, u = rng.normal(size=(4, 6)), rng.normal(size=6), np.array([1, 3, 2, 1])
+    repeated = hknn_ridge_distance(x, np.repeat(neighbors, u, axis=0), 0.3)
+    assert_same(hknn_shared_distance(x, neighbors, u.astype(float), 0.3), repeated)
+
+
+def test_hknn_weights_are_copies():
+    X, y = smooth_data()
+    s = copies_of(len(X))
+    Q = np.random.default_rng(5).uniform(size=(6, X.shape[1]))
+    of_copies = hknn_distances(Q, np.repeat(X, s, 0), np.repeat(y, s), 4, 0.5)
+    assert_same(hknn_distances(Q, X, y, 4, 0.5, s), of_copies)

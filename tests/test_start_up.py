@@ -93,7 +93,7 @@ FITS = """
 import json, warnings
 import highrelief
 import numpy as np
-from registry import ENTRIES, continuous_table, discrete_table
+from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, continuous_table, discrete_table
 from sklearn import config_context
 
 def frozen(X):
@@ -132,6 +132,18 @@ for entry in ENTRIES:
                             model.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
                         if hasattr(model, "partial_fit"):
                             model.partial_fit(X.astype(dtype), y)
+for classifier in CLASSIFIERS:
+    for X, y in tables:
+        for dtype in (np.float32, np.float64, np.int8):
+            for layout in layouts:
+                classifier.fit(layout(X.astype(dtype)), y, sample_weight=1.0 + np.arange(y.size) % 2)
+                for queries in (X.astype(dtype), X):
+                    classifier.fit(layout(X.astype(dtype)), y).predict(layout(queries))
+for extractor in EXTRACTORS:
+    for X, y in tables:
+        for dtype in (np.float32, np.float64):
+            extractor.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
+            extractor.set_params(n_jobs=2).fit(X.astype(dtype), y)
 print(json.dumps(report()))
 """
 

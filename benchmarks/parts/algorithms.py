@@ -20,13 +20,18 @@ METHODS = (
     ("FREL", "frel", {**FREL, "solver": "sgd"}),
     ("FREL exact", "frel", FREL),
     ("Lmba", "lmba", {}),
+    ("LHRelief", "lhr", {"n_neighbors": 7, "alpha": 1e-3, "max_iter": 10}),
+    ("Simba", "simba", {}),
+    ("GFlip", "gflip", {}),
     ("FisherScore", "fisher_score", {}),
 )
 
 
 def run(arena: Arena, part: Part, quick: bool) -> None:
     part.unit = "highrelief ReliefF float32"
-    part.notes.append("IRelief, LOGO, IM4E: ten iterations. OnlineIRelief: one pass over the samples.")
+    part.notes.append(
+        "IRelief, LOGO, IM4E, LHRelief: ten iterations. OnlineIRelief, Simba: one pass over the samples."
+    )
     for shape in (SHAPES[0],) if quick else (*SHAPES, GENOTYPES):
         dtypes = ["float32", "float64", *(["int8"] if shape is GENOTYPES else [])]
         entrants = [

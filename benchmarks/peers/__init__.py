@@ -22,10 +22,11 @@ A contender is a module that can be imported without its library, with
     Why, for the table.
 
 and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``irelief(X, y, sigma, max_iter)``,
-``distances(X, y)``, ``ensemble(X, y, member, parameters, n_estimators)``, each of which returns a call
-without arguments that does the work, and nothing but the work, on one thread, and returns the weights. What
-a user would prepare once is done before that call. A contender is set as its documentation advises; any
-choice left open is made in its favour.
+``lfe(X, y, n_components, n_neighbors)``, ``hknn(X, y, n_neighbors, alpha)`` (half of the samples is fitted,
+the rest asked for), ``distances(X, y)``, ``ensemble(X, y, member, parameters, n_estimators)``, each of which
+returns a call without arguments that does the work, and nothing but the work, on one thread, and returns the
+weights. What a user would prepare once is done before that call. A contender is set as its documentation
+advises; any choice left open is made in its favour.
 
 Optional: ``clock()``, CPU seconds where they are not those of the Python process, with
 ``MEMORY = False``, since the peak of the Python process then says nothing;
@@ -46,10 +47,16 @@ NAMES = (
     "weka",
     "sklearn_distances",
     "sklearn_nca",
+    "sklearn_pca",
     "numpy_irelief",
     "numpy_logo",
     "numpy_im4e",
     "numpy_frel",
+    "numpy_hknn",
+    "sklearn_knn",
+    "numpy_lfe",
+    "numpy_simba",
+    "quadprog_lhr",
     "plain_loop",
 )
 

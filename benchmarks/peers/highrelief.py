@@ -89,6 +89,15 @@ def im4e(X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n
     return lambda: IM4E(sigma=sigma, max_iter=max_iter, tol=0.0, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def lhr(
+    X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, alpha: float, max_iter: int, n_jobs: int = 1
+) -> Call:
+    from highrelief import LHRelief
+
+    settings = {"n_neighbors": n_neighbors, "alpha": alpha, "max_iter": max_iter, "tol": 0, "n_jobs": n_jobs}
+    return lambda: LHRelief(**settings).fit(X, y).feature_weights_
+
+
 def online_irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, n_jobs: int = 1) -> Call:
     from highrelief import OnlineIRelief
 
@@ -110,10 +119,45 @@ def frel(
     return lambda: FREL(**settings).fit(X, y).feature_weights_
 
 
+def hknn(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, alpha: float, n_jobs: int = 1) -> Call:
+    from highrelief import HKNNClassifier
+
+    half = len(X) // 2
+    model = HKNNClassifier(n_neighbors=n_neighbors, alpha=alpha, n_jobs=n_jobs).fit(X[:half], y[:half])
+    return lambda: model.hyperplane_distances(X[half:])
+
+
 def lmba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
     from highrelief import Lmba
 
     return lambda: Lmba(n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def lfe(
+    X: NDArray[Any], y: NDArray[np.integer], n_components: int, n_neighbors: int, n_jobs: int = 1
+) -> Call:
+    from highrelief import LFE
+
+    settings = {"n_components": n_components, "n_neighbors": n_neighbors, "n_jobs": n_jobs}
+    return lambda: (LFE(**settings).fit(X, y).components_ ** 2).sum(axis=0)
+
+
+def dann(X: NDArray[Any], y: NDArray[np.integer], n_components: int, n_jobs: int = 1) -> Call:
+    from highrelief import DANN
+
+    return lambda: (DANN(n_components=n_components, n_jobs=n_jobs).fit(X, y).components_ ** 2).sum(axis=0)
+
+
+def simba(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import Simba
+
+    return lambda: Simba(shuffle=False, n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def gflip(X: NDArray[Any], y: NDArray[np.integer], n_jobs: int = 1) -> Call:
+    from highrelief import GFlip
+
+    return lambda: GFlip(shuffle=False, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
 def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:

@@ -23,6 +23,21 @@ def version() -> str:
     return sklearn.__version__
 
 
+def lfe(
+    X: NDArray[np.floating], y: NDArray[np.integer], n_components: int, n_neighbors: int
+) -> Callable[[], NDArray[np.floating]]:
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+    from sklearn.preprocessing import minmax_scale
+
+    scaled = minmax_scale(X)
+
+    def fit() -> NDArray[np.floating]:
+        components = NeighborhoodComponentsAnalysis(n_components, random_state=0).fit(scaled, y).components_
+        return (components**2).sum(axis=0)
+
+    return fit
+
+
 def irelief(
     X: NDArray[np.floating], y: NDArray[np.integer], sigma: float, max_iter: int
 ) -> Callable[[], NDArray[np.floating]]:

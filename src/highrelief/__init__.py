@@ -1,7 +1,7 @@
 """highrelief: which features matter, when they act only together.
 
-The family of local-margin feature weighters for scikit-learn: every class here is a selector with one
-weight per feature in ``feature_weights_`` and a ranking in ``ranking_``.
+The family of local-margin feature weighters for scikit-learn: selectors with one weight per feature in
+``feature_weights_`` and a ranking in ``ranking_``, and a classifier to put behind them.
 """
 
 from importlib import import_module
@@ -11,47 +11,65 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import stability as stability
     from .cv_selector import CrossValidatedSelector
+    from .dann import DANN
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
+    from .gflip import GFlip
+    from .hknn import HKNNClassifier
     from .im4e import IM4E
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
+    from .lfe import LFE
+    from .lhr import LHRelief
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
+    from .simba import Simba
     from .variance_reduction import VarianceReduction
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "DANN",
     "FREL",
     "IM4E",
+    "LFE",
     "LOGO",
     "CrossValidatedSelector",
     "EnsembleWeighting",
     "FisherScore",
+    "GFlip",
+    "HKNNClassifier",
     "IRelief",
+    "LHRelief",
     "Lmba",
     "OnlineIRelief",
     "Relief",
     "ReliefF",
+    "Simba",
     "VarianceReduction",
 ]
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
+    "DANN": "dann",
     "FREL": "frel",
+    "LFE": "lfe",
     "LOGO": "logo",
     "CrossValidatedSelector": "cv_selector",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
+    "HKNNClassifier": "hknn",
+    "GFlip": "gflip",
     "IM4E": "im4e",
     "IRelief": "irelief",
+    "LHRelief": "lhr",
     "Lmba": "lmba",
     "OnlineIRelief": "irelief_online",
     "Relief": "relief",
     "ReliefF": "relief",
+    "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
 _MODULES = ("datasets", "stability")

@@ -111,14 +111,18 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         if not self.converged_:
             warn_user(reason.rstrip(), ConvergenceWarning)
 
-    def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
-        """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
+    def _margin_table(self, X: ArrayLike, y: ArrayLike) -> Table:
+        """Judge new samples whose margins are asked for."""
         check_is_fitted(self)
         X, y, ranges = self._checked(X, y, reset=False, min_samples=2)
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        rows = self._rows(Table(X, codes, None, np.ones(len(X), dtype=bool), ranges))
+        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges)
+
+    def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
+        """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
+        rows = self._rows(self._margin_table(X, y))
         positive = self.feature_importances_
         norm = np.linalg.norm(positive)
         return rows, positive / norm if norm > 0.0 else positive

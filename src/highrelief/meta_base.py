@@ -110,6 +110,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         tags.input_tags = wrapped.input_tags
         tags.target_tags = wrapped.target_tags
         tags.order_dependent = getattr(wrapped, "order_dependent", False)
+        tags.feature_order_dependent = getattr(wrapped, "feature_order_dependent", False)
         return tags
 
     # Fit

@@ -31,9 +31,14 @@ WEIGHTED = (False, True, "manhattan", "euclidean")
 
 @dataclass
 class WeighterTags(Tags):
-    """scikit-learn's tags, and whether the order of the samples matters by nature."""
+    """scikit-learn's tags, and what else is asked of a weighter."""
 
+    #: The order of the samples matters by nature.
     order_dependent: bool = False
+    #: "manhattan" or "euclidean": the metric that the weights belong to, and that ``weighted=True`` makes.
+    learned_metric: str = "manhattan"
+    #: The order of the features matters by nature.
+    feature_order_dependent: bool = False
 
 
 class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -59,6 +64,8 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _own_metric: str = "manhattan"
     # The result depends on the order in which samples are visited.
     _order_dependent: bool = False
+    # The result depends on the order in which features are visited.
+    _feature_order_dependent: bool = False
     # How ``fit`` made features comparable.
     _scaling: Scaling
 
@@ -108,11 +115,19 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def ranking_(self) -> NDArray[np.int64]:
         """1 = best; equal weights share the lowest number."""
         check_is_fitted(self)
-        return lowest_ranks(self.feature_weights_)
+        return lowest_ranks(self._ranked_by)
+
+    @property
+    def _ranked_by(self) -> NDArray[np.float64]:
+        """What the features are ranked by: the weights, where a method knows nothing finer."""
+        return self.feature_weights_
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
-        return best_features(self.feature_weights_, self.n_features_to_select)
+        wanted = self.n_features_to_select
+        if wanted is None:
+            wanted = max(1, int(np.count_nonzero(self.feature_weights_ > 0.0)))
+        return best_features(self._ranked_by, wanted)
 
     def _factors(self) -> NDArray[np.float64]:
         """What ``transform`` multiplies the kept columns with."""
@@ -176,7 +191,12 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         known = {each.name: getattr(tags, each.name) for each in fields(Tags)}
-        return WeighterTags(**known, order_dependent=self._order_dependent)
+        return WeighterTags(
+            **known,
+            order_dependent=self._order_dependent,
+            feature_order_dependent=self._feature_order_dependent,
+            learned_metric=self._own_metric,
+        )
 
 
 def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:

@@ -43,11 +43,14 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scale": None},
         {"scale": None, "n_anchors": 2},
     ],
+    "GFlip": [{}, {"utility": "sigmoid"}],
     "IM4E": [{"max_iter": 2}],
     "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
     "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
+    "LHRelief": [{"max_iter": 2}],
     "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
     "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
+    "Simba": [{"n_restarts": 2}],
 }
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
 _MEGABYTES = (64, 1e-3)
@@ -188,10 +191,12 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3
         genotypes = random.integers(0, 3, size=(n_samples, n_features))
+        genotypes[:, 1] = y  # LFE asks for a direction with a margin
         yield genotypes.astype(dtype), y
         if dtype == "int8":
             continue
         continuous = random.normal(size=(n_samples, n_features))
+        continuous[:, 1] += 9 * y
         continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
         yield continuous.astype(dtype), y
         yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y

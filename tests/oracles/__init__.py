@@ -15,10 +15,14 @@ s : (n,) sample weights or None (all 1). Weight s means s copies of the row. See
 from .automatic_width import *
 from .fisher_score import *
 from .frel_2015 import *
+from .hknn_2002 import *
 from .im4e_2012 import *
 from .irelief_2007 import *
+from .lfe_2008 import *
+from .lhr_2014 import *
 from .logo_2010 import *
 from .online_2007 import *
 from .relief_1994 import *
 from .shared import *
+from .simba_2004 import *
 from .stability_2015 import *

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..kernels import nearest
 from .neighbor_pairs import NeighborPairs, mean_gaps
@@ -125,6 +127,41 @@ class NearestPass:
         for neighbors in self._search.neighbors(report):
             found.fill(self._table, self._search.columns, neighbors)
         return found
+
+    def shares(self, report: Report = nothing) -> Iterator[tuple[NDArray[np.int64], sparse.csr_array]]:
+        """Who counts how much in E[miss] − E[hit] of some anchors at a time.
+
+        Yields the anchors, as places in the table, and a matrix (n_anchors, n_samples): shares of misses,
+        minus those of hits.
+        """
+        table = self._table
+        for neighbors in self._search.neighbors(report):
+            owners, samples, signed = [], [], []
+            for slot in range(self._factors.shape[1]):
+                owner, place = neighbors.listed(slot)
+                owners.append(owner)
+                samples.append(table.position[neighbors.rows[place]])
+                factors = self._factors[table.codes[neighbors.anchors[owner]], slot]
+                signed.append(factors * neighbors.shares[place])
+            places = np.concatenate(owners), np.concatenate(samples)
+            shape = (neighbors.anchors.size, table.n_samples)
+            yield (
+                table.position[neighbors.anchors],
+                sparse.csr_array((np.concatenate(signed), places), shape=shape),
+            )
+
+    def all_shares(self, report: Report = nothing) -> sparse.csr_array:
+        """:meth:`shares` of all samples, each times its copies, (n_samples, n_samples)."""
+        table = self._table
+        copies = table.unpacked(table.copies)
+        owners, others, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        for samples, shares in self.shares(report):
+            pairs = shares.tocoo()
+            owners.append(samples[pairs.row])
+            others.append(pairs.col)
+            values.append(pairs.data * copies[samples[pairs.row]])
+        places = np.concatenate(owners), np.concatenate(others)
+        return sparse.csr_array((np.concatenate(values), places), shape=(table.n_samples,) * 2)
 
     def _fill_rows(self, neighbors: Neighbors, out: NDArray[np.float64], samples: NDArray[np.int64]) -> None:
         """Write the margins of the anchors, in the units of the blocks, to the rows of their samples."""

@@ -23,8 +23,8 @@ Indices = NDArray[np.int64]
 
 def mean_gaps(table: Packed, columns: Columns, neighbors: Neighbors) -> NDArray[np.float64]:
     """E‖miss − hit‖₁ of every anchor, over the hits and misses that share its weight, (n_anchors,)."""
-    hit_owner, hit = _listed(neighbors, HITS)
-    miss_owner, miss = _listed(neighbors, MISSES)
+    hit_owner, hit = neighbors.listed(HITS)
+    miss_owner, miss = neighbors.listed(MISSES)
     n_misses = np.bincount(miss_owner, minlength=neighbors.anchors.size)
     first_miss = np.cumsum(n_misses) - n_misses
     gaps = np.zeros(neighbors.anchors.size)
@@ -99,20 +99,11 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
     return exact
 
 
-def _listed(neighbors: Neighbors, slot: int) -> tuple[Indices, Indices]:
-    """Of all neighbours in a slot that have a share: whose they are, and their places in the lists."""
-    count = neighbors.count[:, slot]
-    owner = np.repeat(np.arange(count.size), count)
-    place = np.repeat(neighbors.start[:, slot] - (np.cumsum(count) - count), count) + np.arange(owner.size)
-    shares = neighbors.shares[place] > 0.0
-    return owner[shares], place[shares]
-
-
 def _in_order(
     table: Packed, columns: Columns, neighbors: Neighbors, slot: int
 ) -> tuple[Indices, Indices, Indices]:
     """Neighbours in a slot from the nearest on: whose they are, their ranks from 0 on, and their rows."""
-    owner, place = _listed(neighbors, slot)
+    owner, place = neighbors.listed(slot)
     rows = neighbors.rows[place]
     distance = distances_between(table, columns, neighbors.anchors[owner], rows)
     order = np.lexsort((distance, owner))

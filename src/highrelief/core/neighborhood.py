@@ -65,6 +65,14 @@ class Neighbors:
         count[:, slot] = 0
         return replace(self, count=count)
 
+    def listed(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of all neighbours in a slot that have a share: whose they are, and their places in the lists."""
+        count = self.count[:, slot]
+        owner = np.repeat(np.arange(count.size), count)
+        place = np.repeat(self.start[:, slot] - (np.cumsum(count) - count), count) + np.arange(owner.size)
+        shares = self.shares[place] > 0.0
+        return owner[shares], place[shares]
+
     def reordered(self, order: NDArray[np.int64]) -> Neighbors:
         """The same with the anchors in another order."""
         return replace(

@@ -135,13 +135,27 @@ class Packed:
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""
         return Packed(
-            np.ascontiguousarray(self.raw[:, features]),
+            np.take(self.raw, features, axis=1),  # in C order, and faster than an index
             self._given_codes,
             self.n_classes,
             scaling=self.scaling.of(features),
             copies=self._given_copies,
             n_threads=self.n_threads,
             ranges=None if self.ranges is None else self.ranges.of_features(features),
+        )
+
+    def under(self, w: NDArray[np.float64]) -> Packed:
+        """The same rows with every feature scaled to its range times its weight; those of weight 0 leave."""
+        features = np.flatnonzero(w)
+        table = self if features.size == self.n_features else self.of_features(features)
+        return Packed(
+            table.raw,
+            self._given_codes,
+            self.n_classes,
+            scaling=table.scaling.times(w[features]),
+            copies=self._given_copies,
+            n_threads=self.n_threads,
+            ranges=table.ranges,
         )
 
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:

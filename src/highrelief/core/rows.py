@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .centered_columns import CenteredColumns
 from .columns import Columns
+from .local_hyperplanes import LocalHyperplanes
 from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
 from .packed import Packed
@@ -20,7 +22,7 @@ from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, SoftPasses
 from .sparse_margins import SparseMargins
 
-__all__ = ["LocalRows", "Neighborhood"]
+__all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
 
 
 class LocalRows:
@@ -72,9 +74,17 @@ class LocalRows:
             mask = mask & wanted[self._table.position]
         return NearestPass(self._table, among, mask)
 
+    def centered(self) -> CenteredColumns:
+        """The rows, scaled, measured from their mean."""
+        return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
+
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
         """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return SoftNeighborhoods(self._soft, w, sigma)
+
+    def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
+        """Samples against the hyperplanes of their nearest hits and misses (Cai et al. 2014, eq. 4)."""
+        return LocalHyperplanes(self._table, n_neighbors, penalty)
 
     def sparse_margins(self) -> SparseMargins:
         """Margins of single samples for few features, under weights that are mostly 0."""

@@ -60,6 +60,10 @@ class Scaling:
         unit = None if self.unit is None else self.unit[features]
         return type(self)(self.offset[features], self.divisor[features], unit)
 
+    def times(self, w: NDArray[np.float64]) -> Self:
+        """Go on to multiply what is scaled by weights, in float64."""
+        return type(self)(self.offset * w, self.divisor, w if self.unit is None else self.unit * w)
+
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         """Scale rows.
 

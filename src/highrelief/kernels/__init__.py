@@ -12,6 +12,7 @@ blocks of rows, features padded to whole vectors.
 :mod:`.candidates`       who may be among the k nearest of each class
 :mod:`.shares`           how the k nearest share a weight of 1, ties included
 :mod:`.nearest`          exact distances of candidates, and the margins that neighbours give
+:mod:`.hyperplanes`      distances from the hyperplanes through the nearest of each class
 :mod:`.differences`      sums of differences between a row and others
 :mod:`.soft`             softmax neighbourhoods
 :mod:`.pair_sums`        sums over pairs, and the mean margin they give

@@ -114,7 +114,7 @@ def _boundary(distances, copies, order, enough, tolerance):
 
 
 @kernel
-def _share_equally(distances, copies, room, tolerance, shares):
+def share_equally(distances, copies, room, tolerance, shares):
     """Let candidates in by distance while there is room for their copies; those tied at the end share it."""
     m = distances.shape[0]
     total = 0.0
@@ -192,6 +192,6 @@ def share(
                     for t in range(n_sure, m):
                         out[t] = of[t] * (min(room, left) / left)
                 else:
-                    _share_equally(distances[n_sure:], of[n_sure:], room, tolerance, out[n_sure:])
+                    share_equally(distances[n_sure:], of[n_sure:], room, tolerance, out[n_sure:])
             for t in range(m):
                 out[t] /= used

@@ -1,0 +1,262 @@
+"""Samples and the hyperplanes of their nearest hits and misses, under weights that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import mixtures as kernels
+from .columns import Columns
+from .neighbor_search import NeighborSearch
+from .neighborhood import HITS, MISSES, Neighborhood, Neighbors
+from .packed import Packed, sum_in_order
+from .threads import even_ranges, run_all
+
+#: Neighbours in a list beyond which rows that are equal, in all features that have a weight, are merged:
+#: ties among few values would make lists very long.
+_LONG_LIST = 32
+#: Bytes of the Gram matrices that are held at a time, if those of one sample are not larger.
+_GRAM_BYTES = 2.0**26
+#: Products that are added up before one partial sum is worth another.
+_WORK_PER_PART = 1.6e7
+#: A mean margin that is smaller, relative to the range of its feature, is 0.
+_SMALLEST_MARGIN = 1e-12
+
+Indices = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+@dataclass
+class Mixtures:
+    """Lists of neighbours of some anchors, hits then misses of each, and the mixtures nearest to them."""
+
+    #: (n_anchors,) rows of the layout.
+    anchors: Indices
+    #: (2·n_anchors,) where each list begins, and how many there are in it.
+    start: Indices
+    size: Indices
+    #: Rows of the layout, their copies u, and their coefficients α in the mixture.
+    rows: Indices
+    copies: Vector
+    coefficients: Vector
+
+    @classmethod
+    def of(cls, anchors: Indices, owner: Indices, rows: Indices, copies: Vector) -> Mixtures:
+        """Lists whose entries are given in order, with the list that each belongs to."""
+        size = np.bincount(owner, minlength=2 * anchors.size)
+        return cls(anchors, np.cumsum(size) - size, size, rows, copies, np.zeros(rows.size))
+
+    def merged(self, equal: Indices) -> tuple[Mixtures, Indices]:
+        """The same lists with equal rows as one, and the place there of each entry here.
+
+        ``equal``: for every row the one that stands for it.
+        """
+        n_rows = equal.size
+        owner = np.repeat(np.arange(self.size.size), self.size)
+        keys, place = np.unique(owner * n_rows + equal[self.rows], return_inverse=True)
+        copies = np.bincount(place, weights=self.copies, minlength=keys.size).astype(np.float64)
+        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, copies), place
+
+    def portions(self) -> list[tuple[int, int]]:
+        """Cut the anchors so that the Gram matrices of a portion take little memory."""
+        entries = (self.size * (self.size + 1) // 2).reshape(-1, 2).sum(axis=1)
+        portion = (np.cumsum(8.0 * entries) // _GRAM_BYTES).astype(np.int64)
+        borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [self.anchors.size]])
+        return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]
+
+
+class LocalHyperplanes:
+    """Margins |x − miss| − |x − hit| of samples, miss and hit the nearest mixtures of their neighbours.
+
+    The k nearest, by Σ_j w_j|x_j − x'_j|, are mixed so that
+    ½(x − Hα)ᵀW(x − Hα) + λ·Σα_i²/u_i is smallest, Σα = 1, α ≥ 0. u_i is how many of the k copies row i has:
+    s for a sample of weight s, and less for those tied with the k-th.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    n_neighbors : int
+        k.
+    penalty : float
+        λ.
+    """
+
+    def __init__(self, table: Packed, n_neighbors: int, penalty: float) -> None:
+        self._table = table
+        self._among = Neighborhood(n_neighbors, pooled=True)
+        self._penalty = penalty
+        self._columns = Columns(table.raw, table.scaling, table.ranges)
+        self._distances: dict[str, Any] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """How the last neighbours were found, for the user to see."""
+        return self._distances
+
+    def mean_margin(self, w: Vector) -> Vector:
+        """Mean over the samples of |x − miss| − |x − hit|, (n_features,)."""
+        table = self._table
+        total = np.zeros(table.n_features)
+        for found in self._mixtures(w):
+            copies, lists = table.copies[found.anchors], self._lists(found)
+
+            def of_block(
+                array: NDArray[np.floating],
+                first: int,
+                of: slice,
+                copies: Vector = copies,
+                lists: tuple[Any, ...] = lists,
+            ) -> None:
+                def part(a: int, b: int) -> Vector:
+                    out = np.zeros(of.stop - of.start)
+                    kernels.add_margin(array, first, lists[0], copies, *lists[1:], a, b, out)
+                    return out
+
+                total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
+
+            _over_blocks(self._columns, of_block)
+        mean = total * self._columns.factors / table.n_copies
+        # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
+        return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
+
+    def margins(self, w: Vector) -> Vector:
+        """Σ_j w_j(|x_j − miss_j| − |x_j − hit_j|) of every sample; 0 where there is no hit."""
+        table = self._table
+        margins = np.zeros(table.n_rows)
+        factors = w * self._columns.factors
+        for found in self._mixtures(w):
+            out, lists = np.zeros(found.anchors.size), self._lists(found)
+
+            def of_block(
+                array: NDArray[np.floating],
+                first: int,
+                of: slice,
+                out: Vector = out,
+                lists: tuple[Any, ...] = lists,
+            ) -> None:
+                def part(a: int, b: int) -> None:
+                    kernels.sample_margins(array, first, lists[0], factors[of], *lists[1:], a, b, out)
+
+                run_all(part, self._parts(out.size), table.n_threads)
+
+            _over_blocks(self._columns, of_block)
+            margins[found.anchors] = out
+        return table.unpacked(margins)
+
+    def _parts(self, n_anchors: int) -> list[tuple[int, int]]:
+        """Cut anchors by the shape of the table alone: the bits do not depend on the number of threads."""
+        table = self._table
+        work = 2.0 * n_anchors * table.n_features * min(self._among.n_neighbors, table.n_samples)
+        return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART)))
+
+    def _lists(self, found: Mixtures) -> tuple[Any, ...]:
+        """What the kernels that make margins ask for: anchors and neighbours as rows of the table."""
+        position = self._table.position
+        return position[found.anchors], found.start, found.size, position[found.rows], found.coefficients
+
+    # From weights to mixtures
+
+    def _mixtures(self, w: Vector) -> Iterator[Mixtures]:
+        """Neighbours of all samples that have a hit, some at a time, mixed."""
+        if not w.any():
+            return
+        weighed = self._table.under(w)
+        search = NeighborSearch(weighed, self._among, self._table.real)
+        self._distances = search.describe()
+        roots = np.sqrt(w[w > 0.0])
+        for neighbors in search.neighbors():
+            found = self._listed(neighbors)
+            if found.size.max(initial=0) <= _LONG_LIST:
+                self._mix(found, search.columns, roots)
+            else:
+                # Equal rows stand for each other: each gets its part of what all of them get.
+                merged, place = found.merged(_equal_rows(weighed))
+                self._mix(merged, search.columns, roots)
+                found.coefficients = (merged.coefficients / merged.copies)[place] * found.copies
+            yield found
+
+    def _listed(self, neighbors: Neighbors) -> Mixtures:
+        """Lists of the neighbours that have a share, with their copies among the k."""
+        count = neighbors.count.ravel()
+        owner = np.repeat(np.arange(count.size), count)
+        place = np.repeat(neighbors.start.ravel() - (np.cumsum(count) - count), count) + np.arange(owner.size)
+        counts = neighbors.shares[place] > 0.0
+        owner, place = owner[counts], place[counts]
+        rows = neighbors.rows[place]
+        copies = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
+        return Mixtures.of(neighbors.anchors, owner, rows, copies)
+
+    def _n_found(self, anchors: Indices) -> Vector:
+        """How many copies the neighbours of anchors are, by slot: k, or as many as there are."""
+        table = self._table
+        own = table.copies[anchors]
+        of_class = table.priors[table.codes[anchors]] * table.n_copies
+        found = np.empty((anchors.size, 2))
+        found[:, HITS] = of_class - own + np.maximum(own - 1.0, 0.0)
+        found[:, MISSES] = table.n_copies - of_class
+        return np.minimum(found, self._among.n_neighbors)
+
+    def _mix(self, found: Mixtures, columns: Columns, roots: Vector) -> None:
+        """Find the coefficients of the nearest mixtures (Cai et al. 2014, eq. 4).
+
+        ``columns``: the features of positive weight, times it; ``roots``: of these weights.
+        """
+        # In units in which squares of differences are at most about 1.
+        unit = float((columns.spans / roots).max()) or 1.0
+        for portion in found.portions():
+            self._mix_portion(
+                found, columns, columns.factors / roots / unit, self._penalty / unit / unit, portion
+            )
+
+    def _mix_portion(
+        self,
+        found: Mixtures,
+        columns: Columns,
+        factors: Vector,
+        penalty: float,
+        portion: tuple[int, int],
+    ) -> None:
+        table = self._table
+        a0, a1 = portion
+        start, size = found.start[2 * a0 : 2 * a1], found.size[2 * a0 : 2 * a1]
+        entries = size * (size + 1) // 2
+        place = np.cumsum(entries) - entries
+        gram = np.zeros(int(entries.sum()))
+        anchors, rows = table.position[found.anchors[a0:a1]], table.position[found.rows]
+        systems = [(2 * a, 2 * b) for a, b in self._parts(a1 - a0)]
+
+        def of_block(array: NDArray[np.floating], first: int, of: slice) -> None:
+            def part(s: int, t: int) -> None:
+                kernels.add_gram(array, first, factors[of], anchors, start, size, rows, place, s, t, gram)
+
+            run_all(part, systems, table.n_threads)
+
+        def solve(s: int, t: int) -> None:
+            kernels.solve_mixtures(gram, place, start, size, found.copies, penalty, s, t, found.coefficients)
+
+        _over_blocks(columns, of_block)
+        run_all(solve, systems, table.n_threads)
+
+
+def _over_blocks(columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]) -> None:
+    """Call with each block of columns: its array, where it begins there, which columns it holds."""
+    # Cut where the sums are, so that their bits are the same for any order and type of the table.
+    for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=kernels.FEATURES_AT_ONCE):
+        array, first = columns.block(a, b)
+        work(array, first, slice(a, b))
+
+
+def _equal_rows(table: Packed) -> Indices:
+    """For every row of the layout the first one that is equal in all features."""
+    first: dict[bytes, int] = {}
+    return np.array(
+        [
+            first.setdefault(table.raw[position].tobytes(), row) if table.real[row] else row
+            for row, position in enumerate(table.position)
+        ]
+    )

@@ -1,0 +1,167 @@
+"""Leading eigenvectors of a scatter matrix XᵀLX, by the shape of X: in the features, or in the samples.
+
+L is symmetric, one row per sample, and its rows add up to 0, so that X may be measured from its mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from .centered_columns import CenteredColumns
+from .threads import even_ranges, one_blas_thread, run_all
+
+#: Columns of a product that are worked on at a time.
+_COLUMNS_AT_ONCE = 256
+#: Where fewer than one in so many eigenvectors are wanted, they are found one by one.
+_FEW = 4
+#: Below this size everything is found at once.
+_SMALL = 64
+#: Entries of a vector that differ by less, relatively, are equally large.
+_SAME_SIZE = 1e-6
+
+
+class Directions(NamedTuple):
+    """Positive eigenvalues, and eigenvectors that belong to the first of them."""
+
+    #: All positive ones in decreasing order, but for :func:`by_arpack`: those that were asked for.
+    eigenvalues: NDArray[np.float64]
+    #: (n_found, n_features) of unit length; the entry of largest magnitude is positive.
+    vectors: NDArray[np.float64]
+
+
+def laplacian(shares: sparse.csr_array) -> sparse.csr_array:
+    """L of Σ c_ni (x_n − x_i)(x_n − x_i)ᵀ = XᵀLX, for the shares c_ni of sample i among n's neighbours."""
+    pairs = shares.tocoo()
+    n, i, c = pairs.row, pairs.col, pairs.data
+    entries = np.concatenate([c, c, -c, -c])
+    places = np.concatenate([n, i, n, i]), np.concatenate([n, i, i, n])
+    return sparse.csr_array((entries, places), shape=shares.shape)
+
+
+def scatter_matrix(X: NDArray[np.float64], L: Any, n_threads: int) -> NDArray[np.float64]:
+    """XᵀLX, (n_features, n_features)."""
+    S = np.empty((X.shape[1], X.shape[1]))
+
+    def of_columns(a: int, b: int) -> None:
+        with one_blas_thread():
+            S[:, a:b] = X.T @ (L @ X[:, a:b])
+
+    cuts = even_ranges(len(S), -(-len(S) // _COLUMNS_AT_ONCE))
+    run_all(of_columns, cuts, n_threads)
+    return S
+
+
+def of_matrix(S: NDArray[np.float64], X: NDArray[np.float64], n_wanted: int | None) -> Directions:
+    """Directions of a scatter matrix of the centred rows X; ``n_wanted``: the most, None for all."""
+    with one_blas_thread():
+        values, vectors = _leading(S, n_wanted, _Rounding.of(X))
+    return Directions(values, _signed(vectors.T))
+
+
+def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Directions:
+    """Directions of XᵀLX, without a matrix of n_features × n_features.
+
+    X = GQᵀ with GGᵀ = XXᵀ and orthonormal Q, G with no more columns than X has rows: the eigenvectors of XᵀLX
+    are Qu with those of GᵀLG, and Qu = Xᵀ(LGu)/σ needs no inverse.
+    """
+    K = columns.gram()
+    G = _root(K)
+    rounding = _Rounding(columns.n_samples, columns.n_features, float(K.trace()))
+    with one_blas_thread():
+        values, vectors = _leading(G.T @ (L @ G), n_wanted, rounding)
+        weights = L @ (G @ vectors) / values[: vectors.shape[1]]
+    found = columns.combined(weights)
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return Directions(values, _signed(found))
+
+
+def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
+    """Directions of XᵀLX by products with X, L and Xᵀ alone; fewer than there are features are wanted."""
+    X = columns.whole()
+    shape = (columns.n_features, columns.n_features)
+    operator = LinearOperator(shape, matvec=lambda v: X.T @ (L @ (X @ v)), dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(columns.n_features)
+    with one_blas_thread():
+        values, vectors = eigsh(operator, n_wanted, which="LA", v0=start)
+    order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], vectors[:, order]
+    n_positive = _Rounding.of(X).n_positive(values)
+    return Directions(values[:n_positive], _signed(vectors[:, :n_positive].T))
+
+
+class _Rounding(NamedTuple):
+    """How large eigenvalues come out that are 0."""
+
+    n_samples: int
+    n_features: int
+    #: Σ|x|² over the centred samples.
+    squares: float
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64]) -> Self:
+        """In scatter matrices of the centred rows X."""
+        return cls(X.shape[0], X.shape[1], float(np.vdot(X, X)))
+
+    def n_positive(self, values: NDArray[np.float64]) -> int:
+        """How many eigenvalues are positive, and not by rounding."""
+        size = max(self.n_samples, self.n_features)
+        largest = float(np.abs(values).max(initial=0.0))
+        floor = np.finfo(np.float64).eps * max(size * largest, self.squares)
+        return int(np.count_nonzero(values > floor))
+
+
+def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    """G with GGᵀ = K, as many columns as K has rank: a Cholesky decomposition, largest pivots first."""
+    with one_blas_thread():
+        factor, pivots, rank, _ = lapack.dpstrf(K, lower=1)
+    G = np.zeros((len(K), rank))
+    G[pivots - 1] = np.tril(factor)[:, :rank]
+    return G
+
+
+def _leading(
+    S: NDArray[np.float64], n_wanted: int | None, rounding: _Rounding
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All positive eigenvalues in decreasing order, eigenvectors (columns) of the first."""
+    S = (S + S.T) / 2.0
+    if n_wanted is None or n_wanted * _FEW > len(S) or len(S) < _SMALL:
+        values, vectors = np.linalg.eigh(S)
+        first = vectors[:, ::-1][:, :n_wanted]
+    else:
+        values, first = _few_vectors(S, n_wanted)
+    values = values[::-1]
+    n_positive = rounding.n_positive(values)
+    return values[:n_positive], first[:, :n_positive]
+
+
+def _few_vectors(S: NDArray[np.float64], n_wanted: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All eigenvalues in increasing order, eigenvectors of the largest in decreasing order.
+
+    Both from one reduction to a tridiagonal matrix, which costs a third of all eigenvectors.
+    """
+    n = len(S)
+    size, _ = lapack.dsytrd_lwork(n, lower=1)
+    reduced, diagonal, beside, tau, _ = lapack.dsytrd(S, lower=1, lwork=int(size))
+    values = linalg.eigvalsh_tridiagonal(diagonal, beside)
+    _, inner = linalg.eigh_tridiagonal(
+        diagonal, beside, select="i", select_range=(n - n_wanted, n - 1), lapack_driver="stemr"
+    )
+    vectors = np.asfortranarray(inner[:, ::-1])
+    # The reflections that made S tridiagonal leave the first entry alone.
+    vectors[1:] = lapack.dormqr("L", "N", reduced[1:, :-1], tau, vectors[1:], lwork=64 * n_wanted)[0]
+    return values, vectors
+
+
+def _signed(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows with the sign that makes the entry of largest magnitude positive; of equal ones, the first."""
+    if not vectors.size:
+        return vectors
+    size = np.abs(vectors)
+    place = np.argmax(size >= (1.0 - _SAME_SIZE) * size.max(axis=1, keepdims=True), axis=1)
+    return vectors * np.where(vectors[np.arange(len(vectors)), place] < 0.0, -1.0, 1.0)[:, np.newaxis]

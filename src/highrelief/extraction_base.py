@@ -1,0 +1,125 @@
+"""What extractors share: directions in the space of the scaled features, on which samples are projected."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .core.parameters import check_count
+from .core.scaling import Scaling
+from .core.scatter import Directions
+from .input_base import PRECISIONS, ClassTableMixin, Table, warn_user
+
+#: Of the widest feature, so that squares, and products of squares, are numbers.
+_SMALLEST_SPAN = 1e-70
+
+
+class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of extractors: checks and scales the input, projects samples on ``components_``.
+
+    A subclass implements ``fit``: it asks :meth:`_check_fit` for the checked table, finds directions and ends
+    with :meth:`_set_components`.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Directions to keep; None: all with a positive eigenvalue.
+    scale : "range", "standard" or None
+        How features are made comparable before distances are taken.
+    n_jobs : int or None
+        Threads. The result is the same, bit for bit, for any number.
+    """
+
+    _scaling: Scaling
+
+    components_: NDArray[np.float64]
+    eigenvalues_: NDArray[np.float64]
+
+    def __init__(
+        self, *, n_components: int | None = None, scale: str | None = "range", n_jobs: int | None = None
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.n_jobs = n_jobs
+
+    # Fit
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if self.n_components is not None:
+            most = min(n_samples - 1, self.n_features_in_)
+            of = f"dimensions that {n_samples} samples with {self.n_features_in_} features span"
+            check_count("n_components", self.n_components, at_most=most, of=of)
+
+    def _judge(self, table: Table) -> None:
+        if self._constant.all():
+            raise ValueError(
+                f"All {self.n_features_in_} features of X are constant: there is no direction to project on."
+            )
+        if self.scale is None:
+            # Halves: the difference of two large numbers may be beyond the largest.
+            span = 2.0 * float((table.ranges.high / 2.0 - table.ranges.low / 2.0).max())
+            if not _SMALLEST_SPAN < span < 1.0 / _SMALLEST_SPAN:
+                raise ValueError(
+                    f"With scale=None the features of X span {span:g} at most, and sums of squares of such"
+                    ' numbers leave the range of floating point; use scale="range".'
+                )
+
+    def _forget(self) -> None:
+        if hasattr(self, "components_"):
+            del self.components_
+
+    def _set_components(self, found: Directions, lengths: NDArray[np.float64] | float) -> Self:
+        """Store eigenvectors, made as long as ``lengths`` says, and their eigenvalues.
+
+        A constant feature has no part in them.
+        """
+        self.eigenvalues_ = found.eigenvalues[: len(found.vectors)]
+        components = found.vectors * np.reshape(lengths, (-1, 1))
+        self.components_ = np.where(self._constant, 0.0, components)
+        if self.n_components is not None and len(found.vectors) < self.n_components:
+            warn_user(
+                f"Only {len(found.vectors)} directions have a positive eigenvalue: {type(self).__name__}"
+                f" keeps them, not n_components={self.n_components}.",
+                UserWarning,
+            )
+        return self
+
+    # What a fitted extractor offers
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Project samples, scaled as in ``fit``, on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        X_projected : array of shape (n_samples, n_components)
+            Their scalar products with the rows of ``components_``.
+        """
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        # Samples that lie in memory in another order would be added up in another order.
+        projected = np.ascontiguousarray(self._scaling.apply(samples)) @ self.components_.T
+        return projected.astype(samples.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,274 @@
+"""G-flip: a set of features that grows and shrinks by one at a time while the margins grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .core.euclidean_margins import slope
+from .core.feature_flips import UTILITIES, ClassedColumns, FeatureSet
+from .core.parameters import check_count, random_generator
+from .core.threads import n_pieces, run_all
+from .euclidean_base import EuclideanWeighter
+from .input_base import warn_user
+from .progress import Progress, watched, with_callbacks
+
+
+@dataclass
+class _Run:
+    """One climb from the empty set."""
+
+    features: FeatureSet
+    generator: np.random.RandomState
+    #: Flips of every sweep, and the score after it.
+    flips: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last sweep flipped nothing."""
+        return bool(self.flips) and self.flips[-1] == 0
+
+
+class GFlip(EuclideanWeighter):
+    r"""G-flip: a set of features that no single flip improves.
+
+    .. math:: \max_F \sum_n u(\theta_F(x_n)), \quad
+              \theta_F(x) = \tfrac12 (\|x - \mathrm{NM}\|_F - \|x - \mathrm{NH}\|_F), \quad
+              \|z\|_F = \sqrt{\textstyle\sum_{i \in F} z_i^2}
+
+    NH is the nearest sample of the same class and NM the nearest of all others, on the features in F. It
+    begins with the empty set, whose score is 0 whatever the utility. Each sweep tries every feature, in
+    random order: it is flipped, into the set or out of it, if the score grows. It ends with a sweep without a
+    flip. A sample that is alone in its class has no part in the score.
+
+    To grow means by more than a relative 1e-12 of the distances that the score is made of: range scaling
+    moves a score by as much as that. So neither the order of the samples nor the place of a sum's rounding
+    decides. The order of the features does: other orders lead to other sets.
+
+    Parameters
+    ----------
+    utility : {"linear", "zero-one", "sigmoid"}, default="linear"
+        u(θ): θ; 1 if θ > 0 and 0 otherwise, which counts what a nearest-neighbour classifier gets right; or
+        1/(1 + exp(−βθ)).
+    beta : float or None, default=None
+        β of the sigmoid; None is 1 over the mean size of the margins with all features.
+    max_iter : int, default=100
+        The most sweeps.
+    n_restarts : int, default=1
+        Number of runs, in other orders, of which the one with the largest score is kept; with
+        ``shuffle=False`` there is one.
+    shuffle : bool, default=True
+        Whether features are tried in random order, a new one in each sweep, or by their index.
+    n_features_to_select : int, float or None, default=None
+        None keeps the members, at least one feature; an int that many, a float in (0, 1] that share, in the
+        order of ``ranking_``.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales the kept columns, and multiplies those that are no members by 0; True is
+        "euclidean", the metric of the method.
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first.
+    n_jobs : int or None, default=None
+        Threads, for the runs. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        Of the orders.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        1 for members, 0 for others.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        Members by ``score_losses_``, 1 = the largest; equal ones share the lowest number, and so do all that
+        are no members.
+    score_ : float
+        Sum of the utilities, counting copies.
+    score_losses_ : array of shape (n_features,)
+        What the score loses when the member alone is dropped; 0 for others.
+    scores_ : array of shape (n_iter_,)
+        The score after every sweep.
+    history_ : array of shape (n_iter_,)
+        Number of flips of every sweep.
+    n_iter_ : int
+        Sweeps made.
+    converged_ : bool
+        Whether the last of them flipped nothing.
+    beta_ : float
+        β of the sigmoid; NaN for other utilities.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Needs 8 bytes for each pair of samples (n² of them), 16 where samples count in parts, for every run at a
+    time; raises a MemoryError where these are not free. Everything is computed in float64, of scaled values
+    that are rounded to about 1e-14 first: sums of squares over any set of features are then exact, and
+    features can come and go without leaving a rounding behind.
+
+    References
+    ----------
+    Gilad-Bachrach, R., Navot, A. and Tishby, N. (2004). Margin based feature selection - theory and
+    algorithms. Proceedings of the 21st International Conference on Machine Learning, 43-50.
+
+    Examples
+    --------
+    >>> from highrelief import GFlip
+    >>> GFlip(shuffle=False).fit([[0, 3], [1, 1], [4, 2], [5, 2]], [0, 0, 1, 1]).feature_weights_
+    array([1., 0.])
+    """
+
+    _utilities = tuple(UTILITIES)
+    _feature_order_dependent = True
+    # The sign of small differences decides.
+    _types = (np.float64,)
+
+    def __init__(
+        self,
+        *,
+        utility: str = "linear",
+        beta: float | None = None,
+        max_iter: int = 100,
+        n_restarts: int = 1,
+        shuffle: bool = True,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            utility=utility,
+            beta=beta,
+            n_restarts=n_restarts,
+            shuffle=shuffle,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.max_iter = max_iter
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_count("max_iter", self.max_iter)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the set.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies, which are hits of each other.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight)
+        varies = np.flatnonzero(~self._constant)
+        scaled = self._scaled(table.X, varies).astype(np.float64, copy=False)
+        columns = ClassedColumns(scaled, table.codes, table.copies)
+        n_runs = self.n_restarts if self.shuffle else 1
+        at_once = min(n_runs, self._n_threads)
+        columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
+        self.beta_ = self._slope(columns)
+        # A seed for every run: none depends on how many sweeps another makes.
+        seeds = random_generator("random_state", self.random_state).randint(2**31 - 1, size=n_runs)
+        best: _Run | None = None
+        pieces = n_pieces(0.5 * columns.n_samples**2 * columns.n_features)
+        with watched(self, total=self.max_iter * pieces * -(-n_runs // at_once)) as progress:
+            for start in range(0, n_runs, at_once):
+                runs = [self._begin(columns, seed) for seed in seeds[start : start + at_once]]
+                stopped = self._climb(runs, progress, pieces)
+                for run in runs:
+                    if best is None or run.features.score > best.features.score:
+                        best = run
+                if stopped:
+                    break
+        assert best is not None
+        return self._set_found(best, varies, stopped)
+
+    def _begin(self, columns: ClassedColumns, seed: int) -> _Run:
+        return _Run(FeatureSet(columns, self.utility, self.beta_), np.random.RandomState(seed))
+
+    def _slope(self, columns: ClassedColumns) -> float:
+        if self.utility != "sigmoid":
+            return np.nan
+        if self.beta is not None:
+            return float(self.beta)
+        return slope(FeatureSet.of_all(columns).margins(), columns.copies)
+
+    def _climb(self, runs: list[_Run], progress: Progress, pieces: int) -> bool:
+        """Sweep until nothing is flipped; True if a callback asked for an end."""
+        for _ in range(self.max_iter):
+            moving = [run for run in runs if not run.settled]
+            if not moving:
+                break
+            orders = [np.array_split(self._order(run), pieces) for run in moving]
+            for run in moving:
+                run.flips.append(0)
+            for piece in range(pieces):
+                parts = [(run, order[piece]) for run, order in zip(moving, orders, strict=True)]
+                run_all(_visit, parts, self._n_threads)
+                stopped = progress.advance()
+                if stopped:
+                    break
+            for run in moving:
+                run.scores.append(run.features.score)
+            if stopped:
+                return True
+        return False
+
+    def _order(self, run: _Run) -> NDArray[np.int64]:
+        here = np.arange(run.features.members.size)
+        return run.generator.permutation(here) if self.shuffle else here
+
+    def _set_found(self, run: _Run, varies: NDArray[np.int64], stopped: bool) -> Self:
+        weights, losses = np.zeros(self.n_features_in_), np.zeros(self.n_features_in_)
+        weights[varies] = run.features.members
+        losses[varies] = run.features.losses()
+        self.score_, self.score_losses_ = run.features.score, losses
+        self.scores_, self.history_ = np.array(run.scores), np.array(run.flips)
+        self.n_iter_, self.converged_ = len(run.flips), run.settled
+        if stopped:
+            warn_user(f"GFlip was stopped by a callback after {self.n_iter_} sweeps.", ConvergenceWarning)
+        elif not self.converged_:
+            warn_user(
+                f"GFlip did not converge in max_iter={self.max_iter} sweeps: the last made {run.flips[-1]}"
+                " flips.",
+                ConvergenceWarning,
+            )
+        elif not weights.any():
+            warn_user(
+                "GFlip found no feature that makes the score grow by itself, and the set stays empty: all"
+                " weights are 0. Features that act only together are not found this way; Simba, which"
+                " begins with all of them, may help.",
+                ConvergenceWarning,
+            )
+        return self._set_weights(weights)
+
+    @property
+    def _ranked_by(self) -> NDArray[np.float64]:
+        return np.where(self.feature_weights_ > 0.0, self.score_losses_, -np.inf)
+
+
+def _visit(run: _Run, order: NDArray[np.int64]) -> None:
+    run.flips[-1] += run.features.sweep(order)

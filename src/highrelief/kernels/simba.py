@@ -1,0 +1,128 @@
+"""Margins under a weighted Euclidean distance, and steps up their gradient, one sample after another.
+
+The weights change with every sample, so that the distances of a sample to all others are found anew, row by
+row: four rows side by side, summed in float64 whatever the precision of the rows.
+"""
+
+import math
+
+import numpy as np
+
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+
+#: References whose sums run side by side.
+_ROWS = 4
+
+
+@summing_kernel
+def _four_squares(x, R, i0, i1, i2, i3, squared):
+    """Σ_k w_k²(x_k − r_k)² for four rows."""
+    wide_vectors()
+    a, b, c, d = R[i0], R[i1], R[i2], R[i3]
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(x.shape[0]):
+        u, v = np.float64(x[k]), squared[k]
+        t0, t1, t2, t3 = u - a[k], u - b[k], u - c[k], u - d[k]
+        s0 += v * (t0 * t0)
+        s1 += v * (t1 * t1)
+        s2 += v * (t2 * t2)
+        s3 += v * (t3 * t3)
+    return s0, s1, s2, s3
+
+
+@kernel
+def _squares_to_all(X, n, squared, out):
+    """Write the squared distances of sample n to all; to itself infinity."""
+    last = X.shape[0] - 1
+    for i in range(0, last + 1, _ROWS):
+        # Past the end the last row once more.
+        j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        out[i], out[j1], out[j2], out[j3] = _four_squares(X[n], X, i, j1, j2, j3, squared)
+    out[n] = np.inf
+
+
+@kernel
+def _nearest(squares, codes, own, tied):
+    """Places of the nearest hit and the nearest miss, −1 where there is none.
+
+    Of those that are as near, within a factor of 1 + ``tied``, the first in the table: by rounding alone
+    another would be nearer when columns change their places.
+    """
+    hit_low = miss_low = np.inf
+    for i in range(squares.shape[0]):
+        if codes[i] == own:
+            hit_low = min(hit_low, squares[i])
+        else:
+            miss_low = min(miss_low, squares[i])
+    hit_bound, miss_bound = hit_low * (1.0 + tied), miss_low * (1.0 + tied)
+    hit = miss = -1
+    for i in range(squares.shape[0] - 1, -1, -1):
+        if codes[i] == own:
+            if squares[i] <= hit_bound and squares[i] < np.inf:
+                hit = i
+        elif squares[i] <= miss_bound:
+            miss = i
+    return hit, miss
+
+
+@fused_kernel
+def _step(x, hit, miss, to_hit, to_miss, rate, w, squared):
+    """w_i += rate·[(x_i − NM_i)²/‖x − NM‖ − (x_i − NH_i)²/‖x − NH‖]·w_i, and the squares of w."""
+    wide_vectors()
+    for k in range(w.shape[0]):
+        u = np.float64(x[k])
+        m, h = u - miss[k], u - hit[k]
+        w[k] += rate * (m * m / to_miss - h * h / to_hit) * w[k]
+        squared[k] = w[k] * w[k]
+
+
+@kernel
+def sigmoid(m, beta):
+    """1/(1 + exp(−βm)); does not overflow."""
+    small = math.exp(-abs(beta * m))
+    return 1.0 / (1.0 + small) if m >= 0.0 else small / (1.0 + small)
+
+
+@kernel
+def climb(X, codes, visits, tied, smooth, beta, w):
+    """Visit samples in the given order, changing ``w``; return how many of them made a step.
+
+    A sample without a hit, and one at distance 0 from its nearest hit or miss, makes none. ``smooth``: the
+    utility is the sigmoid of the margin, else the margin itself.
+    """
+    squared = w * w
+    squares = np.empty(X.shape[0])
+    n_steps = 0
+    for v in range(visits.shape[0]):
+        n = visits[v]
+        _squares_to_all(X, n, squared, squares)
+        hit, miss = _nearest(squares, codes, codes[n], tied)
+        if hit < 0 or miss < 0 or squares[hit] == 0.0 or squares[miss] == 0.0:
+            continue
+        to_hit, to_miss = math.sqrt(squares[hit]), math.sqrt(squares[miss])
+        rate = 0.5
+        if smooth:
+            u = sigmoid(0.5 * (to_miss - to_hit), beta)
+            rate *= beta * u * (1.0 - u)
+        _step(X[n], X[hit], X[miss], to_hit, to_miss, rate, w, squared)
+        n_steps += 1
+    return n_steps
+
+
+@kernel
+def find_nearest(X, codes, squared, start, end, hits, misses):
+    """Lower ``hits`` and ``misses`` to the least squared distances among pairs of a row start … end.
+
+    Each pair is seen once, at the first of its rows, and counts for both.
+    """
+    for first in range(start, end, _ROWS):
+        last = min(first + _ROWS, end) - 1
+        i1, i2, i3 = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+        for m in range(first + 1, X.shape[0]):
+            found = _four_squares(X[m], X, first, i1, i2, i3, squared)
+            for i in range(first, min(last + 1, m)):
+                square = found[i - first]
+                if codes[i] == codes[m]:
+                    hits[i], hits[m] = min(hits[i], square), min(hits[m], square)
+                else:
+                    misses[i], misses[m] = min(misses[i], square), min(misses[m], square)
