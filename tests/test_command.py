@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -31,6 +32,29 @@ def highrelief(*arguments, cwd=None, **options):
         env=ENVIRONMENT,
         **options,
     )
+
+
+def on_a_terminal(stream, width, *arguments):
+    """What a run shows where its standard output, or its errors, go to a terminal of some width."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: slave},
+        env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # Linux says so at the end
+            break
+        if not part:
+            break
+        shown += part
+    os.close(master)
+    assert process.wait() == 0, shown.decode()
+    return shown.decode()
 
 
 def refused(result, code, *says):
@@ -158,33 +182,23 @@ class TestRank:
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
         refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
 
-    def test_a_terminal_gets_a_table_that_fits(self, table):
-        import pty
+    @pytest.mark.parametrize("width", [40, 120])
+    def test_a_terminal_gets_a_table_that_fits(self, table, width):
+        shown = on_a_terminal("stdout", width, "rank", table, "-t", "class")
+        lines = shown.replace("\r", "").splitlines()
+        assert "feature" in lines[0]
+        assert "█" in shown
+        assert max(map(len, lines)) <= width
 
-        for width in (40, 120):
-            master, slave = pty.openpty()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "highrelief", "rank", str(table), "-t", "class"],
-                stdout=slave,
-                stderr=subprocess.DEVNULL,
-                env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
-            )
-            os.close(slave)
-            shown = b""
-            while True:
-                try:
-                    part = os.read(master, 65536)
-                except OSError:
-                    break
-                if not part:
-                    break
-                shown += part
-            assert process.wait() == 0
-            os.close(master)
-            lines = shown.decode().replace("\r", "").splitlines()
-            assert "feature" in lines[0]
-            assert "█" in shown.decode()
-            assert max(map(len, lines)) <= width
+    def test_long_work_shows_how_long_it_will_take(self, tmp_path):
+        (tmp_path / "t.csv").write_text(table_text(1000, 300))
+        settings = [f"--set={each}" for each in ("max_iter=150", "tol=0", "sigma=0.5")]
+        shown = on_a_terminal("stderr", 100, "rank", tmp_path / "t.csv", "-t", "class", *settings)
+        assert "Weighing 300 features" in shown
+        assert "left:" in shown
+
+    def test_short_work_shows_no_bar(self, table):
+        assert "left:" not in on_a_terminal("stderr", 100, "rank", table, "-t", "class", "-m", "fisher")
 
 
 class TestSelect:
@@ -212,6 +226,60 @@ class TestSelect:
         result = highrelief("select", table, "-t", "class", "--top", 7, "--out", tmp_path / "kept.csv", "-q")
         refused(result, 2, "--top 7 is more than the 6 features")
         assert not (tmp_path / "kept.csv").exists()
+
+
+class TestCompare:
+    def test_judges_methods_on_samples_they_have_not_seen(self, tmp_path):
+        (tmp_path / "t.csv").write_text(table_text(90, 12))
+        out = tmp_path / "out"
+        arguments = [
+            "compare",
+            tmp_path / "t.csv",
+            "-t",
+            "class",
+            "--methods",
+            "relieff,fisher",
+            "--folds",
+            3,
+        ]
+        result = highrelief(*arguments, "--inner-folds", 3, "--out", out)
+        assert result.returncode == 0, result.stderr
+        from sklearn.preprocessing import LabelEncoder
+
+        from highrelief import FisherScore, ReliefF
+        from highrelief.comparison import compare
+        from highrelief.table import Roles, Source, read_table
+
+        read = read_table(Source(tmp_path / "t.csv"), Roles("class"))
+        methods = {"relieff": ReliefF(random_state=0), "fisher": FisherScore()}
+        y = LabelEncoder().fit_transform(read.y)
+        expected = list(compare(methods, read.X, y, cv=3, inner_cv=3, random_state=0).rows())
+        header, *rows = rows_of(out / "comparison.csv")
+        assert header == list(expected[0])
+        for row, line in zip(rows, expected, strict=True):
+            found = dict(zip(header, row, strict=True))
+            assert found["method"] == line["method"]
+            for name in ("accuracy", "n_features", "ranking_stability", "tradeoff"):
+                assert found[name] == ("" if line[name] is None else str(line[name]))
+        assert result.stdout.splitlines()[0].split("\t") == header
+        assert json.loads((out / "run.json").read_text())["request"]["folds"] == 3
+
+    def test_groups_stay_together(self, tmp_path):
+        lines = table_text(60, 4).splitlines()
+        lines = [f"{line},{'who' if i == 0 else f'p{i // 3}'}" for i, line in enumerate(lines)]
+        (tmp_path / "t.csv").write_text("\n".join(lines))
+        arguments = ["compare", tmp_path / "t.csv", "-t", "class", "--methods", "fisher", "--folds", 3]
+        result = highrelief(*arguments, "--groups", "who")
+        assert result.returncode == 0, result.stderr
+        assert "fisher\tknn" in result.stdout
+        refused(
+            highrelief(*arguments, "--groups", "whom", "-q"), 1, "named by --groups", "did you mean 'who'"
+        )
+
+    def test_needs_methods_that_differ(self, table):
+        arguments = ["compare", table, "-t", "class", "-q", "--methods"]
+        refused(highrelief(*arguments, "fisher,fisher"), 2, "names one twice")
+        refused(highrelief(*arguments, "fisher,nothing"), 2, "There is no method 'nothing'")
 
 
 class TestUsage:

@@ -22,10 +22,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Data = Annotated[
-    Path, typer.Argument(help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False)
-]
-Target = Annotated[str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)]
+_DATA = typer.Argument(
+    metavar="DATA", help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False
+)
+_TARGET = typer.Option("--target", "-t", help="Column with the classes.", show_default=False)
+Data = Annotated[Path, _DATA]
+Target = Annotated[str, _TARGET]
 Method = Annotated[str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Parameter of the method, name=value; can be repeated.")
@@ -73,8 +75,8 @@ def common(
 
 @app.command()
 def rank(
-    data: Annotated[Path | None, Data.__metadata__[0]] = None,
-    target: Annotated[str | None, Target.__metadata__[0]] = None,
+    data: Annotated[Path | None, _DATA] = None,
+    target: Annotated[str | None, _TARGET] = None,
     method: Method = "irelief",
     settings: Settings = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
