@@ -41,7 +41,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         distance from the mean of the neighbours. "HKNN with large k" needs λ > 0: as many neighbours as
         features span the whole space, and all distances are 0.
     scale : {"range", "standard", None}, default=None
-        How features are made comparable first; "range" maps to [0, 1]. None: not at all, as after a weighter.
+        How features are made comparable first; "range" maps to [0, 1], and features that were constant in
+        ``fit`` are left out. None: not at all, as after a weighter.
     n_jobs : int or None, default=None
         Threads. The result is the same, bit for bit, for any number.
 
@@ -105,7 +106,9 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
             The fitted classifier.
         """
         table = self._check_fit(X, y, sample_weight)
-        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.copies)
+        # A constant feature has no scale to measure new samples by.
+        ignored = None if self.scale is None else self._constant
+        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.copies, ignored)
         return self
 
     def hyperplane_distances(self, X: ArrayLike) -> NDArray[np.float64]:
