@@ -428,6 +428,37 @@ def test_every_sample_has_its_twin_in_the_other_class(extractor):
 
 
 @over_extractors
+@pytest.mark.parametrize("shape", [(20, 6), (8, 70)])
+def test_twins_of_any_weight(extractor, shape):
+    """Rounding grows with the weights, and with it what counts as nothing."""
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=shape)
+        X, y = np.repeat(X, 6, axis=0), np.arange(6 * len(X)) % 2
+        # With less than one copy a sample would count more than its twins in its own neighbourhood for DANN.
+        for s in (1.0, 1e6):
+            with pytest.raises(ValueError, match=r"No direction|No neighbourhood"):
+                clone(extractor).fit(X, y, sample_weight=np.full(len(X), s))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_many_samples_in_few_cells(k):
+    """Each has hits and misses in its own place, some more of these and some of those: sums cancel."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(1000, 3)).astype(float)
+    y = (X.sum(axis=1) > 1.5) ^ (rng.random(1000) < 0.2)
+    with pytest.raises(ValueError, match="No direction has a positive margin"):
+        LFE(n_neighbors=k).fit(X, y.astype(int))
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual", "arpack"])
+def test_a_matrix_of_zeros(solver):
+    """Whole numbers: nothing is rounded."""
+    X = np.repeat(np.arange(4.0)[:, np.newaxis] + np.eye(4, 5), 4, axis=0)
+    with pytest.raises(ValueError, match="No direction has a positive margin"):
+        LFE(n_components=2, solver=solver).fit(X, np.arange(16) % 2)
+
+
+@over_extractors
 def test_more_components_than_dimensions(extractor):
     X, y = wide_table(10, 30)
     with pytest.raises(ValueError, match=r"n_components=10 .* 9 dimensions that 10 samples with 30 features"):

@@ -178,7 +178,7 @@ class LFE(FeatureExtractor):
             return scatter.by_arpack(columns, L, self.n_components)
         centered = columns.whole()
         S = scatter.scatter_matrix(centered, L, self._n_threads)
-        return scatter.of_matrix(S, centered, self.n_components)
+        return scatter.of_matrix(S, centered, self.n_components, L)
 
     @property
     def metric_(self) -> NDArray[np.float64]:
