@@ -30,7 +30,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
     and the class with the smallest :math:`d_c` wins. The penalty λ keeps the foot of the perpendicular near
     the neighbours, from which a hyperplane would otherwise run to infinity.
 
-    Put behind a weighter with ``weighted="euclidean"`` (or ``True``) it works in the learned metric.
+    Behind a weighter with ``weighted="euclidean"`` it works in the learned metric; ``True`` is the same for
+    Euclidean methods (Simba, G-flip) and multiplies by w instead of √w for the others.
 
     Parameters
     ----------
