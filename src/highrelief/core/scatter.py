@@ -38,7 +38,8 @@ class Directions(NamedTuple):
 def laplacian(shares: sparse.csr_array) -> sparse.csr_array:
     """L of Σ c_ni (x_n − x_i)(x_n − x_i)ᵀ = XᵀLX, for the shares c_ni of sample i among n's neighbours."""
     both_ways = sparse.csr_array(shares + shares.T)
-    return sparse.csr_array(sparse.diags_array(both_ways.sum(axis=1)) - both_ways)
+    # Not diags_array: SciPy 1.11 has none.
+    return sparse.csr_array(sparse.diags(both_ways.sum(axis=1)) - both_ways)
 
 
 def scatter_matrix(X: NDArray[np.float64], L: Any, n_threads: int) -> NDArray[np.float64]:
