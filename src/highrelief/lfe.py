@@ -159,7 +159,9 @@ class LFE(FeatureExtractor):
                 f" n_neighbors={self.n_neighbors}). More neighbours, or other features, may help."
             )
         # Eqs. (3.13) and (3.14).
-        power = np.linalg.norm(found.eigenvalues)
+        # By the largest: squares neither overflow nor vanish.
+        largest = found.eigenvalues[0]
+        power = largest * np.linalg.norm(found.eigenvalues / largest)
         share = found.eigenvalues[: len(found.vectors)] / power
         self.discriminant_power_ = float(power)
         self.discriminant_power_ratio_ = share**2
@@ -178,7 +180,7 @@ class LFE(FeatureExtractor):
             return scatter.by_arpack(columns, L, self.n_components)
         centered = columns.whole()
         S = scatter.scatter_matrix(centered, L, self._n_threads)
-        return scatter.of_matrix(S, centered, self.n_components)
+        return scatter.of_matrix(S, centered, self.n_components, L)
 
     @property
     def metric_(self) -> NDArray[np.float64]:
