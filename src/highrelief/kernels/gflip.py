@@ -331,15 +331,15 @@ def sweep(columns, order, starts, ends, copies, matrix, utility, beta, tied, hig
 
 
 @kernel
-def losses(columns, starts, ends, copies, matrix, utility, beta, tied, high, low, member, now, least, out):
-    """Write what the score loses when a member leaves to ``out``; 0 for the others."""
+def losses(
+    columns, some, starts, ends, copies, matrix, utility, beta, tied, high, low, member, now, least, out
+):
+    """Write what the score loses when one of some members leaves to ``out``."""
     n_members = 0
     for j in range(member.shape[0]):
         n_members += member[j]
-    for j in range(member.shape[0]):
-        out[j] = 0.0
-        if not member[j]:
-            continue
+    for v in range(some.shape[0]):
+        j = some[v]
         after = 0.0
         if n_members > 1:
             after, _ = tried(
