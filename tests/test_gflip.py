@@ -302,6 +302,28 @@ def test_the_order_of_the_samples_does_not_matter():
         np.testing.assert_allclose(model.scores_, expected.scores_, rtol=1e-13)
 
 
+@utilities
+@pytest.mark.parametrize("seed", range(4))
+def test_what_changes_nothing_changes_nothing_where_ties_abound(utility, seed):
+    """On the discrete tables of the contract no feature is good by itself; here some are."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 3
+    X = rng.integers(0, 4, size=(60, 8)).astype(float)
+    X[:, :5] += rng.integers(1, 4, size=5) * y[:, np.newaxis]
+    s, order = rng.integers(1, 4, size=60), rng.permutation(60)
+
+    def members(X, y, s=None):
+        return GFlip(utility=utility, random_state=0).fit(X, y, s).feature_weights_
+
+    expected = members(X, y)
+    assert expected.any()
+    np.testing.assert_array_equal(members(X[order], y[order]), expected)
+    np.testing.assert_array_equal(members(7.1 - X, y), expected)
+    np.testing.assert_array_equal(members(X.astype(np.float32), y), expected)
+    np.testing.assert_array_equal(members(X, 2 - y), expected)
+    np.testing.assert_array_equal(members(np.repeat(X, s, axis=0), np.repeat(y, s)), members(X, y, s))
+
+
 def test_precision_of_the_table_does_not_matter():
     X, y = continuous_table(100)
     X = X.astype(np.float32)
