@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from highrelief import LFE, Relief
+from highrelief import LFE, Relief, lfe
 from highrelief.core import scatter
 from highrelief.core.centered_columns import CenteredColumns
 from highrelief.core.scaling import Scaling
@@ -490,6 +490,20 @@ def test_fewer_positive_directions_than_wanted():
     with pytest.warns(UserWarning, match=f"Only {n_positive} directions .* not n_components=6"):
         fitted = LFE(n_components=6).fit(X, y)
     assert fitted.transform(X).shape == (60, n_positive)
+
+
+def test_no_large_matrix_is_made_where_few_components_are_wanted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 60)), np.arange(80) % 2
+    X[:, 0] += 3.0 * y
+    whole = LFE(n_components=2).fit(X, y)
+    assert whole.solver_ == "primal"
+    monkeypatch.setattr(lfe, "_LARGEST_SIDE", 50)
+    few = LFE(n_components=2).fit(X, y)
+    assert few.solver_ == "arpack"
+    np.testing.assert_allclose(few.eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+    assert LFE(n_components=10).fit(X, y).solver_ == "primal"
+    assert LFE().fit(X, y).solver_ == "primal"
 
 
 def test_arpack_wants_a_number_of_components():
