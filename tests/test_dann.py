@@ -10,6 +10,7 @@ import oracles
 import pytest
 from contract import assert_same, same_bits
 from registry import continuous_table, discrete_table, rounded_table
+from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from test_lfe import same_directions, wide_table
 
@@ -117,6 +118,15 @@ def test_no_matrix_of_features_is_formed():
     assert peak < 6 * X.nbytes
 
 
+def test_many_classes_equal_the_oracle():
+    X, y = continuous_table(60)[0], np.arange(60) // 2
+    np.testing.assert_allclose(
+        average_scatter(DANN(n_neighbors=12).fit(X, y)),
+        oracles.dann_scatter(oracles.scale_range(X), y, 12),
+        atol=1e-12,
+    )
+
+
 def test_neighborhoods_of_one_class():
     """Classes far apart, few neighbours: there is nothing between classes anywhere."""
     X = np.r_[np.arange(10.0), 100.0 + np.arange(10.0)].reshape(-1, 1)
@@ -130,4 +140,4 @@ def test_real_data(data_folder):
     data = np.load(data_folder / "microarray" / "leukemia_golub.npz", allow_pickle=True)
     X, y = data["X"], data["y"]
     projected = DANN(n_components=5).fit(X, y).transform(X)
-    assert KNeighborsClassifier(1).fit(projected, y).score(projected, y) == 1.0
+    assert cross_val_score(KNeighborsClassifier(1), projected, y, cv=LeaveOneOut()).mean() > 0.95

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -276,6 +277,19 @@ def test_sweeps_in_pieces(monkeypatch):
     assert same_bits(cut.scores_, expected.scores_)
     assert same_bits(cut.history_, expected.history_)
     assert same_bits(cut.feature_weights_, expected.feature_weights_)
+    assert same_bits(cut.score_losses_, expected.score_losses_)
+
+
+def test_a_sweep_that_was_cut_short_has_not_settled(monkeypatch):
+    """Nothing was flipped so far, and features that would be have not been tried."""
+    y = np.arange(12) % 2
+    X = np.column_stack([np.arange(12.0), y])
+    monkeypatch.setattr("highrelief.gflip.n_pieces", lambda elements: 2)
+    monkeypatch.setattr("highrelief.progress.Progress.advance", lambda self: True)
+    with pytest.warns(ConvergenceWarning, match="stopped by a callback after 1 sweeps"):
+        model = GFlip(shuffle=False).fit(X, y)
+    np.testing.assert_array_equal(model.history_, [0])
+    assert not model.converged_
 
 
 def test_the_order_of_the_samples_does_not_matter():
@@ -286,6 +300,28 @@ def test_the_order_of_the_samples_does_not_matter():
         model = GFlip(random_state=0).fit(X[order], y[order])
         np.testing.assert_array_equal(model.feature_weights_, expected.feature_weights_)
         np.testing.assert_allclose(model.scores_, expected.scores_, rtol=1e-13)
+
+
+@utilities
+@pytest.mark.parametrize("seed", range(4))
+def test_what_changes_nothing_changes_nothing_where_ties_abound(utility, seed):
+    """On the discrete tables of the contract no feature is good by itself; here some are."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 3
+    X = rng.integers(0, 4, size=(60, 8)).astype(float)
+    X[:, :5] += rng.integers(1, 4, size=5) * y[:, np.newaxis]
+    s, order = rng.integers(1, 4, size=60), rng.permutation(60)
+
+    def members(X, y, s=None):
+        return GFlip(utility=utility, random_state=0).fit(X, y, s).feature_weights_
+
+    expected = members(X, y)
+    assert expected.any()
+    np.testing.assert_array_equal(members(X[order], y[order]), expected)
+    np.testing.assert_array_equal(members(7.1 - X, y), expected)
+    np.testing.assert_array_equal(members(X.astype(np.float32), y), expected)
+    np.testing.assert_array_equal(members(X, 2 - y), expected)
+    np.testing.assert_array_equal(members(np.repeat(X, s, axis=0), np.repeat(y, s)), members(X, y, s))
 
 
 def test_precision_of_the_table_does_not_matter():
@@ -319,6 +355,25 @@ def test_nothing_is_found(utility):
     assert model.score_ == 0.0
     assert model.converged_
     assert model.transform(X).shape == (12, 1)
+
+
+def test_without_hits_nothing_is_said_of_features_that_act_together():
+    with pytest.warns(UserWarning, match="No class in y has two samples") as said:
+        model = GFlip().fit([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0]], [0, 1, 2])
+    assert len(said) == 1
+    assert not model.feature_weights_.any()
+
+
+def test_a_range_that_rounding_leaves_few_digits_of():
+    X, y = noisy_table(n_features=2)
+    X[:, 1] = np.arange(len(X)) / (len(X) - 1.0)  # classes alternate: no good by itself
+    wide = X * [1.0, 1e17]
+    with pytest.warns(UserWarning, match="scale=None the ranges .* scale='range' would do"):
+        GFlip(shuffle=False, scale=None, utility="sigmoid").fit(wide, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(GFlip(shuffle=False).fit(wide, y).feature_weights_, [1.0, 0.0])
+        GFlip(shuffle=False, scale=None).fit(X * [1.0, 1e6], y)
 
 
 def test_features_that_act_only_together_are_not_found():

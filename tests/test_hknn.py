@@ -193,6 +193,28 @@ def test_constant_features_are_no_obstacle():
     np.testing.assert_allclose(model.predict_proba(np.ones((1, 2))), 1 / 3)
 
 
+@pytest.mark.parametrize("scale", ["range", "standard"])
+def test_what_was_constant_in_the_fit_does_not_count(scale):
+    X, y, Q = scaled(continuous_table)
+    train, new = (np.hstack([each, np.full((len(each), 1), 3.0)]) for each in (X, Q))
+    new[:, -1] = np.linspace(-1e9, 1e9, len(new))
+    expected = distances(X, y, Q, scale=scale)
+    np.testing.assert_allclose(distances(train, y, new, scale=scale), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-30])
+def test_a_sample_in_the_hyperplanes_of_both_classes(alpha):
+    """Both distances are 0 but for rounding, which must not decide."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        both, first, second = (rng.normal(size=(5, 12)) for _ in range(3))
+        model = HKNNClassifier(n_neighbors=4, alpha=alpha)
+        model.fit(np.vstack([first, both, second, both]), np.repeat(["a", "b"], 10))
+        np.testing.assert_array_equal(model.hyperplane_distances(both), 0.0)
+        np.testing.assert_array_equal(model.predict(both), np.full(5, "a"))
+        np.testing.assert_array_equal(model.decision_function(both), 0.0)
+
+
 # Ties, order, copies
 
 
@@ -279,6 +301,18 @@ def test_far_away_samples_are_answered():
     assert set(model.predict(far)) <= {0, 1, 2}
     assert np.isfinite(model.predict_proba(far)).all()
     assert not np.isnan(model.hyperplane_distances(far)).any()
+
+
+def test_far_away_samples_of_higher_precision():
+    X, y, _ = scaled(continuous_table)
+    model = HKNNClassifier().fit(X.astype(np.float32), y)
+    expected = HKNNClassifier().fit(X.astype(np.float32).astype(np.float64), y)
+    for far in (1e15, 1e30, 1e300):
+        np.testing.assert_allclose(
+            model.hyperplane_distances(np.full((1, 6), far)),
+            expected.hyperplane_distances(np.full((1, 6), far)),
+            rtol=1e-6,
+        )
 
 
 def test_huge_values_are_fitted():

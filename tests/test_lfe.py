@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from registry import continuous_table, discrete_table, over_extractors, rounded_table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from highrelief import LFE, Relief
+from highrelief import LFE, Relief, lfe
 from highrelief.core import scatter
 from highrelief.core.centered_columns import CenteredColumns
 from highrelief.core.scaling import Scaling
@@ -103,6 +103,16 @@ def test_weights_that_are_no_whole_numbers_equal_the_oracle():
     values, components = oracles.lfe(oracles.scale_range(X), y, 2, s=s)
     np.testing.assert_allclose(fitted.eigenvalues_, values, rtol=1e-9)
     same_directions(fitted.components_, components)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e200])
+def test_the_size_of_the_weights_is_no_part_of_the_components(factor):
+    """Where all samples count less than once no one is his own hit."""
+    X, y = continuous_table(30)
+    s = np.random.default_rng(1).uniform(0.3, 0.9, 30) if factor < 1.0 else np.full(30, 1e10)
+    one, other = (LFE(n_neighbors=60).fit(X, y, sample_weight=s * each) for each in (1.0, factor))
+    np.testing.assert_allclose(other.components_, one.components_, atol=1e-9)
+    assert other.discriminant_power_ == pytest.approx(factor * one.discriminant_power_, rel=1e-9)
 
 
 def test_a_sample_alone_in_its_class_is_a_miss_of_others_only():
@@ -428,6 +438,37 @@ def test_every_sample_has_its_twin_in_the_other_class(extractor):
 
 
 @over_extractors
+@pytest.mark.parametrize("shape", [(20, 6), (8, 70)])
+def test_twins_of_any_weight(extractor, shape):
+    """Rounding grows with the weights, and with it what counts as nothing."""
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=shape)
+        X, y = np.repeat(X, 6, axis=0), np.arange(6 * len(X)) % 2
+        # With less than one copy a sample would count more than its twins in its own neighbourhood for DANN.
+        for s in (1.0, 1e6):
+            with pytest.raises(ValueError, match=r"No direction|No neighbourhood"):
+                clone(extractor).fit(X, y, sample_weight=np.full(len(X), s))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_many_samples_in_few_cells(k):
+    """Each has hits and misses in its own place, some more of these and some of those: sums cancel."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(1000, 3)).astype(float)
+    y = (X.sum(axis=1) > 1.5) ^ (rng.random(1000) < 0.2)
+    with pytest.raises(ValueError, match="No direction has a positive margin"):
+        LFE(n_neighbors=k).fit(X, y.astype(int))
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual", "arpack"])
+def test_a_matrix_of_zeros(solver):
+    """Whole numbers: nothing is rounded."""
+    X = np.repeat(np.arange(4.0)[:, np.newaxis] + np.eye(4, 5), 4, axis=0)
+    with pytest.raises(ValueError, match="No direction has a positive margin"):
+        LFE(n_components=2, solver=solver).fit(X, np.arange(16) % 2)
+
+
+@over_extractors
 def test_more_components_than_dimensions(extractor):
     X, y = wide_table(10, 30)
     with pytest.raises(ValueError, match=r"n_components=10 .* 9 dimensions that 10 samples with 30 features"):
@@ -449,6 +490,20 @@ def test_fewer_positive_directions_than_wanted():
     with pytest.warns(UserWarning, match=f"Only {n_positive} directions .* not n_components=6"):
         fitted = LFE(n_components=6).fit(X, y)
     assert fitted.transform(X).shape == (60, n_positive)
+
+
+def test_no_large_matrix_is_made_where_few_components_are_wanted(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((80, 60)), np.arange(80) % 2
+    X[:, 0] += 3.0 * y
+    whole = LFE(n_components=2).fit(X, y)
+    assert whole.solver_ == "primal"
+    monkeypatch.setattr(lfe, "_LARGEST_SIDE", 50)
+    few = LFE(n_components=2).fit(X, y)
+    assert few.solver_ == "arpack"
+    np.testing.assert_allclose(few.eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+    assert LFE(n_components=10).fit(X, y).solver_ == "primal"
+    assert LFE().fit(X, y).solver_ == "primal"
 
 
 def test_arpack_wants_a_number_of_components():
@@ -539,8 +594,7 @@ def test_real_data(data_folder):
     dual = LFE(n_components=5, n_neighbors=3).fit(X, y)
     few = LFE(n_components=5, n_neighbors=3, solver="arpack").fit(X, y)
     np.testing.assert_allclose(unit(few.components_), unit(dual.components_), rtol=0.0, atol=1e-8)
-    projected = dual.transform(X)
-    assert KNeighborsClassifier(1).fit(projected, y).score(projected, y) == 1.0
+    assert cross_val_score(KNeighborsClassifier(1), dual.transform(X), y, cv=LeaveOneOut()).mean() == 1.0
 
 
 # Its parts

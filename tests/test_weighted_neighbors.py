@@ -89,12 +89,13 @@ def test_the_two_metrics_differ():
 
 
 @over_families
-def test_hyperplanes_in_the_learned_metric(entry):
-    """HKNN behind a Euclidean weighting is HKNN on the columns times √w."""
+@weightings
+def test_hyperplanes_behind_a_weighter(entry, weighted):
+    """HKNN behind a Euclidean weighting is HKNN on the columns times √w; behind a Manhattan one, times w."""
     X, y = continuous_table(60)
     new = continuous_table(25, seed=1)[0]
-    model = make_pipeline(entry.make(weighted="euclidean"), HKNNClassifier(n_neighbors=3)).fit(X, y)
-    factors = np.sqrt(np.maximum(model[0].feature_weights_, 0.0))
+    model = make_pipeline(entry.make(weighted=weighted), HKNNClassifier(n_neighbors=3)).fit(X, y)
+    factors = np.maximum(model[0].feature_weights_, 0.0) ** (1.0 / POWER[learned_metric(model[0])])
     by_hand = HKNNClassifier(n_neighbors=3).fit(scaled(X, X, "range") * factors, y)
     np.testing.assert_allclose(
         model[1].hyperplane_distances(model[0].transform(new)),

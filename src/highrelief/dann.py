@@ -157,16 +157,12 @@ class DANN(FeatureExtractor):
         """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
         size = table.codes.size if X is None else X.shape[1]
         total = np.zeros((size, size))
+        members = [np.flatnonzero(table.codes == c) for c in range(self.classes_.size)]
         with one_blas_thread():
             for samples, P in self._neighborhoods(search):
                 times = np.sqrt(copies[samples])[:, np.newaxis]
-                for c in range(self.classes_.size):
-                    # √π (x̄_c − x̄) of every neighbourhood, as weights of the samples.
-                    of_class = np.where(table.codes == c, P, 0.0)
-                    share = of_class.sum(axis=1, keepdims=True)
-                    root = np.sqrt(share)
-                    from_mean = np.divide(of_class, root, out=of_class, where=share > 0.0) - root * P
-                    differences = times * (from_mean if X is None else from_mean @ X)
+                for from_mean in _from_means(P, members, X):
+                    differences = times * from_mean
                     total += differences.T @ differences
         return total
 
@@ -177,3 +173,20 @@ class DANN(FeatureExtractor):
             P = shares.toarray() * (1.0 / self.n_neighbors_ - 1.0)
             P[np.arange(samples.size), samples] += 1.0 / self.n_neighbors_
             yield samples, P
+
+
+def _from_means(
+    P: NDArray[np.float64], members: list[NDArray[np.int64]], X: NDArray[np.float64] | None
+) -> Iterator[NDArray[np.float64]]:
+    """√π (x̄_c − x̄) of neighbourhoods with weights P, class by class; without X as weights of the samples."""
+    means = P if X is None else P @ X
+    for of_class in members:
+        weights = P[:, of_class]
+        root = np.sqrt(weights.sum(axis=1, keepdims=True))
+        np.divide(weights, root, out=weights, where=root > 0.0)
+        differences = -root * means
+        if X is None:
+            differences[:, of_class] += weights
+        else:
+            differences += weights @ X[of_class]
+        yield differences

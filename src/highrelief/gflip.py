@@ -14,8 +14,11 @@ from .core.feature_flips import UTILITIES, ClassedColumns, FeatureSet
 from .core.parameters import check_count, random_generator
 from .core.threads import n_pieces, run_all
 from .euclidean_base import EuclideanWeighter
-from .input_base import warn_user
+from .input_base import Table, warn_user
 from .progress import Progress, watched, with_callbacks
+
+#: Multiples of the step that values are rounded to, in the range of a feature, below which a user is told.
+_FEW_STEPS = 1e6
 
 
 @dataclass
@@ -27,11 +30,8 @@ class _Run:
     #: Flips of every sweep, and the score after it.
     flips: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
-
-    @property
-    def settled(self) -> bool:
-        """Whether the last sweep flipped nothing."""
-        return bool(self.flips) and self.flips[-1] == 0
+    #: Whether the last sweep went through all features and flipped nothing.
+    settled: bool = False
 
 
 class GFlip(EuclideanWeighter):
@@ -111,8 +111,9 @@ class GFlip(EuclideanWeighter):
     -----
     Needs 8 bytes for each pair of samples (n² of them), 16 where samples count in parts, for every run at a
     time; raises a MemoryError where these are not free. Everything is computed in float64, of scaled values
-    that are rounded to about 1e-14 first: sums of squares over any set of features are then exact, and
-    features can come and go without leaving a rounding behind.
+    that are rounded to about 1e-14 of the widest range first: sums of squares over any set of features are
+    then exact, and features can come and go without leaving a rounding behind. With ``scale=None`` a range
+    below about 1e-9 of the widest keeps few digits, and a warning says so.
 
     References
     ----------
@@ -184,8 +185,7 @@ class GFlip(EuclideanWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         varies = np.flatnonzero(~self._constant)
-        scaled = self._scaled(table.X, varies).astype(np.float64, copy=False)
-        columns = ClassedColumns(scaled, table.codes, table.copies)
+        columns = self._columns(table, varies)
         n_runs = self.n_restarts if self.shuffle else 1
         at_once = min(n_runs, self._n_threads)
         columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
@@ -193,7 +193,7 @@ class GFlip(EuclideanWeighter):
         # A seed for every run: none depends on how many sweeps another makes.
         seeds = random_generator("random_state", self.random_state).randint(2**31 - 1, size=n_runs)
         best: _Run | None = None
-        pieces = n_pieces(0.5 * columns.n_samples**2 * columns.n_features)
+        pieces = n_pieces(columns.work_per_sweep)
         with watched(self, total=self.max_iter * pieces * -(-n_runs // at_once)) as progress:
             for start in range(0, n_runs, at_once):
                 runs = [self._begin(columns, seed) for seed in seeds[start : start + at_once]]
@@ -204,7 +204,18 @@ class GFlip(EuclideanWeighter):
                 if stopped:
                     break
         assert best is not None
-        return self._set_found(best, varies, stopped)
+        return self._set_found(best, varies, pieces, stopped)
+
+    def _columns(self, table: Table, varies: NDArray[np.int64]) -> ClassedColumns:
+        scaled = self._scaled(table.X, varies).astype(np.float64, copy=False)
+        columns = ClassedColumns(scaled, table.codes, table.copies)
+        if self.scale is None and columns.least_steps < _FEW_STEPS:
+            warn_user(
+                "With scale=None the ranges of the features of X differ so much that GFlip, which rounds"
+                " all of them alike, leaves the smallest few digits or none. scale='range' would do.",
+                UserWarning,
+            )
+        return columns
 
     def _begin(self, columns: ClassedColumns, seed: int) -> _Run:
         return _Run(FeatureSet(columns, self.utility, self.beta_), np.random.RandomState(seed))
@@ -233,6 +244,7 @@ class GFlip(EuclideanWeighter):
                     break
             for run in moving:
                 run.scores.append(run.features.score)
+                run.settled = run.flips[-1] == 0 and piece == pieces - 1
             if stopped:
                 return True
         return False
@@ -241,10 +253,10 @@ class GFlip(EuclideanWeighter):
         here = np.arange(run.features.members.size)
         return run.generator.permutation(here) if self.shuffle else here
 
-    def _set_found(self, run: _Run, varies: NDArray[np.int64], stopped: bool) -> Self:
+    def _set_found(self, run: _Run, varies: NDArray[np.int64], pieces: int, stopped: bool) -> Self:
         weights, losses = np.zeros(self.n_features_in_), np.zeros(self.n_features_in_)
         weights[varies] = run.features.members
-        losses[varies] = run.features.losses()
+        losses[varies] = run.features.losses(pieces)
         self.score_, self.score_losses_ = run.features.score, losses
         self.scores_, self.history_ = np.array(run.scores), np.array(run.flips)
         self.n_iter_, self.converged_ = len(run.flips), run.settled
@@ -256,7 +268,7 @@ class GFlip(EuclideanWeighter):
                 " flips.",
                 ConvergenceWarning,
             )
-        elif not weights.any():
+        elif not weights.any() and run.features.has_hits:
             warn_user(
                 "GFlip found no feature that makes the score grow by itself, and the set stays empty: all"
                 " weights are 0. Features that act only together are not found this way; Simba, which"

@@ -30,7 +30,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
     and the class with the smallest :math:`d_c` wins. The penalty λ keeps the foot of the perpendicular near
     the neighbours, from which a hyperplane would otherwise run to infinity.
 
-    Put behind a weighter with ``weighted="euclidean"`` (or ``True``) it works in the learned metric.
+    Behind a weighter with ``weighted="euclidean"`` it works in the learned metric; ``True`` is the same for
+    Euclidean methods (Simba, G-flip) and multiplies by w instead of √w for the others.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         distance from the mean of the neighbours. "HKNN with large k" needs λ > 0: as many neighbours as
         features span the whole space, and all distances are 0.
     scale : {"range", "standard", None}, default=None
-        How features are made comparable first; "range" maps to [0, 1]. None: not at all, as after a weighter.
+        How features are made comparable first; "range" maps to [0, 1], and features that were constant in
+        ``fit`` are left out. None: not at all, as after a weighter.
     n_jobs : int or None, default=None
         Threads. The result is the same, bit for bit, for any number.
 
@@ -105,7 +107,9 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
             The fitted classifier.
         """
         table = self._check_fit(X, y, sample_weight)
-        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.copies)
+        # A constant feature has no scale to measure new samples by.
+        ignored = None if self.scale is None else self._constant
+        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.copies, ignored)
         return self
 
     def hyperplane_distances(self, X: ArrayLike) -> NDArray[np.float64]:

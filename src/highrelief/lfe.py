@@ -14,6 +14,8 @@ from .core.parameters import check_choice, check_count
 from .core.rows import Neighborhood
 from .extraction_base import FeatureExtractor
 
+#: Rows of the largest matrix of which all eigenvalues are found: half a gigabyte, and minutes.
+_LARGEST_SIDE = 8192
 #: What ``metric`` and ``solver`` may be.
 METRICS = ("euclidean", "manhattan")
 SOLVERS = ("auto", "primal", "dual", "arpack")
@@ -54,9 +56,10 @@ class LFE(FeatureExtractor):
         How features are made comparable first; "range" maps to [0, 1].
     solver : {"auto", "primal", "dual", "arpack"}, default="auto"
         "primal": the matrix above, n_features × n_features. "dual": the same answer from matrices of
-        n_samples × n_samples. "auto": the smaller one. "arpack": neither, for when both are too large;
-        needs ``n_components`` and knows no eigenvalue beyond: the sum in P is over those found, and W the
-        best matrix of that rank.
+        n_samples × n_samples. "arpack": neither, by products with the matrix alone; needs ``n_components``
+        and knows no eigenvalue beyond: the sum in P is over those found, and W the best matrix of that rank.
+        "auto": the smaller of the first two; "arpack" if even that has more than 8,192 rows and at most a
+        twentieth of its directions are wanted.
     n_jobs : int or None, default=None
         Threads. The result is the same, bit for bit, for any number.
 
@@ -159,26 +162,34 @@ class LFE(FeatureExtractor):
                 f" n_neighbors={self.n_neighbors}). More neighbours, or other features, may help."
             )
         # Eqs. (3.13) and (3.14).
-        power = np.linalg.norm(found.eigenvalues)
+        # By the largest: squares neither overflow nor vanish.
+        largest = found.eigenvalues[0]
+        power = largest * np.linalg.norm(found.eigenvalues / largest)
         share = found.eigenvalues[: len(found.vectors)] / power
         self.discriminant_power_ = float(power)
         self.discriminant_power_ratio_ = share**2
         self.execution_ = rows.execution() | search.describe()
         return self._set_components(found, np.sqrt(share))
 
+    def _chosen_solver(self, n_samples: int, n_features: int) -> str:
+        # ARPACK finds some eigenvalues, never all.
+        if self.solver != "auto" and (self.solver != "arpack" or self.n_components != n_features):
+            return self.solver
+        side = min(n_samples, n_features)
+        if side > _LARGEST_SIDE and self.n_components is not None and self.n_components <= side // 20:
+            return "arpack"
+        return "dual" if n_samples < n_features else "primal"
+
     def _directions(self, columns: CenteredColumns, L: Any) -> scatter.Directions:
         n_samples, n_features = columns.n_samples, columns.n_features
-        self.solver_ = self.solver
-        # ARPACK finds some eigenvalues, never all.
-        if self.solver == "auto" or (self.solver == "arpack" and self.n_components == n_features):
-            self.solver_ = "dual" if n_samples < n_features else "primal"
+        self.solver_ = self._chosen_solver(n_samples, n_features)
         if self.solver_ == "dual":
             return scatter.of_samples(columns, L, self.n_components)
         if self.solver_ == "arpack" and self.n_components is not None:
             return scatter.by_arpack(columns, L, self.n_components)
         centered = columns.whole()
         S = scatter.scatter_matrix(centered, L, self._n_threads)
-        return scatter.of_matrix(S, centered, self.n_components)
+        return scatter.of_matrix(S, centered, self.n_components, L)
 
     @property
     def metric_(self) -> NDArray[np.float64]:

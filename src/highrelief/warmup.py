@@ -187,7 +187,7 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
     if dtype == "int8":  # lists of neighbours hold no values: any type will do
-        shapes.append((BAND + 4, 2))
+        shapes.append((BAND + 4, 5))  # enough features for few ties
     for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3
         genotypes = random.integers(0, 3, size=(n_samples, n_features))

@@ -18,6 +18,8 @@ _COLUMNS_PER_PRODUCT = 2048
 _ROWS_PER_PRODUCT = 1024
 # Samples farther out, in units of the range of the fitted ones, are cut: their squares must not overflow.
 _FARTHEST = 1e150
+# In products in single precision: beyond it their part in a distance is rounding.
+_FARTHEST_SINGLE = 1e18
 
 
 class ClassHyperplanes:
@@ -37,6 +39,8 @@ class ClassHyperplanes:
         Class codes 0 … n_classes − 1, each present.
     copies : (n_samples,) or None
         How often each sample counts; None: once.
+    ignored : (n_features,) bool or None
+        Constant features, in which new samples count as if they were like the fitted ones; None: none.
     """
 
     def __init__(
@@ -45,12 +49,14 @@ class ClassHyperplanes:
         scaling: Scaling,
         codes: NDArray[np.integer],
         copies: NDArray[np.float64] | None = None,
+        ignored: NDArray[np.bool_] | None = None,
     ) -> None:
         by_class = np.argsort(codes, kind="stable")
         self.n_classes = int(codes.max()) + 1
         self._starts = np.searchsorted(codes[by_class], np.arange(self.n_classes + 1))
         self._copies = np.ones(codes.size) if copies is None else copies[by_class]
         self._scaling = scaling
+        self._ignored = np.flatnonzero(np.zeros(X.shape[1], bool) if ignored is None else ignored)
         rows = np.ascontiguousarray(scaling.apply(X[by_class]))
         low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
         # A power of 2, by which nothing is rounded: the largest range is near 1, the halves do not overflow.
@@ -84,7 +90,7 @@ class ClassHyperplanes:
                 _squares(from_center),
                 self._rows,
                 self._squares,
-                self._products(from_center.astype(self._rows.dtype)),
+                self._products(from_center),
                 self._starts,
                 self._copies,
                 n_neighbors,
@@ -107,11 +113,15 @@ class ClassHyperplanes:
         with np.errstate(over="ignore", under="ignore"):
             scaled = self._scaling.apply(X).astype(np.float64, copy=False)
             units = np.ldexp(scaled, -self._exponent, order="C")
+        units[:, self._ignored] = self._rows[0, self._ignored]
         return np.clip(units, -_FARTHEST, _FARTHEST, out=units)
 
-    def _products(self, queries: NDArray[np.floating]) -> NDArray[np.floating]:
+    def _products(self, from_center: NDArray[np.float64]) -> NDArray[np.floating]:
         """Scalar products of samples and fitted ones, measured from the centre."""
         n, d = self._rows.shape
+        queries: NDArray[np.floating] = from_center
+        if self._rows.dtype == np.float32:
+            queries = np.clip(from_center, -_FARTHEST_SINGLE, _FARTHEST_SINGLE).astype(np.float32)
         total = np.zeros((len(queries), n), self._rows.dtype)
         for a in range(0, n, _ROWS_PER_PRODUCT):
             for first in range(0, d, _COLUMNS_PER_PRODUCT):

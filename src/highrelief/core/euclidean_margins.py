@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import simba
-from .threads import even_ranges, run_all
+from .threads import even_ranges, n_pieces, run_all
 
 #: Pieces that the samples are cut into, for threads: the first of them have more pairs than the last.
 _PIECES = 16
@@ -25,7 +25,8 @@ def euclidean_margins(
         return nearest
 
     # The least is the same in whatever order it is found.
-    parts = run_all(of_rows, even_ranges(len(X), _PIECES if n_threads > 1 else 1), n_threads)
+    n_parts = max(n_pieces(0.5 * X.size * len(X)), _PIECES if n_threads > 1 else 1)
+    parts = run_all(of_rows, even_ranges(len(X), n_parts), n_threads)
     nearest = np.minimum.reduce(parts)
     hits, misses = np.sqrt(np.where(np.isfinite(nearest).all(axis=0), nearest, 0.0))
     return 0.5 * (misses - hits)

@@ -41,7 +41,7 @@ class ClassedColumns:
         self.real = position != PADDING
         # Padding is the first sample, which has no part in anything there.
         order = np.where(self.real, position, 0)
-        self.values = _whole_steps(np.ascontiguousarray(X[order].T))
+        self.values, self.least_steps = _whole_steps(np.ascontiguousarray(X[order].T))
         self.starts, self.ends = borders[sorted_codes], borders[sorted_codes + 1]
         self.copies = np.where(self.real, 1.0 if copies is None else copies[order], 0.0)
 
@@ -60,6 +60,16 @@ class ClassedColumns:
         """Whether samples count in parts: then more than one may be needed for a whole neighbour."""
         return bool(self.copies[self.real].min() < 1.0)
 
+    @property
+    def has_hits(self) -> bool:
+        """Whether there is a sample with another of its class, or a copy of itself."""
+        return bool(np.bincount(self.starts, self.real).max() > 1.0 or self.copies.max() > 1.0)
+
+    @property
+    def work_per_sweep(self) -> float:
+        """Pairs that a sweep looks at, in the time that one takes where samples count once or more."""
+        return (0.5 if not self.in_parts else 5.0) * self.n_samples**2 * self.n_features
+
     def check_memory(self, n_sets: int) -> None:
         """Raise if the distances of all pairs, once for every set, are more than there is room for."""
         n = float(self.n_rows)
@@ -72,8 +82,10 @@ class ClassedColumns:
             )
 
 
-def _whole_steps(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+def _whole_steps(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Move each column to 0, in place, and round it to multiples of a step.
+
+    Returns also how many steps the smallest range has.
 
     A power of 2, such that the sums of squared differences of all columns, in multiples of its square, have
     no more than the given number of bits: with ranges of 1 it is 2⁻⁴⁷ for 500 columns, 2⁻⁴² for a million.
@@ -84,7 +96,7 @@ def _whole_steps(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     exponent = (_BITS - size) // 2
     np.ldexp(columns, exponent, out=columns)
     np.rint(columns, out=columns)
-    return np.ldexp(columns, -exponent, out=columns)
+    return np.ldexp(columns, -exponent, out=columns), float(np.ldexp(spans.min(), exponent))
 
 
 class FeatureSet:
@@ -140,6 +152,11 @@ class FeatureSet:
         return 0.5 * (misses - hits)
 
     @property
+    def has_hits(self) -> bool:
+        """Whether any sample has a margin."""
+        return self._columns.has_hits
+
+    @property
     def score(self) -> float:
         """Sum of the utilities of all margins; 0 without members."""
         return float(self._score[0])
@@ -162,22 +179,27 @@ class FeatureSet:
             self._nearest,
         )
 
-    def losses(self) -> NDArray[np.float64]:
-        """What the score loses when a member leaves; 0 for the others."""
+    def losses(self, n_pieces: int = 1) -> NDArray[np.float64]:
+        """What the score loses when a member leaves; 0 for the others.
+
+        In so many pieces that an interrupt is answered in between.
+        """
         table = self._columns
-        losses = np.empty(table.n_features)
-        gflip.losses(
-            table.values,
-            table.starts,
-            table.ends,
-            table.copies,
-            self._matrix,
-            *self._utility,
-            self._high,
-            self._low,
-            self.members,
-            self._score,
-            self._nearest,
-            losses,
-        )
+        losses = np.zeros(table.n_features)
+        for piece in np.array_split(np.flatnonzero(self.members), n_pieces):
+            gflip.losses(
+                table.values,
+                piece,
+                table.starts,
+                table.ends,
+                table.copies,
+                self._matrix,
+                *self._utility,
+                self._high,
+                self._low,
+                self.members,
+                self._score,
+                self._nearest,
+                losses,
+            )
         return losses

@@ -169,13 +169,15 @@ class LocalHyperplanes:
         search = NeighborSearch(weighed, self._among, self._table.real)
         self._distances = search.describe()
         roots = np.sqrt(w[w > 0.0])
+        equal: Indices | None = None
         for neighbors in search.neighbors():
             found = self._listed(neighbors)
             if found.size.max(initial=0) <= _LONG_LIST:
                 self._mix(found, search.columns, roots)
             else:
                 # Equal rows stand for each other: each gets its part of what all of them get.
-                merged, place = found.merged(_equal_rows(weighed))
+                equal = _equal_rows(weighed) if equal is None else equal
+                merged, place = found.merged(equal)
                 self._mix(merged, search.columns, roots)
                 found.coefficients = (merged.coefficients / merged.copies)[place] * found.copies
             yield found

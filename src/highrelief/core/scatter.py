@@ -37,11 +37,9 @@ class Directions(NamedTuple):
 
 def laplacian(shares: sparse.csr_array) -> sparse.csr_array:
     """L of Σ c_ni (x_n − x_i)(x_n − x_i)ᵀ = XᵀLX, for the shares c_ni of sample i among n's neighbours."""
-    pairs = shares.tocoo()
-    n, i, c = pairs.row, pairs.col, pairs.data
-    entries = np.concatenate([c, c, -c, -c])
-    places = np.concatenate([n, i, n, i]), np.concatenate([n, i, i, n])
-    return sparse.csr_array((entries, places), shape=shares.shape)
+    both_ways = sparse.csr_array(shares + shares.T)
+    # Not diags_array: SciPy 1.11 has none.
+    return sparse.csr_array(sparse.diags(both_ways.sum(axis=1)) - both_ways)
 
 
 def scatter_matrix(X: NDArray[np.float64], L: Any, n_threads: int) -> NDArray[np.float64]:
@@ -57,10 +55,15 @@ def scatter_matrix(X: NDArray[np.float64], L: Any, n_threads: int) -> NDArray[np
     return S
 
 
-def of_matrix(S: NDArray[np.float64], X: NDArray[np.float64], n_wanted: int | None) -> Directions:
-    """Directions of a scatter matrix of the centred rows X; ``n_wanted``: the most, None for all."""
+def of_matrix(
+    S: NDArray[np.float64], X: NDArray[np.float64], n_wanted: int | None, L: Any = None
+) -> Directions:
+    """Directions of a scatter matrix of the centred rows X; ``n_wanted``: the most, None for all.
+
+    ``L`` of XᵀLX, if S is a difference of scatter matrices, which may cancel.
+    """
     with one_blas_thread():
-        values, vectors = _leading(S, n_wanted, _Rounding.of(X))
+        values, vectors = _leading(S, n_wanted, _Rounding.of(X, L))
     return Directions(values, _signed(vectors.T))
 
 
@@ -72,7 +75,7 @@ def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Direct
     """
     K = columns.gram()
     G = _root(K)
-    rounding = _Rounding(columns.n_samples, columns.n_features, float(K.trace()))
+    rounding = _Rounding(max(columns.n_samples, columns.n_features), _summed(K.diagonal(), L))
     with one_blas_thread():
         values, vectors = _leading(G.T @ (L @ G), n_wanted, rounding)
         weights = L @ (G @ vectors) / values[: vectors.shape[1]]
@@ -88,32 +91,38 @@ def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
     operator = LinearOperator(shape, matvec=lambda v: X.T @ (L @ (X @ v)), dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(columns.n_features)
     with one_blas_thread():
+        if not operator.matvec(start).any():  # the matrix is 0, with which ARPACK cannot begin
+            return Directions(np.empty(0), np.empty((0, columns.n_features)))
         values, vectors = eigsh(operator, n_wanted, which="LA", v0=start)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
-    n_positive = _Rounding.of(X).n_positive(values)
+    n_positive = _Rounding.of(X, L).n_positive(values)
     return Directions(values[:n_positive], _signed(vectors[:, :n_positive].T))
 
 
 class _Rounding(NamedTuple):
     """How large eigenvalues come out that are 0."""
 
-    n_samples: int
-    n_features: int
-    #: Σ|x|² over the centred samples.
-    squares: float
+    #: The longer side of the table.
+    size: int
+    #: How much is added up, signs apart.
+    summed: float
 
     @classmethod
-    def of(cls, X: NDArray[np.float64]) -> Self:
+    def of(cls, X: NDArray[np.float64], L: Any) -> Self:
         """In scatter matrices of the centred rows X."""
-        return cls(X.shape[0], X.shape[1], float(np.vdot(X, X)))
+        return cls(max(X.shape), _summed(np.einsum("ij,ij->i", X, X), L))
 
     def n_positive(self, values: NDArray[np.float64]) -> int:
         """How many eigenvalues are positive, and not by rounding."""
-        size = max(self.n_samples, self.n_features)
         largest = float(np.abs(values).max(initial=0.0))
-        floor = np.finfo(np.float64).eps * max(size * largest, self.squares)
+        floor = np.finfo(np.float64).eps * max(self.size * largest, self.summed)
         return int(np.count_nonzero(values > floor))
+
+
+def _summed(squares: NDArray[np.float64], L: Any) -> float:
+    """Σ_i |x_i|²·Σ_j |L_ij|, which no sum of entries of L times scalar products exceeds; without L Σ|x|²."""
+    return float(squares.sum() if L is None else squares @ abs(L).sum(axis=1))
 
 
 def _root(K: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from .jit import kernel, never_nan, wide_vectors
+from .jit import kernel, never_nan, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simba import sigmoid
 
@@ -141,40 +141,63 @@ def _nearest_distances(x, add, high, low, ends, hits, misses):
 
 
 @kernel
-def _all_distances(x, add, high, low, out):
-    """Write the distances of all pairs after a flip; infinity where there is none."""
+def _all_squares(x, add, high, low, out):
+    """Write the squared distances of all pairs after a flip."""
     n = x.shape[0]
-    place = 0
-    for i in range(n):
-        for m in range(i - i % ROW_BLOCK, n):
-            t = x[i] - x[m]
-            v = high[place] + t * t if add else (high[place] - t * t) + low[place]
-            out[i, m] = out[m, i] = math.sqrt(v) if v < FAR else np.inf
-            place += 1
+    start = 0
+    for r in range(0, n, ROW_BLOCK):
+        stride = n - r
+        for i in range(ROW_BLOCK):
+            place = start + i * stride
+            for m in range(stride):
+                t = x[r + i] - x[r + m]
+                square = high[place + m]
+                out[r + i, r + m] = square + t * t if add else (square - t * t) + low[place + m]
+        # The other half, by the rows of a block side by side.
+        for m in range(r + ROW_BLOCK, n):
+            for i in range(ROW_BLOCK):
+                out[m, r + i] = out[r + i, m]
+        start += ROW_BLOCK * stride
 
 
 @kernel
-def _mean_of_nearest(distances, copies, start, end, inside, own):
+def _least_beyond(squares, reached):
+    """Least of the numbers that are larger than ``reached``; :data:`FAR` where there is none."""
+    wide_vectors()
+    never_nan()
+    least = FAR
+    for m in range(squares.shape[0]):
+        square = squares[m] if squares[m] > reached else FAR
+        least = square if square < least else least
+    return least
+
+
+@summing_kernel
+def _weight_at(squares, copies, place):
+    """Weight of those at one squared distance."""
+    wide_vectors()
+    weight = 0.0
+    for m in range(squares.shape[0]):
+        weight += copies[m] if squares[m] == place else 0.0
+    return weight
+
+
+@kernel
+def _mean_of_nearest(squares, others, copies, other_copies, own):
     """Mean distance of the nearest samples that weigh 1 together, or of all if there are fewer.
 
-    Among rows start … end, or those outside; of the sample itself there are ``own`` more, at distance 0.
+    Among those of two stretches of a row; of the sample itself there are ``own`` more, at distance 0.
     Infinity where there is nobody.
     """
     mass, total, reached = min(own, 1.0), 0.0, -1.0
     while mass < 1.0:
-        nearest, weight = np.inf, 0.0
-        for m in range(distances.shape[0]):
-            if (start <= m < end) != inside or distances[m] <= reached:
-                continue
-            if distances[m] < nearest:
-                nearest, weight = distances[m], copies[m]
-            elif distances[m] == nearest:
-                weight += copies[m]
-        if nearest == np.inf:
+        nearest = min(_least_beyond(squares, reached), _least_beyond(others, reached))
+        if nearest == FAR:
             break
+        weight = _weight_at(squares, copies, nearest) + _weight_at(others, other_copies, nearest)
         share = min(weight, 1.0 - mass)
         mass += share
-        total += share * nearest
+        total += share * math.sqrt(nearest)
         reached = nearest
     return total / mass if mass > 0.0 else np.inf
 
@@ -182,11 +205,12 @@ def _mean_of_nearest(distances, copies, start, end, inside, own):
 @kernel
 def _nearest_weight(x, add, high, low, starts, ends, copies, matrix, hits, misses):
     """What :func:`_nearest_distances` writes, where samples count in parts: means over a weight of 1."""
-    _all_distances(x, add, high, low, matrix)
+    _all_squares(x, add, high, low, matrix)
     for i in range(x.shape[0]):
+        row, start, end = matrix[i], starts[i], ends[i]
         own = max(copies[i] - 1.0, 0.0)
-        hits[i] = _mean_of_nearest(matrix[i], copies, starts[i], ends[i], True, own)
-        misses[i] = _mean_of_nearest(matrix[i], copies, starts[i], ends[i], False, 0.0)
+        hits[i] = _mean_of_nearest(row[start:end], row[:0], copies[start:end], copies[:0], own)
+        misses[i] = _mean_of_nearest(row[:start], row[end:], copies[:start], copies[end:], 0.0)
 
 
 @kernel
@@ -307,15 +331,15 @@ def sweep(columns, order, starts, ends, copies, matrix, utility, beta, tied, hig
 
 
 @kernel
-def losses(columns, starts, ends, copies, matrix, utility, beta, tied, high, low, member, now, least, out):
-    """Write what the score loses when a member leaves to ``out``; 0 for the others."""
+def losses(
+    columns, some, starts, ends, copies, matrix, utility, beta, tied, high, low, member, now, least, out
+):
+    """Write what the score loses when one of some members leaves to ``out``."""
     n_members = 0
     for j in range(member.shape[0]):
         n_members += member[j]
-    for j in range(member.shape[0]):
-        out[j] = 0.0
-        if not member[j]:
-            continue
+    for v in range(some.shape[0]):
+        j = some[v]
         after = 0.0
         if n_members > 1:
             after, _ = tried(

@@ -245,9 +245,11 @@ def _rotate_rows(R, c):
 def _ridge_distance(V, n, alpha):
     """‖r − Vα‖ for the ridge solution α; V's n columns, and r, are the rows of V, which is used up.
 
-    Directions in which the columns differ by rounding only are none.
+    Directions in which the columns differ by rounding only are none, and a distance that is rounding of r is
+    0: a sample in the hyperplanes of two classes is as near to one as to the other.
     """
     d = V.shape[1]
+    length = np.sqrt(_dot(V[n], V[n]))
     m = _triangle(V, n)
     r = V[n]
     R = np.zeros((m, n))
@@ -267,7 +269,8 @@ def _ridge_distance(V, n, alpha):
         if squares[i] > rounding * rounding * longest:
             left *= 1.0 / (1.0 + squares[i] / alpha) if alpha > 0.0 else 0.0
         total += left * left
-    return np.sqrt(total)
+    distance = np.sqrt(total)
+    return distance if distance > rounding * length else 0.0
 
 
 @kernel
