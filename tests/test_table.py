@@ -9,7 +9,8 @@ import pytest
 
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
-from highrelief.table import Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.table import LabelledTable, Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.table.completing import completed  # noqa: E402
 from highrelief.table.delimited import Dialect  # noqa: E402
 
 
@@ -67,6 +68,51 @@ class TestText:
     def test_reads_a_decimal_comma(self, write):
         table = read(write("class;a;b\nx;1,5;2\ny;2,25;3\nx;-0,5;4\n"))
         np.testing.assert_array_equal(table.X[:, 0], [1.5, 2.25, -0.5])
+
+    def test_a_decimal_comma_leaves_words_alone(self, write):
+        table = read(write("class;a\nx, y;1,5\nz;2,25\nx, y;-0,5\n"))
+        assert table.y.tolist() == ["x, y", "z", "x, y"]
+
+    def test_a_point_is_in_no_number_with_a_decimal_comma(self, write):
+        with pytest.raises(TableError, match=r"'a' has numbers but for 1 of 4 values, such as '1.234'"):
+            read(write("class;a\nx;1,5\ny;2,25\nx;1.234\ny;7,5\n"))
+
+    def test_a_few_commas_among_points_are_no_decimal_marks(self, write):
+        with pytest.raises(TableError, match="'a' has numbers but for 1 of 4 values, such as '1,234'"):
+            read(write("class\ta\nx\t1.5\ny\t2.25\nx\t1,234\ny\t7.5\n"))
+
+    def test_reads_a_quoted_decimal_comma_as_told(self, write):
+        content = 'class,a,b\n"x, y","1,5",\nz,"2,25",2\n"x, y","-0,5",3\n'
+        table = read(write(content), decimal=",")
+        np.testing.assert_array_equal(table.X, [[1.5, np.nan], [2.25, 2], [-0.5, 3]])
+        assert table.y.tolist() == ["x, y", "z", "x, y"]
+
+    def test_a_separator_ends_every_row_but_the_header(self, write):
+        check_plain(read(write("class,a,b\nx,1,2.5,\ny,3,4,\nx,5,-6e-1,\n")))
+
+    @pytest.mark.parametrize("n_columns", [3, 30])
+    def test_missing_values_in_few_and_many_columns(self, write, n_columns):
+        rows = [["x", "NA", " -9999.0 "], ["y", "1.5", "2"], ["x", " 2 ", "word"], ["y", "3", "other"]]
+        lines = [[*row, *["?", "4"][i % 2] * (n_columns - 3)] for i, row in enumerate(rows)]
+        names = ["class", *(f"f{place}" for place in range(1, n_columns))]
+        table = read(write("\n".join(map(",".join, [names, *lines]))), missing=("-9999",), drop=["f2"])
+        np.testing.assert_array_equal(table.X[:, 0], [np.nan, 1.5, 2, 3])
+        np.testing.assert_array_equal(
+            table.X[:, 1:], [[value] * (n_columns - 3) for value in [np.nan, 4] * 2]
+        )
+
+    @pytest.mark.parametrize("n_beside", [0, 20])
+    def test_a_number_that_stands_for_a_missing_value_however_it_is_written(self, write, n_beside):
+        beside = ",?" * n_beside
+        names = ",".join(["class", "a", "b", *(f"f{place}" for place in range(n_beside))])
+        content = f"{names}\nx,-9999.0,NA{beside}\ny,1,2{beside}\nx,3,4{beside}\n"
+        table = read(write(content), missing=("-9999",))
+        np.testing.assert_array_equal(table.X[:, :2], [[np.nan, np.nan], [1, 2], [3, 4]])
+
+    @pytest.mark.parametrize("byte", ["\x1d", "\x1e", "\x1f"])
+    def test_refuses_bytes_that_it_needs_for_itself(self, write, byte):
+        with pytest.raises(TableError, match=r"has a control byte, 0x1., in line 3"):
+            read(write(PLAIN.replace("y,", f"y{byte},")))
 
     def test_keeps_what_quotes_protect(self, write):
         table = read(write('class,"a, ""b""\nc",d\n"x, y",1,2\nz,3,4\n"x, y",5,6\n'))
@@ -351,3 +397,32 @@ def test_a_table_of_many_columns_is_read_as_a_whole(write):
     header = ",".join(f"g{j}" for j in range(3000))
     body = "\n".join(f"{line},{'ab'[i % 2]}" for i, line in enumerate(text.getvalue().split()))
     np.testing.assert_array_equal(read(write(f"{header},class\n{body}\n")).X, X)
+
+
+def test_a_target_that_occurs_twice_is_refused_unless_one_is_dropped(write):
+    path = write("class,a,class\nx,1,x\ny,2,y\nx,3,x\n")
+    with pytest.raises(
+        TableError, match=r"2 columns 'class' .the target., which must be one; --drop 'class .2.'"
+    ):
+        read(path)
+    assert read(path, drop=["class (2)"]).feature_names == ["a"]
+
+
+def test_one_note_for_all_columns_of_the_same_two_words(write):
+    table = read(write("class,a,b,c\nx,no,no,up\ny,yes,no,down\nx,no,yes,up\n"))
+    assert table.notes == [
+        "'a', 'b': 'no' counts as 0 and 'yes' as 1.",
+        "'c': 'down' counts as 0 and 'up' as 1.",
+    ]
+    np.testing.assert_array_equal(table.X, [[0, 0, 1], [1, 0, 0], [0, 1, 1]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_medians_are_those_of_numpy(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 40)).astype(dtype)
+    X[rng.random(X.shape) < 0.25] = np.nan
+    X[4:] = np.nan_to_num(X[4:])
+    table = LabelledTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
+    expected = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    np.testing.assert_array_equal(completed(table, "median").X, expected)

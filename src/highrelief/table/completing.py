@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +41,12 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
         return _of_samples(table, kept, f"{int(of_sample.sum()):,} samples left out: they miss a value.")
     if rule == "drop-features":
         return _of_features(table, np.logical_not(of_feature), "they miss a value")
-    table = _of_features(table, holes.mean(axis=0) < 0.5, "half of them or more is missing")
+    table = _of_features(table, holes.mean(axis=0) < 0.5, "half of their values or more are missing")
     holes = np.isnan(table.X)
     if not holes.any():
         return table
     X = table.X.copy()
-    for column in np.flatnonzero(holes.any(axis=0)):
-        X[holes[:, column], column] = np.nanmedian(X[:, column])
+    X[holes] = np.broadcast_to(_medians(X, holes), X.shape)[holes]
     note = (
         f"{int(holes.sum()):,} missing values in {int(holes.any(axis=0).sum()):,} features: the median of the"
         " feature stands in."
@@ -54,11 +54,18 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
     return replace(table, X=X, notes=[*table.notes, note])
 
 
+def _medians(X: NDArray[Any], holes: NDArray[np.bool_]) -> NDArray[Any]:
+    """Medians of what is there: all columns at once, since NumPy takes them one by one."""
+    ordered = np.sort(X, axis=0)  # NaN comes last
+    count, columns = (~holes).sum(axis=0), np.arange(X.shape[1])
+    return (ordered[(count - 1) // 2, columns] + ordered[count // 2, columns]) / 2
+
+
 def without_empty(table: LabelledTable) -> LabelledTable:
     """The table without the features that have no value at all."""
     if table.X.dtype.kind != "f":
         return table
-    return _of_features(table, ~np.isnan(table.X).all(axis=0), "all of them is missing")
+    return _of_features(table, ~np.isnan(table.X).all(axis=0), "all their values are missing")
 
 
 def _of_features(table: LabelledTable, kept: NDArray[np.bool_], why: str) -> LabelledTable:

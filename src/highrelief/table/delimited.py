@@ -32,6 +32,10 @@ _NOWHERE = "\x1d"
 #: Columns that are cut out of the rows one by one rather than read as text with all others.
 _FEW_COLUMNS = 8
 _DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(rb"[+-]?\d+\.\d+(?:[eE][+-]?\d+)?")
+#: With a decimal comma a point is in no number; quotes protect the comma where it separates, too.
+_COMMA_AS_POINT = bytes.maketrans(b".,\x1f", b"_..")
+_COMMA_AS_POINT_TEXT = ((".", "_"), (",", "."), ("\x1f", "."))
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,10 @@ class Dialect:
 def read_delimited(path: Path, dialect: Dialect) -> Cells:
     """The cells of a text with separators; its first line has the names of the columns."""
     text = text_of(path, dialect.encoding)
+    for mark in (_KEPT_SEPARATOR, _KEPT_NEWLINE, _NOWHERE.encode()):
+        if mark in text:
+            line = _line_of(text, text.index(mark))
+            raise TableError(f"{path.name} has a control byte, 0x{mark.hex()}, in line {line}.")
     separator = (dialect.separator or _likely_separator(text)).encode()
     lines = _without_quotes(text, separator, path).split(b"\n")
     # A blank line holds no values.
@@ -58,16 +66,16 @@ def read_delimited(path: Path, dialect: Dialect) -> Cells:
     if not rows:
         raise TableError(f"{path.name} has a header and no rows.")
     names = [_restored(name, separator) for name in header.split(separator)]
-    unnamed_rows = rows[0].count(separator) == len(names)
-    if unnamed_rows:
-        # R's write.table gives the column of row names no name.
-        names = ["", *names]
+    if rows[0].count(separator) == len(names):
+        if all(row.endswith(separator) for row in rows):
+            # A separator at the end of every row, and none at the end of the header.
+            rows = [row[: -len(separator)] for row in rows]
+        else:
+            # R's write.table gives the column of row names no name.
+            names = ["", *names]
     _check_lengths(rows, places[1:], separator, len(names), path, cut=not text.endswith(b"\n"))
     decimal = dialect.decimal or _likely_decimal(rows[:_LINES_LOOKED_AT], separator)
-    if decimal == ",":
-        rows = [row.replace(b",", b".") for row in rows]
-    fields = b"\n".join(rows).replace(separator, b"\n") + b"\n"
-    numbers, words = _parsed(rows, fields, len(names), separator, {*MISSING, *dialect.missing})
+    numbers, words = _parsed(rows, len(names), separator, decimal, {*MISSING, *dialect.missing})
     return Cells(names, numbers, words, line_of_row=[place + 1 for place in places[1:]])
 
 
@@ -163,35 +171,45 @@ def _check_lengths(
 
 
 def _likely_decimal(rows: Sequence[bytes], separator: bytes) -> str:
+    """A comma where more fields are numbers with a comma than with a point."""
     if separator == b",":
         return "."
-    fields = [field for row in rows for field in row.split(separator)[:1000]]
-    return "," if any(_DECIMAL_COMMA.fullmatch(field.strip()) for field in fields) else "."
+    fields = [field.strip() for row in rows for field in row.split(separator)[:1000]]
+    commas = sum(_DECIMAL_COMMA.fullmatch(field) is not None for field in fields)
+    return "," if commas > sum(_DECIMAL_POINT.fullmatch(field) is not None for field in fields) else "."
 
 
 def _parsed(
-    rows: Sequence[bytes], fields: bytes, n_columns: int, separator: bytes, missing: set[str]
+    rows: Sequence[bytes], n_columns: int, separator: bytes, decimal: str, missing: set[str]
 ) -> tuple[NDArray[np.float64], dict[int, list[str | None]]]:
-    """Numbers of the fields, which stand below each other row after row, and the columns that hold words."""
-    numbers = _column(fields, pl.Float64).to_numpy().reshape(len(rows), n_columns)
-    numbers = without(numbers, missing)
-    unread = np.isnan(numbers)
-    if not unread.any():
-        return numbers, {}
-    suspects = np.flatnonzero(unread.any(axis=0))
-    if suspects.size <= _FEW_COLUMNS:
-        columns = {int(place): _fields_of(rows, separator, int(place), n_columns) for place in suspects}
+    """Numbers of the fields, and the columns that hold words."""
+    fields = b"\n".join(rows).replace(separator, b"\n") + b"\n"
+    with_points = fields.translate(_COMMA_AS_POINT) if decimal == "," else fields
+    numbers = without(_column(with_points, pl.Float64).to_numpy(), missing)
+    unread = np.flatnonzero(np.isnan(numbers))
+    if not unread.size:
+        return numbers.reshape(len(rows), n_columns), {}
+    suspects = np.unique(unread % n_columns).tolist()
+    if len(suspects) <= _FEW_COLUMNS:
+        columns = {place: _fields_of(rows, separator, place, n_columns) for place in suspects}
+        unread = np.concatenate([np.arange(place, numbers.size, n_columns) for place in suspects])
+        texts = pl.concat(list(columns.values()))
     else:
+        columns = {}
         everything = _column(fields, pl.String)
-        columns = {int(place): everything.gather_every(n_columns, int(place)) for place in suspects}
+        texts = everything.gather(unread)
+    values, read = _numbers_of(texts, decimal, missing)
     numbers = numbers if numbers.flags.writeable else numbers.copy()
-    words = {}
-    for place, column in columns.items():
-        values, read = _numbers_of(column, missing)
-        numbers[:, place] = values
-        if not read:
-            words[place] = _words(column, separator, missing)
-    return numbers, words
+    numbers[unread] = values
+    words = {
+        place: _words(
+            columns[place] if place in columns else everything.gather_every(n_columns, place),
+            separator,
+            missing,
+        )
+        for place in np.unique(unread[~read] % n_columns).tolist()
+    }
+    return numbers.reshape(len(rows), n_columns), words
 
 
 def _column(fields: bytes, dtype: type[pl.DataType]) -> pl.Series:
@@ -215,12 +233,18 @@ def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: i
     return pl.Series([field.decode() for field in found])
 
 
-def _numbers_of(column: pl.Series, missing: set[str]) -> tuple[NDArray[np.float64], bool]:
-    """The numbers in a column, NaN elsewhere, and whether all that is not missing is a number."""
-    fields = column.fill_null("").str.strip_chars()
-    gone = fields.is_in(sorted(missing))
-    values = fields.cast(pl.Float64, strict=False).set(gone, None)
-    return values.fill_null(np.nan).to_numpy(), bool((values.is_not_null() | gone).all())
+def _numbers_of(
+    texts: pl.Series, decimal: str, missing: set[str]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The numbers among fields, NaN elsewhere, and which fields are a number or missing."""
+    fields = texts.fill_null("").str.strip_chars()
+    gone = fields.is_in(sorted(missing)).to_numpy()
+    if decimal == ",":
+        for mark, point in _COMMA_AS_POINT_TEXT:
+            fields = fields.str.replace_all(mark, point, literal=True)
+    values = fields.cast(pl.Float64, strict=False)
+    read = gone | values.is_not_null().to_numpy()
+    return without(np.where(gone, np.nan, values.fill_null(np.nan).to_numpy()), missing), read
 
 
 def _words(column: pl.Series, separator: bytes, missing: set[str]) -> list[str | None]:

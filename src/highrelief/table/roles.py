@@ -82,11 +82,11 @@ class _Judge:
             self._note(f"Left out as told: {listed(list(roles.drop))}.")
         set_apart |= {*dropped, *naming}
         rest = [place for place in range(len(self._names)) if place not in set_apart]
-        numbering = [place for place in rest if self._numbers_samples(place)]
+        numbering = {place: None for place in rest if self._numbers_samples(place)}
         if numbering:
-            self._note(f"Names of the samples, not features: {self._listed(numbering)}.")
+            self._note(f"Names of the samples, not features: {self._listed(list(numbering))}.")
         y = _checked_classes(np.array([each for each in classes if each is not None]), roles.target)
-        X, features = self._features([place for place in rest if place not in set(numbering)], rows)
+        X, features = self._features([place for place in rest if place not in numbering], rows)
         return LabelledTable(
             X,
             y,
@@ -129,6 +129,16 @@ class _Judge:
         """A column that is no feature, as it is written."""
         if name in self._cells.aside:
             return self._cells.aside[name]
+        again = [
+            new
+            for old, new in zip(self._cells.names, self._names, strict=True)
+            if old == name != new and new not in self._roles.drop
+        ]
+        if again:
+            raise TableError(
+                f"The table has {len(again) + 1} columns {shown(name)} ({what}), which must be one; --drop"
+                f" {shown(again[0])} leaves another out."
+            )
         return self._cells.in_words(self._column(name, what))
 
     def _checked_groups(self, groups: list[str | None], rows: NDArray[np.bool_]) -> NDArray[Any]:
@@ -150,30 +160,36 @@ class _Judge:
 
     def _features(self, places: list[int], rows: NDArray[np.bool_]) -> tuple[NDArray[Any], list[int]]:
         """The numbers of the features; a column of two words becomes 0 and 1, of more is left out."""
-        coded, left_out = {}, []
+        coded: dict[int, NDArray[Any]] = {}
+        meanings: dict[tuple[str, str], list[int]] = {}
+        left_out = set()
         for place in [place for place in places if place in self._cells.words]:
             self._check_slips(place)
             words = self._cells.words[place]
             two = sorted({word for word in words if word is not None})
             if len(two) == 2:
                 coded[place] = np.array([np.nan if word is None else two.index(word) for word in words])
-                self._note(
-                    f"{shown(self._names[place])}: {shown(two[0])} counts as 0 and {shown(two[1])} as 1."
-                )
+                meanings.setdefault((two[0], two[1]), []).append(place)
             else:
-                left_out.append(place)
+                left_out.add(place)
+        for (zero, one), coding in meanings.items():
+            self._note(f"{self._listed(coding)}: {shown(zero)} counts as 0 and {shown(one)} as 1.")
         if left_out:
-            self._note(f"Left out, neither numbers nor one of two words: {self._listed(left_out)}.")
-        kept = [place for place in places if place not in set(left_out)]
+            self._note(f"Left out, neither numbers nor one of two words: {self._listed(sorted(left_out))}.")
+        kept = [place for place in places if place not in left_out]
         if not kept:
-            raise TableError("The table has no column of numbers beside the target.")
+            raise TableError(
+                "The table has no column of numbers beside the target; --sep and --decimal say how a text is"
+                " written."
+            )
         X = (
             np.take(self._cells.numbers, kept, axis=1)
             if len(kept) < len(self._names)
             else self._cells.numbers
         )
-        for place, values in coded.items():
-            X[:, kept.index(place)] = values
+        for column, place in enumerate(kept):
+            if place in coded:
+                X[:, column] = coded[place]
         X = X if rows.all() else X[rows]
         self._check_finite(X, kept, np.flatnonzero(rows))
         return X, kept
