@@ -200,6 +200,61 @@ class TestRank:
     def test_short_work_shows_no_bar(self, table):
         assert "left:" not in on_a_terminal("stderr", 100, "rank", table, "-t", "class", "-m", "fisher")
 
+    def test_a_record_is_not_mixed_with_options(self, table, tmp_path):
+        highrelief("rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / "a")
+        again = ["rank", "--repeat", tmp_path / "a" / "run.json"]
+        refused(highrelief(*again, "--method", "logo", "--id", "g1"), 2, "leave out --method, --id")
+        assert highrelief(*again, "--jobs", 1, "--top", 1, "-q").returncode == 0
+
+    def test_a_record_of_other_versions_says_so(self, table, tmp_path):
+        highrelief("rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / "a")
+        path = tmp_path / "a" / "run.json"
+        record = json.loads(path.read_text())
+        assert "was made with" not in highrelief("rank", "--repeat", path).stderr
+        record["highrelief"], record["versions"]["numpy"] = "0.0.0", "1.0"
+        path.write_text(json.dumps(record))
+        assert "was made with highrelief 0.0.0 (here " in highrelief("rank", "--repeat", path).stderr
+
+    @pytest.mark.parametrize(
+        ("change", "says"),
+        [
+            ({"command": "compare"}, "is the record of 'compare'; only a ranking can be repeated"),
+            ({"request": {"data": 5, "target": "class"}}, "is no record of a run"),
+            ({"request": {"data": "a", "target": "class", "settings": "abc"}}, "is no record of a run"),
+        ],
+        ids=["compare", "data", "settings"],
+    )
+    def test_a_record_that_was_changed(self, table, tmp_path, change, says):
+        record = {
+            "command": "rank",
+            "request": {"data": str(table), "target": "class"},
+            "data": {"sha256": {}},
+        }
+        (tmp_path / "run.json").write_text(json.dumps(record | change))
+        refused(highrelief("rank", "--repeat", tmp_path / "run.json"), 1, says)
+
+    def test_a_reader_that_leaves_early(self, table, tmp_path):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "highrelief", "rank", table, "-t", "class", "-m", "fisher"]
+        result = subprocess.run(
+            [*command, "--quiet", "--out", tmp_path / "out"],
+            stdout=writing, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False,
+        )  # fmt: skip
+        os.close(writing)
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert len(rows_of(tmp_path / "out" / "ranking.csv")) == 7
+
+    def test_letters_that_the_terminal_does_not_have(self, tmp_path):
+        (tmp_path / "table.csv").write_text(table_text(n_features=2, names=["größe", "b"]), encoding="utf-8")
+        command = [sys.executable, "-m", "highrelief", "rank", "table.csv", "-t", "class", "-m", "fisher"]
+        result = subprocess.run(
+            command, capture_output=True, cwd=tmp_path, check=False,
+            env={**ENVIRONMENT, "PYTHONIOENCODING": "ascii"},
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        assert rb"gr\xf6\xdfe" in result.stdout
+
 
 class TestSelect:
     @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "feather", "npz"])
@@ -217,6 +272,16 @@ class TestSelect:
         )
         assert kept.y.tolist() == whole.y.tolist()
         assert kept.sample_names == whole.sample_names
+
+    def test_a_negative_class_is_no_formula(self, tmp_path):
+        text = table_text().replace(",same,", ",-1,").replace(",other,", ",1,")
+        (tmp_path / "table.csv").write_text(text)
+        small = tmp_path / "small.csv"
+        result = highrelief(
+            "select", tmp_path / "table.csv", "-t", "class", "-m", "fisher", "--top", 1, "--out", small
+        )
+        assert result.returncode == 0, result.stderr
+        assert {row[1] for row in rows_of(small)[1:]} == {"-1", "1"}
 
     def test_needs_a_kind_of_file_that_it_can_write(self, table, tmp_path):
         result = highrelief("select", table, "-t", "class", "--top", 2, "--out", tmp_path / "kept.xls")
@@ -297,6 +362,8 @@ class TestUsage:
             (["--set", "sigma=-1"], "sigma=-1"),
             (["--missing", "maybe"], "--missing is one of median"),
             (["--transpose"], "--transpose needs --labels FILE"),
+            (["--sep", ""], "--sep cannot be ''"),
+            (["--decimal", "x"], "--decimal is a point or a comma"),
             (["--repeat", "run.json"], "--repeat takes everything from the record"),
         ],
     )
@@ -462,6 +529,28 @@ main()
         assert result.returncode == 0, result.stderr
         assert sorted(each.name for each in out.iterdir()) == ["mine.txt", "ranking.csv", "run.json"]
         assert sorted(each.name for each in tmp_path.iterdir()) == ["out", "table.csv"]
+
+    def test_the_demo_leaves_the_folder_of_another_run_alone(self, tmp_path):
+        (tmp_path / "ranking.csv").write_text("mine")
+        result = highrelief("demo", "--out", tmp_path)
+        assert result.returncode == 1
+        assert "exists already" in result.stderr
+        assert [each.name for each in tmp_path.iterdir()] == ["ranking.csv"]
+
+    def test_a_pipe(self, tmp_path):
+        os.mkfifo(tmp_path / "table.csv")
+        refused(highrelief("rank", tmp_path / "table.csv", "-t", "class"), 1, "is a pipe or a device")
+
+    def test_a_standard_output_that_is_full(self, table):
+        command = [sys.executable, "-m", "highrelief", "rank", table, "-t", "class", "-m", "fisher", "-q"]
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False
+            )
+        assert result.returncode == 1
+        assert result.stderr == (
+            "highrelief: what is shown cannot be written or read: No space left on device.\n"
+        )
 
     def test_a_file_that_exists(self, table, tmp_path):
         out = tmp_path / "kept.csv"

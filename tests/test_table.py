@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -426,3 +427,40 @@ def test_medians_are_those_of_numpy(dtype):
     table = LabelledTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
     expected = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
     np.testing.assert_array_equal(completed(table, "median").X, expected)
+
+
+def test_genes_that_are_named_by_numbers(write):
+    labels = write("sample,class\ns1,x\ns2,y\ns3,x\n", "labels.csv")
+    table = read(write("entrez,s1,s2,s3\n7157,1,2,3\n672,4,5,6\n"), transpose=True, labels=labels)
+    assert table.feature_names == ["7157", "672"]
+    np.testing.assert_array_equal(table.X, [[1, 4], [2, 5], [3, 6]])
+
+
+def test_the_digest_of_two_files_of_one_name(write, tmp_path):
+    (tmp_path / "b").mkdir()
+    source = Source(write(PLAIN), labels=write("sample,class\na,b\n", "b/table.csv"))
+    assert set(source.digest()) == {"table.csv", "table.csv (labels)"}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ({"sample_names": np.array(["a"])}, "has 1 'sample_names' for 4 rows"),
+        ({"feature_names": np.array(["a"])}, "has 1 'feature_names' for 2 columns"),
+    ],
+)
+def test_names_that_do_not_fit_an_npz(tmp_path, arrays, says):
+    np.savez(tmp_path / "t.npz", X=np.eye(4)[:, :2], y=np.array([0, 1, 0, 1]), **arrays)
+    with pytest.raises(TableError, match=says):
+        read(tmp_path / "t.npz", "y")
+
+
+def test_what_is_no_npz(tmp_path):
+    with (tmp_path / "t.npz").open("wb") as file:
+        np.save(file, np.eye(3))
+    with pytest.raises(TableError, match=r"t.npz cannot be read as NPZ"):
+        read(tmp_path / "t.npz", "y")
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as file:
+        file.writestr("X", "hello")
+    with pytest.raises(TableError, match="needs a table of numbers called 'X'"):
+        read(tmp_path / "t.npz", "y")

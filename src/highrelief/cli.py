@@ -14,4 +14,6 @@ def main() -> None:
             f"The command needs {error.name}, which is not installed: pip install 'highrelief[report]'"
             " installs it."
         )
+    except KeyboardInterrupt:
+        sys.exit(130)
     app()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,8 +35,19 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Parameter of the method, name=value; can be repeated.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For methods that draw random numbers.")]
+
+
+def _not_zero(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("0 threads do nothing.")
+    return jobs
+
+
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Threads, -1 for all; the result does not depend on it.")
+    int | None,
+    typer.Option(
+        "--jobs", "-j", callback=_not_zero, help="Threads, -1 for all; the result does not depend on it."
+    ),
 ]
 Labels = Annotated[Path | None, typer.Option(help="Second file: the classes by the names of the samples.")]
 Transpose = Annotated[
@@ -75,6 +88,7 @@ def common(
 
 @app.command()
 def rank(
+    context: typer.Context,
     data: Annotated[Path | None, _DATA] = None,
     target: Annotated[str | None, _TARGET] = None,
     method: Method = "irelief",
@@ -109,8 +123,13 @@ def rank(
             check_free(out, force=force)
         screen = Screen(quiet=quiet)
         if repeat is not None:
-            if data is not None or target is not None:
-                raise UsageError("--repeat takes everything from the record: give neither DATA nor --target.")
+            beside = {"repeat", "top", "out", "jobs", "force", "quiet", "debug"}
+            given = [name for name in context.params if _is_given(context, name) and name not in beside]
+            if given:
+                names = ", ".join(
+                    "DATA" if name == "data" else _OPTION.get(name, f"--{name}") for name in given
+                )
+                raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
             ranking = repeated(repeat, n_jobs=jobs, watcher=screen)
         else:
             request = _request(
@@ -118,9 +137,11 @@ def rank(
                 encoding, missing, missing_value,
             )  # fmt: skip
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
-        _show(ranking, top, screen)
+        # Before it is shown: who reads it may not read on.
         if out is not None:
             ranking.write(out, force=force)
+        _show(ranking, top, screen)
+        if out is not None:
             screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
 
 
@@ -208,11 +229,12 @@ def compare(
         found = compared(
             request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
         )
+        if out is not None:
+            found.write(out, force=force)
         screen.comparison(list(found.found.rows()))
         for each in found.warnings:
             screen.note(f"- {each}")
         if out is not None:
-            found.write(out, force=force)
             screen.note(f"Written: {out / 'comparison.csv'}, {out / 'run.json'}")
 
 
@@ -294,6 +316,15 @@ def warmup() -> None:
     console.print(str(result), highlight=False, soft_wrap=True)
 
 
+#: Options that are not called as what they are kept in.
+_OPTION = {"settings": "--set", "identifiers": "--id", "missing_value": "--missing-value"}
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _request(*given: Any) -> Request:
     """What is asked for, from the options in the order of the commands."""
     from .runs.errors import UsageError  # noqa: PLC0415
@@ -330,6 +361,11 @@ def _show(ranking: Ranking, top: int, screen: Screen) -> None:
     )
 
 
+def _show_no_more() -> None:
+    """Have what is left to show go nowhere, so that the end of the process does not fail over it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextmanager
 def _told(debug: bool) -> Iterator[None]:
     """Errors in one sentence; 1 for data that cannot be used, 2 for wrong usage, 130 for an interruption."""
@@ -337,6 +373,10 @@ def _told(debug: bool) -> Iterator[None]:
 
     try:
         yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads the results has seen enough, as `head` does.
+        _show_no_more()
     except (RunError, TableError, UsageError) as error:
         if debug:
             raise
@@ -347,6 +387,13 @@ def _told(debug: bool) -> Iterator[None]:
     except KeyboardInterrupt as error:
         typer.echo("highrelief: stopped; nothing was written.", err=True)
         raise typer.Exit(130) from error
+    except OSError as error:
+        if debug:
+            raise
+        where = "what is shown" if error.filename is None else error.filename
+        typer.echo(f"highrelief: {where} cannot be written or read: {error.strerror or error}.", err=True)
+        _show_no_more()
+        raise typer.Exit(1) from error
     except Exception as error:
         if debug:
             raise

@@ -68,6 +68,8 @@ def compared(
     watcher: Watcher = NOBODY,
 ) -> ComparedMethods:
     """Read the table, compare the methods on it."""
+    if not methods:
+        raise UsageError("--methods names none; `highrelief methods` lists them.")
     if len(set(methods)) < len(methods):
         raise UsageError(f"--methods names one twice: {','.join(methods)}.")
     weighters = {name: weighter(name, {}, seed=request.seed, n_jobs=None) for name in methods}

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ..datasets import make_fermat_spiral
+from .errors import RunError
 from .files import csv_text, write_folder
 from .rank import Ranking, rank
 from .request import Request
@@ -31,6 +32,8 @@ def demo_table(seed: int = 0) -> tuple[str, list[str]]:
 
 def demo(folder: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBODY) -> tuple[Ranking, list[str]]:
     """Write the table, rank its features, write the ranking beside it; returns also which features matter."""
+    if folder.exists() and not (folder / TABLE).exists():
+        raise RunError(f"{folder} exists already and is not of a demo; --out says another folder.")
     text, relevant = demo_table()
     write_folder(folder, {TABLE: text}, force=True)
     ranking = rank(Request(str(folder / TABLE), TARGET, METHOD), n_jobs=n_jobs, watcher=watcher)

@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,11 +17,15 @@ from .errors import RunError
 
 #: What makes a spreadsheet take a text for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def inert(text: str) -> str:
-    """A text that no spreadsheet runs: what would start a formula gets an apostrophe before it."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    """A text that no spreadsheet runs: what would start a formula gets an apostrophe before it.
+
+    Numbers are none: the class -1 stays as it is.
+    """
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separator: str = ",") -> str:
@@ -62,7 +67,9 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool) -> None
         raise RunError(f"{folder} is a file, and a folder is needed.")
     with _failures_told(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        # A folder that is there may be a disk of its own, to which nothing can be renamed from beside it.
+        beside = folder if folder.exists() else folder.parent
+        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=beside))
         try:
             for name, text in texts.items():
                 (part / name).write_text(text, encoding="utf-8", newline="")

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from ..table import LabelledTable, TableError, read_table
 from ..table.completing import completed
+from ..table.errors import shown
 from .errors import RunError, UsageError
 from .files import csv_text, write_folder
 from .methods import weighter
-from .record import about_data, about_software, as_text, plain
+from .record import about_data, about_software, as_text, other_software, plain
 from .request import Request
 from .watching import NOBODY, Watcher
 
@@ -132,9 +133,17 @@ def repeated(record: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBO
     """The run of a ``run.json`` again, on the same data."""
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
+        if kept["command"] != "rank":
+            raise TableError(
+                f"{record} is the record of {shown(kept['command'])}; only a ranking can be repeated."
+            )
         request, digest = Request.from_json(kept["request"]), kept["data"]["sha256"]
+    except TableError:
+        raise
     except OSError as error:
         raise TableError(f"{record} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{record} is no record of a run.") from error
+    for note in other_software(kept):
+        watcher.note(f"- {note}")
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)

@@ -42,6 +42,17 @@ def about_software() -> dict[str, Any]:
     }
 
 
+def other_software(record: Mapping[str, Any]) -> list[str]:
+    """What a record was made with that is not of the same version here, in a sentence."""
+    here = about_software()
+    now = {"highrelief": here["highrelief"], **here["versions"]}
+    then = {"highrelief": record.get("highrelief"), **dict(record.get("versions") or {})}
+    differ = [
+        f"{name} {then[name]} (here {now[name]})" for name in now if then.get(name, now[name]) != now[name]
+    ]
+    return [f"The run to repeat was made with {', '.join(differ)}: digits may differ."] if differ else []
+
+
 def plain(value: Any) -> Any:
     """A value as JSON has it; what JSON has no form for as it is written in Python."""
     if isinstance(value, np.generic):

@@ -40,6 +40,10 @@ class Request:
             raise UsageError(
                 "--transpose needs --labels FILE: a table of features as rows has no column of classes."
             )
+        if self.separator is not None and (not self.separator or set(self.separator) & set('"\r\n')):
+            raise UsageError(f"--sep cannot be {self.separator!r}.")
+        if self.decimal not in (None, ".", ","):
+            raise UsageError(f"--decimal is a point or a comma, and not {self.decimal!r}.")
         dialect = Dialect(self.separator, self.decimal, self.encoding, self.missing_values)
         labels = None if self.labels is None else _found(self.labels, folder)
         return Source(_found(self.data, folder), dialect, transpose=self.transpose, labels=labels)
@@ -58,6 +62,9 @@ class Request:
         known = {each.name for each in fields(cls)}
         if not isinstance(kept, Mapping) or not {"data", "target"} <= set(kept) <= known:
             raise UsageError("The record of the run does not say what was asked for.")
+        types = {"data": str, "target": str, "method": str, "settings": Mapping, "seed": int, "missing": str}
+        if not all(isinstance(kept[name], each) for name, each in types.items() if name in kept):
+            raise UsageError("The record of the run was changed.")
         lists = {"identifiers", "drop", "missing_values"}
         given: dict[str, Any] = {
             name: tuple(value) if name in lists else value for name, value in kept.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +33,10 @@ class Screen(Watcher):
     """The terminal: results go to the standard output, all else beside it."""
 
     def __init__(self, *, quiet: bool = False) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            # A letter that the terminal does not have must not end a run.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         self.out = Console(highlight=False, soft_wrap=False)
         self.beside = Console(stderr=True, highlight=False)
         self._quiet = quiet

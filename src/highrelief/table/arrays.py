@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
     """
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            arrays = {name: np.asarray(file[name]) for name in file.files}
+    except (OSError, ValueError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise TableError(f"{path.name} cannot be read as NPZ without pickles: {error}.") from error
     X = arrays.pop("X", None)
     if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -31,8 +32,10 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
         )
     n_rows, n_columns = X.shape
     meanings = arrays.pop("target_names", None)
-    names = _names(arrays.pop("feature_names", None), n_columns, "f")
+    names = _names(arrays.pop("feature_names", None), n_columns, path)
     row_names = arrays.pop("sample_names", None)
+    if row_names is not None and row_names.shape != (n_rows,):
+        raise TableError(f"{path.name} has {row_names.size:,} 'sample_names' for {n_rows:,} rows of 'X'.")
     aside = {name: written(each) for name, each in arrays.items() if each.shape == (n_rows,)}
     if meanings is not None and "y" in aside and arrays["y"].dtype.kind in "iu":
         aside["y"] = [
@@ -69,7 +72,9 @@ def read_h5ad(path: Path, missing: tuple[str, ...] = ()) -> Cells:
     )
 
 
-def _names(given: NDArray[Any] | None, n_columns: int, letter: str) -> list[str]:
-    if given is not None and given.shape == (n_columns,):
-        return [str(name) for name in given]
-    return [f"{letter}{place}" for place in range(n_columns)]
+def _names(given: NDArray[Any] | None, n_columns: int, path: Path) -> list[str]:
+    if given is None:
+        return [f"f{place}" for place in range(n_columns)]
+    if given.shape != (n_columns,):
+        raise TableError(f"{path.name} has {given.size:,} 'feature_names' for {n_columns:,} columns of 'X'.")
+    return [str(name) for name in given]

@@ -6,8 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .cells import Cells
 from .delimited import Dialect, read_delimited
@@ -32,8 +34,11 @@ class Source:
 
     def digest(self) -> dict[str, str]:
         """SHA-256 of what is read, by the name of the file."""
-        paths = [self.path] if self.labels is None else [self.path, self.labels]
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+        paths = {self.path.name: self.path}
+        if self.labels is not None:
+            again = self.labels.name == self.path.name
+            paths[f"{self.labels.name} (labels)" if again else self.labels.name] = self.labels
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items()}
 
 
 def read_table(source: Source, roles: Roles) -> LabelledTable:
@@ -58,6 +63,8 @@ def _cells(path: Path, dialect: Dialect) -> Cells:
         raise TableError(f"{shown(path)} is a folder; a file is needed.")
     if not path.exists():
         raise TableError(f"There is no file {shown(path)}.")
+    if not path.is_file():
+        raise TableError(f"{shown(path)} is a pipe or a device; what it gives must be in a file first.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     try:
@@ -96,13 +103,17 @@ def _reader(kind: str, path: Path, dialect: Dialect) -> Cells:
 
 def _transposed(cells: Cells, source: Source) -> Cells:
     """Columns made rows: the first column has the names of the features, the header those of the samples."""
-    naming = min(cells.words, default=None)
-    if naming is None:
-        raise TableError(f"{source.path.name} has no column with the names of the features (--transpose).")
-    samples = [place for place in range(len(cells.names)) if place not in cells.words]
+    # Without words, names are numbers, such as those of Entrez.
+    naming = min(cells.words, default=0)
+    samples = [place for place in range(len(cells.names)) if place not in cells.words and place != naming]
     if not samples:
         raise TableError(f"{source.path.name} has no column of numbers (--transpose).")
-    names = [word or "" for word in cells.words[naming]]
+    names = [word or "" for word in cells.in_words(naming)]
+    if naming not in cells.words and not _whole_and_different(cells.numbers[:, naming]):
+        raise TableError(
+            f"{source.path.name} has no column with the names of the features (--transpose): the first,"
+            f" {shown(cells.names[naming])}, has neither words nor whole numbers that are all different."
+        )
     beside = [cells.names[place] for place in cells.words if place != naming]
     if beside:
         slips = [place for place in cells.words if place != naming and _mostly_numbers(cells, place)]
@@ -112,6 +123,10 @@ def _transposed(cells: Cells, source: Source) -> Cells:
             )
     numbers = np.ascontiguousarray(cells.numbers[:, samples].T)
     return Cells(names, numbers, row_names=[cells.names[place] for place in samples], notes=_left_out(beside))
+
+
+def _whole_and_different(values: NDArray[Any]) -> bool:
+    return bool(np.all(values == np.round(values)) and np.unique(values).size == values.size)
 
 
 def _mostly_numbers(cells: Cells, place: int) -> bool:
