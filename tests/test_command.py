@@ -323,8 +323,16 @@ class TestUsage:
         assert "LOGO" in highrelief("methods").stdout
 
     def test_completes(self):
-        result = highrelief("--show-completion", "bash")
-        assert "highrelief" in result.stdout.lower() or result.returncode == 0
+        result = subprocess.run(
+            [sys.executable, "-m", "highrelief", "--show-completion", "bash"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**ENVIRONMENT, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+        )
+        assert result.returncode == 0, result.stderr
+        assert "complete" in result.stdout
+        assert " highrelief" in result.stdout
 
     def test_debug_shows_where(self, table):
         result = highrelief("rank", table, "-t", "nothing", "--debug")

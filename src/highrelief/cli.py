@@ -14,4 +14,4 @@ def main() -> None:
             f"The command needs {error.name}, which is not installed: pip install 'highrelief[report]'"
             " installs it."
         )
-    app()
+    app(prog_name="highrelief")
