@@ -16,4 +16,4 @@ def main() -> None:
         )
     except KeyboardInterrupt:
         sys.exit(130)
-    app()
+    app(prog_name="highrelief")
