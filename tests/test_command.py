@@ -594,5 +594,5 @@ main()
         process.send_signal(signal.SIGINT)
         shown, errors = process.communicate(timeout=100)
         assert (process.returncode, shown) == (130, "")
-        assert errors.splitlines()[-1] == "highrelief: stopped; nothing was written."
+        assert errors.splitlines()[-1] == "highrelief: stopped; no file is half-written."
         assert sorted(each.name for each in tmp_path.iterdir()) == ["large.csv"]

@@ -337,6 +337,16 @@ class TestRoles:
         with pytest.raises(TableError, match="groups, 'who', has a missing value"):
             read(write("class,who,a\nx,p,1\ny,,2\nx,q,3\n"), groups="who")
 
+    def test_what_is_beside_the_table_and_not_used_is_named(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([0, 1, 1, 0]), who=np.arange(4))
+        assert read(tmp_path / "t.npz", "y").notes == ["Beside the table, and not used: 'who'."]
+
+    def test_a_column_of_lists_is_left_out(self, tmp_path):
+        frame = pl.DataFrame({"class": ["x", "y", "x"], "a": [1, 2, 3], "b": [[1], [2, 3], [1]]})
+        frame.write_parquet(tmp_path / "t.parquet")
+        table = read(tmp_path / "t.parquet", drop=["b"])
+        assert table.feature_names == ["a"]
+
 
 class TestGenesAsRows:
     GENES = "gene,s1,s2,s3,s4\nG1,1,2,3,4\nG2,5,6,7,8\n"

@@ -385,7 +385,7 @@ def _told(debug: bool) -> Iterator[None]:
     except typer.Exit:
         raise
     except KeyboardInterrupt as error:
-        typer.echo("highrelief: stopped; nothing was written.", err=True)
+        typer.echo("highrelief: stopped; no file is half-written.", err=True)
         raise typer.Exit(130) from error
     except OSError as error:
         if debug:

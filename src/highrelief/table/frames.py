@@ -43,9 +43,15 @@ def cells_of(frame: pl.DataFrame, missing: tuple[str, ...] = ()) -> Cells:
         if numeric[place]:
             numbers[:, place] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         else:
-            fields = column.cast(pl.String).to_list()
+            fields = _as_written(column)
             words[place] = [None if field is None or field.strip() in unknown else field for field in fields]
     return Cells(list(frame.columns), without(numbers, missing), words)
+
+
+def _as_written(column: pl.Series) -> list[str | None]:
+    if column.dtype.is_nested():
+        return [None if each is None else str(each) for each in column.to_list()]
+    return column.cast(pl.String).to_list()
 
 
 def _common_dtype(frame: pl.DataFrame, numeric: list[bool]) -> type[np.floating]:

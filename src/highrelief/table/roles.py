@@ -78,6 +78,9 @@ class _Judge:
         rows = np.array([each is not None for each in classes])
         if not rows.all():
             self._note(f"{_counted(~rows, 'row')} left out: no {shown(roles.target)} there.")
+        unused = [name for name in self._cells.aside if name not in (roles.target, roles.groups)]
+        if unused:
+            self._note(f"Beside the table, and not used: {listed(unused)}.")
         if dropped:
             self._note(f"Left out as told: {listed(list(roles.drop))}.")
         set_apart |= {*dropped, *naming}
