@@ -561,6 +561,17 @@ main()
             "highrelief: what is shown cannot be written or read: No space left on device.\n"
         )
 
+    def test_a_file_where_a_folder_is_to_be(self, table, tmp_path):
+        result = highrelief("rank", table, "-t", "class", "--out", table / "out")
+        refused(result, 1, "table.csv is a file")
+
+    @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_folder_that_may_not_be_written_to(self, table, tmp_path):
+        tmp_path.chmod(0o500)
+        result = highrelief("rank", table, "-t", "class", "--out", tmp_path / "out")
+        tmp_path.chmod(0o700)
+        refused(result, 1, "may not be written to")
+
     def test_a_file_that_exists(self, table, tmp_path):
         out = tmp_path / "kept.csv"
         out.write_text("mine")

@@ -39,9 +39,16 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separat
 
 
 def check_free(path: Path, *, force: bool) -> None:
-    """Raise if something is where a file or folder is to be written."""
+    """Raise, before anything is computed, if a file or folder cannot be written where it is to be."""
     if path.exists() and not force:
         raise RunError(f"{path} exists already; --force writes over what an earlier run left there.")
+    there = path.absolute()
+    while not there.exists():
+        there = there.parent
+    if there != path.absolute() and not there.is_dir():
+        raise RunError(f"{path} cannot be written: {there} is a file.")
+    if not os.access(there, os.W_OK):
+        raise RunError(f"{path} cannot be written: {there} may not be written to.")
 
 
 def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> None:
