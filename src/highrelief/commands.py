@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
@@ -132,10 +132,7 @@ def rank(
                 raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
             ranking = repeated(repeat, n_jobs=jobs, watcher=screen)
         else:
-            request = _request(
-                data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal,
-                encoding, missing, missing_value,
-            )  # fmt: skip
+            request = _request(context)
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
         # Before it is shown: who reads it may not read on.
         if out is not None:
@@ -147,6 +144,7 @@ def rank(
 
 @app.command()
 def select(
+    context: typer.Context,
     data: Data,
     target: Target,
     top: Annotated[int, typer.Option(min=1, help="How many features to keep.", show_default=False)],
@@ -178,10 +176,7 @@ def select(
 
         check_selection(out, force=force)
         screen = Screen(quiet=quiet)
-        request = _request(
-            data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal,
-            encoding, missing, missing_value,
-        )  # fmt: skip
+        request = _request(context)
         ranking = ranked(request, n_jobs=jobs, watcher=screen)
         names = write_selection(ranking, top, out, force=force)
         screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
@@ -189,6 +184,7 @@ def select(
 
 @app.command()
 def compare(
+    context: typer.Context,
     data: Data,
     target: Target,
     methods: Annotated[str, typer.Option(help="Names with commas; `highrelief methods` lists them.")] = (
@@ -221,10 +217,7 @@ def compare(
         if out is not None:
             check_free(out, force=force)
         screen = Screen(quiet=quiet)
-        request = _request(
-            data, target, "", None, seed, labels, transpose, identifiers, drop, sep, decimal, encoding,
-            "median", missing_value,
-        )  # fmt: skip
+        request = _request(context)
         names = [name.strip() for name in methods.split(",") if name.strip()]
         found = compared(
             request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
@@ -325,31 +318,30 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _request(*given: Any) -> Request:
-    """What is asked for, from the options in the order of the commands."""
+def _request(context: typer.Context) -> Request:
+    """What is asked for, from the options by their names; a command may lack some."""
     from .runs.errors import UsageError  # noqa: PLC0415
     from .runs.methods import parsed_settings  # noqa: PLC0415
     from .runs.request import Request  # noqa: PLC0415
 
-    (data, target, method, settings, seed, labels, transpose, identifiers, drop, sep, decimal, encoding,
-     missing, missing_value) = given  # fmt: skip
-    if data is None or target is None:
+    given = context.params
+    if given["data"] is None or given["target"] is None:
         raise UsageError("DATA and --target COLUMN are needed, or --repeat run.json.")
     return Request(
-        data=str(data),
-        target=target,
-        method=method,
-        settings=parsed_settings(settings or ()),
-        seed=seed,
-        labels=None if labels is None else str(labels),
-        transpose=transpose,
-        identifiers=tuple(identifiers or ()),
-        drop=tuple(drop or ()),
-        separator={"\\t": "\t", "tab": "\t"}.get(sep, sep),
-        decimal=decimal,
-        encoding=encoding,
-        missing=missing,
-        missing_values=tuple(missing_value or ()),
+        data=str(given["data"]),
+        target=given["target"],
+        method=given.get("method", ""),
+        settings=parsed_settings(given.get("settings") or ()),
+        seed=given["seed"],
+        labels=None if given["labels"] is None else str(given["labels"]),
+        transpose=given["transpose"],
+        identifiers=tuple(given["identifiers"] or ()),
+        drop=tuple(given["drop"] or ()),
+        separator={"\\t": "\t", "tab": "\t"}.get(given["sep"], given["sep"]),
+        decimal=given["decimal"],
+        encoding=given["encoding"],
+        missing=given.get("missing", "median"),
+        missing_values=tuple(given["missing_value"] or ()),
     )
 
 
