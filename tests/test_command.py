@@ -121,7 +121,7 @@ class TestRank:
 
     @pytest.mark.parametrize("method", ["irelief", "relieff", "simba", "online-irelief"])
     def test_a_record_gives_the_same_bytes(self, table, tmp_path, method):
-        from highrelief.runs.methods import METHODS
+        from highrelief.catalogue import METHODS
 
         assert method in METHODS
         first = highrelief("rank", table, "-t", "class", "-m", method, "--seed", 7, "--out", tmp_path / "a")
@@ -375,7 +375,7 @@ class TestUsage:
         refused(highrelief("rank"), 2, "DATA and --target COLUMN are needed")
 
     def test_cites(self):
-        from highrelief.runs.methods import METHODS
+        from highrelief.catalogue import METHODS
 
         result = highrelief("cite", "all")
         assert result.returncode == 0

@@ -266,7 +266,7 @@ def methods() -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from .runs.methods import METHODS  # noqa: PLC0415
+    from .catalogue import METHODS  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "class", "what it is"):
@@ -283,7 +283,7 @@ def cite(
 ) -> None:
     """Print the references of a method, as BibTeX."""
     with _told(debug):
-        from .runs.citations import REFERENCES, bibtex  # noqa: PLC0415
+        from .citations import REFERENCES, bibtex  # noqa: PLC0415
         from .runs.methods import cited  # noqa: PLC0415
 
         typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))

@@ -5,41 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from ..catalogue import BESIDE, METHODS, Method
 from .errors import UsageError
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method as the command offers it."""
-
-    #: Name of the class.
-    home: str
-    #: What it is, in a line.
-    summary: str
-    #: Keys of its references.
-    references: tuple[str, ...]
-
-
-METHODS: Mapping[str, Method] = {
-    "irelief": Method(
-        "IRelief", "I-RELIEF: margins under the weights they make; nothing to tune", ("sun2007",)
-    ),
-    "online-irelief": Method("OnlineIRelief", "I-RELIEF, one sample after another", ("sun2007",)),
-    "relief": Method("Relief", "nearest hit and nearest miss", ("kira1992",)),
-    "relieff": Method("ReliefF", "k nearest of every class", ("kononenko1994", "robnik2003")),
-    "logo": Method("LOGO", "few features that give every sample a margin", ("sun2010",)),
-    "im4e": Method("IM4E", "margins that do not hang on single samples", ("bei2012",)),
-    "frel": Method("FREL", "margin losses with a penalty; stable rankings", ("li2015",)),
-    "lmba": Method("Lmba", "FREL's square loss over several neighbours", ("li2015",)),
-    "lhr": Method("LHRelief", "margins to local hyperplanes", ("cai2014",)),
-    "simba": Method("Simba", "gradient steps on the margin, with restarts", ("gilad2004",)),
-    "gflip": Method("GFlip", "features flipped while the margins grow", ("gilad2004",)),
-    "fisher": Method("FisherScore", "one feature at a time: between over within classes", ("duda1973",)),
-}
 
 
 def named(name: str) -> Method:
@@ -78,10 +48,6 @@ def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-#: Papers of what is no weighter, by the names of the classes in small letters.
-_BESIDE = {"lfe": ("sun2008",), "dann": ("hastie1996", "sun2008"), "hknn": ("vincent2002",)}
-
-
 def cited(name: str) -> tuple[str, ...]:
     """Keys of the references of a method."""
-    return _BESIDE[name] if name in _BESIDE else named(name).references
+    return BESIDE[name] if name in BESIDE else named(name).references

@@ -1,0 +1,1 @@
+"""A fitted estimator becomes plain contents, and these become one page that needs nothing else."""

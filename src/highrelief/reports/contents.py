@@ -1,0 +1,161 @@
+"""What stands in a report, as plain values: the page shows this and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number and the interval that holds it with 95 % confidence; None where it cannot be told."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """All features, the best first."""
+
+    names: list[str]
+    ranks: list[int]
+    weights: list[float]
+    kept: list[bool]
+    #: Rank by the Fisher score, which looks at each feature alone.
+    ranks_alone: list[int]
+    #: 5 % and 95 % quantile of the rank under resampling; None without resampling.
+    rank_low: list[float] | None
+    rank_high: list[float] | None
+    #: Share of the resamples in which the feature is among the best ``Stability.n_best``.
+    frequency: list[float] | None
+    #: What is to be said of the weights, in sentences.
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How a method came to rest."""
+
+    #: One number for each step; what it is stands in ``meaning``.
+    steps: list[float]
+    meaning: str
+    #: Where the method stops; None if it has no such bound.
+    tolerance: float | None
+    converged: bool
+    #: Steps after which the weights come back; 0 if they do not.
+    cycle_length: int
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How much the ranking depends on which samples were drawn."""
+
+    n_resamples: int
+    #: Share of the samples in each.
+    share: float
+    #: How many features count as the best.
+    n_best: int
+    #: Spearman's rank correlation over all features; Nogueira's stability of the best.
+    ranking: Estimate
+    selection: Estimate
+    #: Nogueira's stability of the best 1, 2, 5, 10, … features.
+    sizes: list[int]
+    by_size: list[Estimate]
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Margins of the samples under the weights, each among all others."""
+
+    names: list[str]
+    #: Place of its class in ``Contents.classes``.
+    classes: list[int]
+    margins: list[float | None]
+    #: I-RELIEF's probability that the label is wrong; None for methods without.
+    outlier_probability: list[float | None] | None
+    #: Places of the samples that are likely mislabelled, the likeliest first, and what speaks for it.
+    suspects: list[int]
+    reasons: list[str]
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The values of one of the best features, class by class (in the order of ``Contents.classes``)."""
+
+    feature: str
+    rank: int
+    #: Least, lower quartile, median, upper quartile, most.
+    boxes: list[list[float]]
+    #: Single values; for large classes some of them, drawn evenly over their order.
+    points: list[list[float]]
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Pearson's correlations of the best features, those that go together side by side."""
+
+    names: list[str]
+    ranks: list[int]
+    matrix: list[list[float | None]]
+    #: Features that say much the same, as names.
+    groups: list[list[str]]
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A paper to cite."""
+
+    text: str
+    bibtex: str
+    #: Address of the paper; None if it has no DOI.
+    address: str | None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What the report was made from and with."""
+
+    #: Names and values of the parameters, as Python writes them.
+    parameters: dict[str, str]
+    #: What is known of the data: file, shape, SHA-256.
+    data: dict[str, str]
+    versions: dict[str, str]
+    #: When, and how long each part took.
+    time: dict[str, str]
+    #: What does the same again, as a shell or Python reads it; None if it is not known.
+    again: str | None
+    references: list[Reference]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A report."""
+
+    title: str
+    #: The method as papers call it, its class, and what it does in one or two sentences.
+    method: str
+    method_class: str
+    method_words: str
+    classes: list[str]
+    class_sizes: list[int]
+    #: What was done and found, in sentences: a stranger understands the result from these alone.
+    summary: list[str]
+    #: Figures that stand out: name and value ("Samples", "72").
+    facts: list[tuple[str, str]]
+    features: FeatureTable
+    convergence: Convergence | None
+    stability: Stability | None
+    samples: Samples | None
+    distributions: list[Distribution]
+    correlations: Correlations | None
+    origin: Origin
+    #: What was decided about the data when it was read, and what the fit warned of.
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    #: Why a part is absent, by its name ("convergence": "ReliefF does not iterate.").
+    absent: dict[str, str] = field(default_factory=dict)
