@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from .. import __version__
 from ..citations import REFERENCES, address, as_text
@@ -51,10 +52,7 @@ def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], 
     """Parameters, data, versions, time and papers of a fitted estimator."""
     software = about_software()
     return Origin(
-        {
-            name: repr(plain(value)) if _is_plain(value) else repr(value)
-            for name, value in _parameters(estimator)
-        },
+        {name: repr(value) for name, value in _parameters(estimator)},
         dict(data),
         {
             "highrelief": software["highrelief"],
@@ -68,12 +66,9 @@ def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], 
 
 
 def _parameters(estimator: Any) -> list[tuple[str, Any]]:
-    return sorted(estimator.get_params(deep=True).items())
-
-
-def _is_plain(value: Any) -> bool:
-    """Numbers of NumPy are written as Python's: 2.0, and not np.float64(2.0)."""
-    return isinstance(value, np.generic)
+    """Names and values; numbers of NumPy as Python's: 2.0, and not np.float64(2.0)."""
+    known = sorted(estimator.get_params(deep=True).items())
+    return [(name, value.item() if isinstance(value, np.generic) else value) for name, value in known]
 
 
 def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
@@ -91,10 +86,14 @@ def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
 
 def python_again(estimator: Any, *, resamples: int, random_state: Any) -> str:
     """The lines of Python that make a report again, given the same X and y."""
-    inside = [estimator, *(value for _, value in _parameters(estimator))]
+    parameters = dict(_parameters(estimator))
+    again = clone(estimator).set_params(
+        **{name: value for name, value in parameters.items() if isinstance(value, (bool, int, float, str))}
+    )
+    inside = [estimator, *parameters.values()]
     ours = {type(each).__name__ for each in inside if type(each).__module__.startswith("highrelief.")}
     return (
         f"from highrelief import {', '.join(sorted(ours))}, report\n\n"
-        f"estimator = {estimator!r}\n"
+        f"estimator = {again!r}\n"
         f"report(estimator.fit(X, y), X, y, resamples={resamples}, random_state={random_state!r})"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -10,15 +11,30 @@ from .contents import Contents
 
 #: Digits of a number.
 _DIGITS = 6
+#: Quantiles of ranks have a place after the point below this.
+_FEW_RANKS = 100
 
 
 def as_json(contents: Contents) -> dict[str, Any]:
     """Contents as dicts, lists, texts and numbers.
 
     Numbers have at most 6 digits: features keep their order, which ``ranks`` says, also where rounded weights
-    are equal. What is not a number, or not finite, becomes None. Texts stay as they are.
+    are equal. Quantiles of ranks are rounded to whole ones from 100 on, frequencies to four places. What is not
+    finite becomes None. Texts stay as they are.
     """
-    return _converted(contents)
+    made: dict[str, Any] = _converted(contents)
+    features = made["features"]
+    # Twenty thousand of each: no digits that nobody can see.
+    for name in ("rank_low", "rank_high"):
+        features[name] = _each(
+            features[name], lambda rank: round(rank, 1) if rank < _FEW_RANKS else round(rank)
+        )
+    features["frequency"] = _each(features["frequency"], lambda share: round(share, 4) or 0)
+    return made
+
+
+def _each(values: list[Any] | None, short: Callable[[float], float]) -> list[float] | None:
+    return None if values is None else [short(value) for value in values]
 
 
 def _converted(value: Any) -> Any:

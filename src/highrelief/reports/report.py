@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as markup
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -118,8 +119,8 @@ def report(
     n_jobs : int or None, default=None
         How many of them are fitted at a time; does not change the result.
     progress : bool or callable, default=True
-        True shows a line on the terminal where resampling takes longer than two seconds. A callable is told
-        how many halves are done, and how many there are.
+        True shows a line, on a terminal or in a notebook, where resampling takes longer than two seconds. A
+        callable is told how many halves are done, and how many there are.
 
     Returns
     -------
@@ -142,9 +143,9 @@ def report(
     >>> estimator = highrelief.IRelief().fit(X, y)
     >>> contents = highrelief.report(estimator, X, y, resamples=10).contents
     >>> contents.features.names[:2], contents.features.frequency[:2]
-    (['x0', 'x1'], [1.0, 1.0])
+    (['x1', 'x0'], [1.0, 1.0])
     >>> print(contents.summary[0])
-    I-RELIEF ranked 22 features by how well they tell the classes of 200 samples apart: 0 (100) and 1 (100).
+    I-RELIEF ranked 22 features by how well they tell the classes of 200 samples apart: 0 (106) and 1 (94).
     """
     if path is not None:
         # Before what takes long.
@@ -186,7 +187,7 @@ def _told(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
     if callable(progress):
         with watching(progress):
             yield
-    elif progress:
+    elif progress and (sys.stderr.isatty() or "ipykernel" in sys.modules):
         with terminal_line("report") as line, watching(line):
             yield
     else:

@@ -52,7 +52,7 @@ def _by_probability(
     """Samples whose label I-RELIEF takes for wrong, the likeliest first."""
     with np.errstate(invalid="ignore"):
         likely = probability > LIKELY
-        beyond = likely & (at_equal_sizes(probability, given) > LIKELY)
+        beyond = likely & (at_equal_sizes(probability, given) > LIKELY) & (margins < 0.0)
     places = np.flatnonzero(beyond)
     chosen = places[np.argsort(-probability[places], kind="stable")]
     reasons = [
@@ -62,16 +62,17 @@ def _by_probability(
     ]
     told = [
         "The probability that a label is wrong is I-RELIEF's: the share of the sample's neighbourhood, under"
-        f" the weights, that belongs to other classes. Named are samples above {LIKELY:g}. The margin says"
-        " how much farther other classes are than its own; below 0 the sample is nearer to another class."
+        " the weights, that belongs to other classes. The margin says how much farther other classes are"
+        f" than its own. Named are samples whose probability is above {LIKELY:g}, also if all classes counted"
+        " as equally large, and whose margin is below 0: they are nearer to another class."
     ]
     told.append(_how_many(given, chosen, "is likely mislabelled", "are likely mislabelled"))
-    small = int(np.count_nonzero(likely) - chosen.size)
-    if small:
+    others = int(np.count_nonzero(likely) - chosen.size)
+    if others:
         told.append(
-            f"{counted(small, 'more sample')} {'is' if small == 1 else 'are'} above {LIKELY:g} only because"
-            " most samples are of other classes; counted as if all classes were as large, they are below, and"
-            " are not named."
+            f"{counted(others, 'more sample')} {'has' if others == 1 else 'have'} a probability above"
+            f" {LIKELY:g} and are not named: most samples are of other classes, or they are nearer to their"
+            " own after all."
         )
     return chosen, reasons, told + _caution(given, chosen)
 

@@ -71,13 +71,8 @@ def stability(fits: HalfFits, n_best: int) -> tuple[Stability, RankSpread]:
     low, high = np.quantile(ranks, [LOW, HIGH], axis=0)
     spread = RankSpread(low, high, best.mean(axis=0))
     sizes = sorted(set(_sizes(n_features)) | {n_best})
-    by_size = [
-        agreement(
-            selection_agreements(members(scores, falling, size), size), least_agreement(size, n_features)
-        )
-        for size in sizes
-    ]
-    ranking = agreement(ranking_agreements(scores))
+    by_size = [selection_agreement(members(scores, falling, size), size) for size in sizes]
+    ranking = ranking_agreement(scores)
     selection = by_size[sizes.index(n_best)]
     told = _words(fits, n_best, ranking, selection, spread)
     return Stability(n_resamples, HALF, n_best, ranking, selection, sizes, by_size, told), spread
@@ -95,31 +90,28 @@ def members(scores: NDArray[np.float64], falling: NDArray[np.float64], size: int
     return above + tied * (places / tied.sum(axis=1, keepdims=True))
 
 
-def selection_agreements(best: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Nogueira's stability of any two rows: what they share beyond chance, as part of the most they could.
+def selection_agreement(best: NDArray[np.float64], size: int) -> Estimate:
+    """Nogueira's stability of the best features of two halves: what they share, beyond chance.
 
     For two selections of one size it is Kuncheva's index (r·d − k²)/(k (d − k)); where places are shared, r
     is what lots would give on average.
     """
     d = best.shape[1]
-    return (best @ best.T * d - size**2) / (size * (d - size))
+    most = size * (d - size)
+    least = (max(0, 2 * size - d) * d - size**2) / most
+    return agreement((best @ best.T * d - size**2) / most, least=least, step=d / most)
 
 
-def least_agreement(size: int, n_features: int) -> float:
-    """Nogueira's stability of two selections of one size that share as little as they can."""
-    shared = max(0, 2 * size - n_features)
-    return (shared * n_features - size**2) / (size * (n_features - size))
-
-
-def ranking_agreements(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spearman's rank correlation of any two rows; 0 with a row that orders nothing."""
-    centered = rankdata(scores, axis=1) - 0.5 * (scores.shape[1] + 1)
+def ranking_agreement(scores: NDArray[np.float64]) -> Estimate:
+    """Spearman's rank correlation of two halves; 0 with a ranking in which all are equal."""
+    d = scores.shape[1]
+    centered = rankdata(scores, axis=1) - 0.5 * (d + 1)
     length = np.linalg.norm(centered, axis=1, keepdims=True)
     unit = np.divide(centered, length, out=np.zeros_like(centered), where=length > 0.0)
-    return unit @ unit.T
+    return agreement(unit @ unit.T, least=-1.0, step=12.0 / (d * (d**2 - 1)))
 
 
-def agreement(matrix: NDArray[np.float64], least: float = -1.0) -> Estimate:
+def agreement(matrix: NDArray[np.float64], *, least: float, step: float) -> Estimate:
     r"""Mean agreement of two halves that share no sample, with a 95 % confidence interval.
 
     The mean over J pairs estimates how well two independent tables of half the size agree. It varies with
@@ -134,12 +126,17 @@ def agreement(matrix: NDArray[np.float64], least: float = -1.0) -> Estimate:
     jackknife over the halves would only tell how well 2J of them stand for all halves of the same samples:
     its intervals hold the truth in a third to a half of the cases.
 
+    Where J pairs all agree alike, another could still differ, with a probability of up to 1 − 0.05^(1/J):
+    the interval reaches at least that share of a step to either side.
+
     Parameters
     ----------
     matrix : array of shape (2J, 2J)
         Agreement of any two halves; those of pair j are in the rows 2j and 2j + 1.
-    least : float, default=-1
+    least : float
         The smallest that an agreement can be; the largest is 1.
+    step : float
+        By how much two agreements differ at least, if they differ.
 
     Returns
     -------
@@ -153,7 +150,7 @@ def agreement(matrix: NDArray[np.float64], least: float = -1.0) -> Estimate:
     by_half = others / (n - 2)
     value = float(within.mean())
     variance = 4.0 * by_half.var(ddof=1) + within.var(ddof=1) / within.size
-    half = float(stdtrit(n - 1, 0.975) * np.sqrt(variance))
+    half = max(float(stdtrit(n - 1, 0.975) * np.sqrt(variance)), step * (1.0 - 0.05 ** (1.0 / within.size)))
     # Rounding must not carry the mean beyond its bounds either.
     return Estimate(*(min(max(each, least), 1.0) for each in (value, value - half, value + half)))
 
@@ -199,11 +196,6 @@ def _words(
         " around the whole as much as the whole around the truth. (Subsets of 90 % share most of their"
         " samples and look more stable than they are.)",
     ]
-    if selection.lower is not None and selection.lower == selection.upper:
-        told.append(
-            "All halves agree, so that the interval has no width. That the true figure is a little lower"
-            " cannot be excluded."
-        )
     often = int(np.count_nonzero(spread.frequency >= NEARLY_ALL))
     told.append(
         f"{counted(often, 'feature')} {'is' if often == 1 else 'are'} among the best {n_best:,} in at least"

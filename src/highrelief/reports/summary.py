@@ -48,10 +48,11 @@ def summary(
 def _what_was_done(given: Given) -> str:
     classes = [f"{name} ({size:,})" for name, size in zip(given.classes, given.class_sizes, strict=True)]
     n_samples, n_features = given.X.shape
+    name = f"{'The ' if is_one_by_one(given.estimator) else ''}{title(given.estimator)}"
     tell = "it tells" if n_features == 1 else "they tell"
     return (
-        f"{'The ' if is_one_by_one(given.estimator) else ''}{title(given.estimator)} ranked {counted(n_features, 'feature')} by how well {tell} the classes of"
-        f" {n_samples:,} samples apart: {listed(classes)}."
+        f"{name} ranked {counted(n_features, 'feature')} by how well {tell} the classes of {n_samples:,}"
+        f" samples apart: {listed(classes)}."
     )
 
 
@@ -72,7 +73,7 @@ def _what_was_found(given: Given, weights: Weights) -> str:
 def _about_samples(given: Given, samples: Samples) -> str:
     """The second sentence of the part, which counts; with what it means."""
     if samples.outlier_probability is not None:
-        return f"{samples.words[1]} (Probability above {LIKELY:g}, by I-RELIEF.)"
+        return f"{samples.words[1]} (Probability above {LIKELY:g} and margin below 0, by I-RELIEF.)"
     return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
 
 
