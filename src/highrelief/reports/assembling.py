@@ -1,8 +1,8 @@
 """One page that needs nothing else: templates, style, scripts, libraries and data become a single text.
 
-Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element that
-no browser runs, and the content-security policy names the sum of every script and style: anything else is neither
-run nor fetched.
+Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element
+that no browser runs, and the content-security policy names the sum of every script and style: anything else is
+neither run nor fetched.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _SOURCE_MAP = re.compile(r"(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/
 #: What ends a script or style before its end, or keeps it from ending.
 _ENDS = re.compile(r"</(script|style)|<!--|<script", re.IGNORECASE)
 
+_MINUS = "\N{MINUS SIGN}"
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
@@ -119,7 +120,8 @@ def _environment() -> Environment:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]' installs it.",
+            f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]'"
+            " installs it.",
             name=error.name,
         ) from error
     environment = Environment(
@@ -136,14 +138,14 @@ def _environment() -> Environment:
 def figure(value: float | None) -> str:
     """A number in four figures, with a true minus sign; a dash where there is none."""
     if value is None:
-        return "–"
+        return "\N{EN DASH}"
     text = f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return text.replace("-", "−")
+    return text.replace("-", _MINUS)
 
 
 def count(value: int) -> str:
     """A whole number with thousands set apart."""
-    return f"{value:,}".replace("-", "−")
+    return f"{value:,}".replace("-", _MINUS)
 
 
 def label(name: str) -> str:

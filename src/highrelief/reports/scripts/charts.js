@@ -87,7 +87,7 @@ function boundary(data, words, own) {
   return {
     silent: true,
     symbol: 'none',
-    animation: false,
+    precision: 20,
     lineStyle: { type: 'dashed', color: colour('soft'), width: 1 },
     label: { color: colour('soft'), formatter: () => words, position: 'insideEndTop', ...own },
     data: [data],

@@ -6,11 +6,7 @@ const mostNamed = 60;
 
 // ---- weights ----
 
-const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1, marked: null };
-
-function markedFeature() {
-  return view.marked;
-}
+const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1 };
 
 function aboutFeature(place) {
   const lines = [
@@ -43,7 +39,7 @@ function weightBars(kept) {
 
 /** The feature that was picked in the table. */
 function weightMark() {
-  const place = view.marked;
+  const place = markedPlace;
   return {
     id: 'mark',
     type: 'scatter',
@@ -106,8 +102,8 @@ function showFeatures(first, last) {
 
 /** Show a feature in the chart, in the middle of the window, and its row as marked. */
 function markFeature(place) {
-  const before = view.marked;
-  view.marked = place;
+  const before = markedPlace;
+  markedPlace = place;
   const width = Math.min(view.last - view.first, mostNamed - 1);
   const first = Math.max(0, Math.min(place - Math.floor(width / 2), numberOfFeatures - 1 - width));
   if (place < view.first || place > view.last) showFeatures(first, first + width);
@@ -202,7 +198,7 @@ function intervalsOption(narrow) {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'item', formatter: ({ value }) => aboutFeature(value[1]) },
     xAxis: numberAxis({ type: log ? 'log' : 'value', name: 'rank', min: log ? 1 : undefined, axisLabel: { formatter: count } }),
-    yAxis: namedAxis(bestNames, downwards, narrow ? 12 : 18),
+    yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [
       intervals(ends, true, { lineStyle: { color: colour('accent'), width: 1.5 }, itemStyle: { color: colour('accent') } }),
       {
@@ -220,7 +216,7 @@ function frequencyOption(narrow) {
     grid: grid({ bottom: 24, right: 44 }),
     tooltip: { trigger: 'item', formatter: ({ dataIndex }) => aboutFeature(dataIndex) },
     xAxis: numberAxis({ name: 'share of the resamples', min: 0, max: 1, axisLabel: { formatter: percent } }),
-    yAxis: namedAxis(bestNames, downwards, narrow ? 12 : 18),
+    yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [{
       type: 'bar',
       barCategoryGap: '45%',
@@ -267,8 +263,6 @@ function samplesOption() {
     symbol: 'diamond',
     symbolSize: 11,
     itemStyle: { color: colour('paper'), borderColor: colour('ink'), borderWidth: 1.5 },
-    label: { show: suspects.length <= 12, position: 'bottom', color: colour('ink'), formatter: ({ dataIndex }) => shortly(names[suspects[dataIndex]], 14) },
-    labelLayout: { hideOverlap: true },
     data: suspects.map((sample) => [at.get(sample), margins[sample] ?? 0]),
     z: 5,
   };
