@@ -33,6 +33,7 @@ function weightBars(kept) {
     progressive: 0,
     barGap: '-100%',
     barCategoryGap: '20%',
+    barMaxWidth: 56,
     itemStyle: { color: kept ? colour('accent') : colour('faint') },
   };
 }
@@ -56,10 +57,11 @@ function weightMark() {
 
 /** Names under the bars where they fit, ranks where they do not. */
 function weightLabels(narrow) {
-  const named = view.last - view.first < (narrow ? 21 : mostNamed);
+  const number = view.last - view.first + 1;
+  const named = number <= (narrow ? 20 : mostNamed);
   return {
     interval: named ? 0 : 'auto',
-    rotate: named ? 60 : 0,
+    rotate: named && number > (narrow ? 2 : 8) ? 60 : 0,
     formatter: (place) => (named ? shortly(features.names[place], 14) : count(features.ranks[place])),
   };
 }
@@ -68,13 +70,14 @@ function weightsOption(narrow) {
   const numberKept = features.kept.filter(Boolean).length;
   const shown = { kept: `kept (${count(numberKept)})`, others: `not kept (${count(numberOfFeatures - numberKept)})` };
   return {
-    grid: grid({ top: 40, bottom: 52 }),
+    grid: grid({ top: 40, bottom: numberOfFeatures > 20 ? 52 : 8 }),
     legend: legend({ data: ['kept', 'others'], icon: 'rect', selectedMode: false, formatter: (name) => shown[name] }),
     tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([first]) => aboutFeature(Number(first.axisValue)) },
-    xAxis: namedAxis(features.names, { axisLabel: weightLabels(narrow) }),
+    // Weights below zero hang under the axis; names stay beneath them.
+    xAxis: namedAxis(features.names, { axisLabel: weightLabels(narrow), axisLine: { onZero: false, lineStyle: { color: colour('faint') } } }),
     yAxis: numberAxis({ name: 'weight', nameGap: 12 }),
     dataZoom: [
-      { type: 'slider', bottom: 10, height: 20, startValue: view.first, endValue: view.last, showDetail: false, brushSelect: false, borderColor: colour('rule'), fillerColor: `${colour('accent')}22`, handleStyle: { color: colour('paper'), borderColor: colour('accent') }, moveHandleStyle: { color: colour('faint') }, dataBackground: { lineStyle: { color: colour('faint') }, areaStyle: { color: colour('rule') } }, selectedDataBackground: { lineStyle: { color: colour('accent') }, areaStyle: { color: colour('accent-wash') } } },
+      { type: 'slider', show: numberOfFeatures > 20, bottom: 10, height: 20, startValue: view.first, endValue: view.last, showDetail: false, brushSelect: false, borderColor: colour('rule'), fillerColor: `${colour('accent')}22`, handleStyle: { color: colour('paper'), borderColor: colour('accent') }, moveHandleStyle: { color: colour('faint') }, dataBackground: { lineStyle: { color: colour('faint') }, areaStyle: { color: colour('rule') } }, selectedDataBackground: { lineStyle: { color: colour('accent') }, areaStyle: { color: colour('accent-wash') } } },
       // On a touch screen a finger on the chart scrolls the page; there the slider is for this.
       { type: 'inside', disabled: matchMedia('(pointer: coarse)').matches, startValue: view.first, endValue: view.last, zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true },
     ],
@@ -146,12 +149,12 @@ function convergenceOption() {
       data: [[{ xAxis: Math.max(1, steps.length - cycle) }, { xAxis: steps.length }]],
     };
   }
-  const least = Math.min(...steps.filter((each) => !log || each > 0), tolerance ?? Infinity);
+  const lowest = least([...steps, tolerance ?? Infinity].filter((each) => each > 0));
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'axis', formatter: ([step]) => `step ${count(step.value[0])}\n${figure(steps[step.value[0] - 1])}` },
     xAxis: numberAxis({ name: 'step', min: 1, max: Math.max(steps.length, 2), minInterval: 1, splitLine: { show: false } }),
-    yAxis: numberAxis(log ? { type: 'log', min: 10 ** Math.floor(Math.log10(least)) } : {}),
+    yAxis: numberAxis(log ? { type: 'log', min: 10 ** Math.floor(Math.log10(lowest)) } : {}),
     series: [line],
   };
 }
@@ -161,7 +164,7 @@ function convergenceOption() {
 function stabilityOption() {
   const { sizes, by_size: estimates } = contents.stability;
   const ends = estimates.map(({ lower, upper }, place) => [sizes[place], lower, upper]);
-  const least = Math.min(0, ...ends.map(([, lower]) => lower ?? 0));
+  const lowest = least([0, ...ends.map(([, lower]) => lower ?? 0)]);
   return {
     grid: grid({ bottom: 24 }),
     tooltip: {
@@ -172,7 +175,7 @@ function stabilityOption() {
       },
     },
     xAxis: numberAxis({ type: 'log', name: 'features that count as the best', axisLabel: { formatter: count }, splitLine: { show: false } }),
-    yAxis: numberAxis({ min: Math.floor(least * 10) / 10, max: 1 }),
+    yAxis: numberAxis({ min: Math.floor(lowest * 10) / 10, max: 1 }),
     series: [
       intervals(ends, false, { lineStyle: { color: colour('accent'), width: 1.5 }, itemStyle: { color: colour('accent') } }),
       {
@@ -193,7 +196,7 @@ const downwards = { inverse: true, axisLine: { show: false } };
 
 function intervalsOption(narrow) {
   const ends = bestNames.map((_, place) => [place, features.rank_low[place], features.rank_high[place]]);
-  const log = spansDecades(ends.flat().slice(1));
+  const log = spansDecades(ends.flatMap(([, low, high]) => [low, high]));
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'item', formatter: ({ value }) => aboutFeature(value[1]) },
@@ -284,7 +287,8 @@ function samplesOption() {
 
 // ---- distributions ----
 
-function distributionOption({ boxes, points }) {
+function distributionOption({ boxes, points }, narrow) {
+  const crowded = boxes.length > (narrow ? 2 : 3);
   const boxed = boxes.map((box, which) => ({
     value: box.length === 5 ? box : ['-', '-', '-', '-', '-'],
     itemStyle: { color: 'transparent', borderColor: classColour(which), borderWidth: 1.5 },
@@ -298,7 +302,7 @@ function distributionOption({ boxes, points }) {
     data: values.map((value) => [which, value]),
   }));
   return {
-    grid: grid({ left: 0, right: 4, top: 10, bottom: 0 }),
+    grid: grid({ left: 0, right: 4, top: 10, bottom: 4 }),
     tooltip: {
       trigger: 'item',
       formatter: ({ dataIndex: which }) => {
@@ -306,7 +310,7 @@ function distributionOption({ boxes, points }) {
         return `${shortly(contents.classes[which], 30)}\nmedian ${median}\nmiddle half ${lower} to ${upper}\nall ${least} to ${most}`;
       },
     },
-    xAxis: namedAxis(contents.classes, { jitter: 22, axisLabel: { interval: 'auto' } }, 12),
+    xAxis: namedAxis(contents.classes, { jitter: crowded ? 8 : 22, axisLine: { onZero: false, lineStyle: { color: colour('faint') } }, axisLabel: { rotate: crowded ? 60 : 0 } }, 10),
     yAxis: numberAxis({ scale: true, splitNumber: 4 }),
     series: [...dots, { type: 'boxplot', boxWidth: [10, 44], data: boxed }],
   };
@@ -349,5 +353,5 @@ drawChart('stability-chart', stabilityOption);
 drawChart('intervals-chart', intervalsOption);
 drawChart('frequency-chart', frequencyOption);
 drawChart('samples-chart', samplesOption);
-contents.distributions.forEach((each, place) => drawChart(`distribution-${place}`, () => distributionOption(each)));
+contents.distributions.forEach((each, place) => drawChart(`distribution-${place}`, () => distributionOption(each, innerWidth < narrowWidth)));
 drawChart('correlations-chart', correlationsOption);

@@ -70,7 +70,7 @@ const byInterval = (a, b, one, other) => a - b || one.getData().high - other.get
 
 function columns() {
   const all = [
-    column('rank', 'Rank', 'The largest weight is first', { width: 84, formatter: written(count) }),
+    column('rank', 'Rank', 'The largest weight is first', { width: 76, formatter: written(count) }),
     column('name', 'Feature', 'Name of the feature', {
       minWidth: 150, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: (a, b) => alphabet.compare(a, b),
     }),
