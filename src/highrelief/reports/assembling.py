@@ -1,8 +1,8 @@
 """One page that needs nothing else: templates, style, scripts, libraries and data become a single text.
 
 Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element
-that no browser runs, and the content-security policy names the sum of every script and style: anything else is
-neither run nor fetched.
+that no browser runs, and the content-security policy names the sum of every script and style: nothing else is
+run or fetched.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+try:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]' installs it.",
+        name=error.name,
+    ) from error
 
 #: Libraries of every page, and what pages have in common.
 _LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
@@ -116,14 +121,6 @@ def _inline(name: str) -> Inline:
 @cache
 def _environment() -> Environment:
     """What reads the templates."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]'"
-            " installs it.",
-            name=error.name,
-        ) from error
     environment = Environment(
         loader=PackageLoader(__package__, "templates"),
         autoescape=True,

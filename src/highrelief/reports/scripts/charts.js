@@ -169,6 +169,7 @@ let darkBeforePrint = false;
 addEventListener('beforeprint', () => {
   darkBeforePrint = themeButton.getAttribute('aria-pressed') === 'true';
   drawAll();
+  document.querySelectorAll('details').forEach((each) => { each.open = true; });
   useDark(false);
   drawn.forEach(({ chart }) => chart.resize({ width: Math.min(chart.getWidth(), sheetWidth) }));
 });
