@@ -136,13 +136,13 @@ def figure(value: float | None) -> str:
     """A number in four figures, with a true minus sign; a dash where there is none."""
     if value is None:
         return "\N{EN DASH}"
-    text = f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return text.replace("-", _MINUS)
+    text = f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return text.replace("e-0", "e-").replace("-", _MINUS)
 
 
-def count(value: int) -> str:
-    """A whole number with thousands set apart."""
-    return f"{value:,}".replace("-", _MINUS)
+def count(value: float) -> str:
+    """A whole number, or the nearest one, with thousands set apart."""
+    return f"{value:,.0f}".replace("-", _MINUS)
 
 
 def label(name: str) -> str:

@@ -15,7 +15,7 @@ function aboutFeature(place) {
     `weight ${figure(features.weights[place])}`,
     `rank alone ${count(features.ranks_alone[place])}`,
   ];
-  if (resampled) lines.push(`rank, resampled ${figure(features.rank_low[place])}–${figure(features.rank_high[place])}`);
+  if (resampled) lines.push(`rank, resampled ${rankRange(features.rank_low[place], features.rank_high[place])}`);
   if (features.frequency !== null) lines.push(`among the best in ${percent(features.frequency[place])} of the resamples`);
   return lines.join('\n');
 }
@@ -175,7 +175,7 @@ function stabilityOption() {
       },
     },
     xAxis: numberAxis({ type: 'log', name: 'features that count as the best', axisLabel: { formatter: count }, splitLine: { show: false } }),
-    yAxis: numberAxis({ min: Math.floor(lowest * 10) / 10, max: 1 }),
+    yAxis: numberAxis({ min: Math.floor(lowest * 5) / 5, max: 1 }),
     series: [
       intervals(ends, false, { lineStyle: { color: colour('accent'), width: 1.5 }, itemStyle: { color: colour('accent') } }),
       {
@@ -241,7 +241,7 @@ function samplesInOrder() {
 
 function aboutSample(place) {
   const { names, classes, margins, outlier_probability: outlier, suspects } = contents.samples;
-  const lines = [shortly(names[place]), shortly(contents.classes[classes[place]], 40), `margin ${figure(margins[place])}`];
+  const lines = [shortly(names[place]), className(classes[place], 40), `margin ${figure(margins[place])}`];
   if (outlier !== null) lines.push(`outlier probability ${figure(outlier[place])}`);
   if (suspects.includes(place)) lines.push('may be mislabelled');
   return lines.join('\n');
@@ -276,7 +276,7 @@ function samplesOption() {
       icon: 'rect',
       selectedMode: false,
       data: contents.classes.map((_, which) => String(which)),
-      formatter: (which) => `${shortly(contents.classes[which], 24)} (${count(contents.class_sizes[which])})`,
+      formatter: (which) => `${className(which, 24)} (${count(contents.class_sizes[which])})`,
     }),
     tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([first]) => aboutSample(order[Number(first.axisValue)]) },
     xAxis: namedAxis(names, { name: 'samples, class by class', nameGap: 12, axisLabel: { show: false }, axisLine: { onZero: true, lineStyle: { color: colour('soft') } } }),
@@ -306,11 +306,11 @@ function distributionOption({ boxes, points }, narrow) {
     tooltip: {
       trigger: 'item',
       formatter: ({ dataIndex: which }) => {
-        const [least, lower, median, upper, most] = boxes[which].map(figure);
-        return `${shortly(contents.classes[which], 30)}\nmedian ${median}\nmiddle half ${lower} to ${upper}\nall ${least} to ${most}`;
+        const [smallest, lower, median, upper, largest] = boxes[which].map(figure);
+        return `${className(which, 30)}\nmedian ${median}\nmiddle half ${lower} to ${upper}\nall ${smallest} to ${largest}`;
       },
     },
-    xAxis: namedAxis(contents.classes, { jitter: crowded ? 8 : 22, axisLine: { onZero: false, lineStyle: { color: colour('faint') } }, axisLabel: { rotate: crowded ? 60 : 0 } }, 10),
+    xAxis: namedAxis(contents.classes, { jitter: crowded ? 8 : 22, axisLine: { onZero: false, lineStyle: { color: colour('faint') } }, axisLabel: { rotate: crowded ? 60 : 0, formatter: (which) => className(which, 10) } }),
     yAxis: numberAxis({ scale: true, splitNumber: 4 }),
     series: [...dots, { type: 'boxplot', boxWidth: [10, 44], data: boxed }],
   };

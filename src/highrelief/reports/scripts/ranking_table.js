@@ -82,7 +82,7 @@ function columns() {
   ];
   if (resampled) {
     all.push(column('low', 'Rank, resampled', 'Where the rank lies in nine of ten resamples', {
-      width: 120, sorter: byInterval, formatter: (cell) => textNode(`${figure(cell.getData().low)}–${figure(cell.getData().high)}`),
+      width: 120, sorter: byInterval, formatter: (cell) => textNode(rankRange(cell.getData().low, cell.getData().high)),
     }));
   }
   if (features.frequency !== null) {
