@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browser import launched, visited
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,3 +29,24 @@ def golden_folder():
     if not folder.is_dir():
         pytest.skip(f"no reference outputs in {folder}; set HIGHRELIEF_DATA to the data folder beside them")
     return folder
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser; each test opens windows of its own in it."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open a page; when the test is over, it fails if the page complained of anything."""
+    visits = []
+
+    def opened(path, **options):
+        visits.append(visited(chromium, path, **options))
+        return visits[-1].page
+
+    yield opened
+    for each in visits:
+        each.close()
