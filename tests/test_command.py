@@ -1,10 +1,8 @@
 """The command as a stranger runs it: real processes, real files, and all that can go wrong with them."""
 
-import csv
 import gzip
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -13,71 +11,11 @@ import time
 
 import numpy as np
 import pytest
-from processes import ROOT
+from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, table_text
 
 pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
 pl = pytest.importorskip("polars", reason="the command needs the extra 'report'")
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "NO_COLOR": "1"}
-
-
-def highrelief(*arguments, cwd=None, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "highrelief", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-        cwd=cwd,
-        env=ENVIRONMENT,
-        **options,
-    )
-
-
-def on_a_terminal(stream, width, *arguments):
-    """What a run shows where its standard output, or its errors, go to a terminal of some width."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "highrelief", *map(str, arguments)],
-        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: slave},
-        env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
-    )
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:  # Linux says so at the end
-            break
-        if not part:
-            break
-        shown += part
-    os.close(master)
-    assert process.wait() == 0, shown.decode()
-    return shown.decode()
-
-
-def refused(result, code, *says):
-    """The command ended with one sentence and the exit code that it should."""
-    assert result.returncode == code, result.stderr
-    assert result.stdout == ""
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("highrelief: ")
-    assert "Traceback" not in result.stderr
-    for each in says:
-        assert each in lines[0]
-
-
-def table_text(n_samples=40, n_features=6, seed=0, names=None):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_samples, n_features))
-    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
-    names = names or [f"g{j}" for j in range(n_features)]
-    lines = [",".join(["sample", "class", *names])]
-    lines += [",".join([f"s{i}", y[i], *(repr(float(v)) for v in X[i])]) for i in range(n_samples)]
-    return "\n".join(lines) + "\n"
 
 
 @pytest.fixture
@@ -85,11 +23,6 @@ def table(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(table_text())
     return path
-
-
-def rows_of(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.reader(file))
 
 
 class TestRank:
@@ -124,10 +57,19 @@ class TestRank:
         from highrelief.catalogue import METHODS
 
         assert method in METHODS
-        first = highrelief("rank", table, "-t", "class", "-m", method, "--seed", 7, "--out", tmp_path / "a")
+        first = highrelief(
+            "rank", table, "-t", "class", "-m", method, "--seed", 7, "--out", tmp_path / "a", "--no-report"
+        )
         assert first.returncode == 0, first.stderr
         again = highrelief(
-            "rank", "--repeat", tmp_path / "a" / "run.json", "--out", tmp_path / "b", "--jobs", 2
+            "rank",
+            "--repeat",
+            tmp_path / "a" / "run.json",
+            "--out",
+            tmp_path / "b",
+            "--jobs",
+            2,
+            "--no-report",
         )
         assert again.returncode == 0, again.stderr
         assert (tmp_path / "a" / "ranking.csv").read_bytes() == (tmp_path / "b" / "ranking.csv").read_bytes()
@@ -137,7 +79,17 @@ class TestRank:
 
     def test_a_record_says_everything(self, table, tmp_path):
         highrelief(
-            "rank", table, "-t", "class", "-m", "relieff", "--set", "n_neighbors=3", "--out", tmp_path / "a"
+            "rank",
+            table,
+            "-t",
+            "class",
+            "-m",
+            "relieff",
+            "--set",
+            "n_neighbors=3",
+            "--out",
+            tmp_path / "a",
+            "--no-report",
         )
         record = json.loads((tmp_path / "a" / "run.json").read_text())
         assert record["parameters"]["n_neighbors"] == 3
@@ -147,12 +99,12 @@ class TestRank:
         assert set(record["time"]) == {"started", "reading", "fitting"}
 
     def test_a_record_of_other_data_is_refused(self, table, tmp_path):
-        highrelief("rank", table, "-t", "class", "--out", tmp_path / "a")
+        highrelief("rank", table, "-t", "class", "--out", tmp_path / "a", "--no-report")
         table.write_text(table_text(seed=1))
         refused(highrelief("rank", "--repeat", tmp_path / "a" / "run.json"), 1, "SHA-256 differs")
 
     def test_a_record_that_moved_with_its_data(self, table, tmp_path):
-        highrelief("rank", table.name, "-t", "class", "--out", "a", cwd=tmp_path)
+        highrelief("rank", table.name, "-t", "class", "--out", "a", "--no-report", cwd=tmp_path)
         (tmp_path / "elsewhere").mkdir()
         for each in (table, tmp_path / "a" / "run.json"):
             each.rename(tmp_path / "elsewhere" / each.name)
@@ -202,13 +154,13 @@ class TestRank:
         assert "left:" not in on_a_terminal("stderr", 100, "rank", table, "-t", "class", "-m", "fisher")
 
     def test_a_record_is_not_mixed_with_options(self, table, tmp_path):
-        highrelief("rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / "a")
+        highrelief("rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / "a", "--no-report")
         again = ["rank", "--repeat", tmp_path / "a" / "run.json"]
         refused(highrelief(*again, "--method", "logo", "--id", "g1"), 2, "leave out --method, --id")
         assert highrelief(*again, "--jobs", 1, "--top", 1, "-q").returncode == 0
 
     def test_a_record_of_other_versions_says_so(self, table, tmp_path):
-        highrelief("rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / "a")
+        highrelief("rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / "a", "--no-report")
         path = tmp_path / "a" / "run.json"
         record = json.loads(path.read_text())
         assert "was made with" not in highrelief("rank", "--repeat", path).stderr
@@ -245,6 +197,7 @@ class TestRank:
         os.close(writing)
         assert (result.returncode, result.stderr) == (0, b"")
         assert len(rows_of(tmp_path / "out" / "ranking.csv")) == 7
+        assert (tmp_path / "out" / "report.html").exists()
 
     def test_letters_that_the_terminal_does_not_have(self, tmp_path):
         (tmp_path / "table.csv").write_text(table_text(n_features=2, names=["größe", "b"]), encoding="utf-8")
@@ -536,7 +489,12 @@ main()
         refused(highrelief("rank", table, "-t", "class", "--out", out), 1, "exists already; --force")
         result = highrelief("rank", table, "-t", "class", "--out", out, "--force")
         assert result.returncode == 0, result.stderr
-        assert sorted(each.name for each in out.iterdir()) == ["mine.txt", "ranking.csv", "run.json"]
+        assert sorted(each.name for each in out.iterdir()) == [
+            "mine.txt",
+            "ranking.csv",
+            "report.html",
+            "run.json",
+        ]
         assert sorted(each.name for each in tmp_path.iterdir()) == ["out", "table.csv"]
 
     def test_the_demo_leaves_the_folder_of_another_run_alone(self, tmp_path):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
+
+from .endings import told, unread
 
 if TYPE_CHECKING:
     from .runs.rank import Ranking
@@ -64,6 +62,21 @@ Missing = Annotated[str, typer.Option(help="Missing values: median, drop-feature
 MissingValue = Annotated[
     list[str] | None, typer.Option(help="What else stands for a missing value; can be repeated.")
 ]
+
+
+def _in_pairs(resamples: int) -> int:
+    if resamples % 2 or resamples == 2:
+        raise typer.BadParameter("halves come in pairs: 0, or an even number from 4 on.")
+    return resamples
+
+
+Resamples = Annotated[
+    int,
+    typer.Option(
+        min=0, callback=_in_pairs, help="Halves of the samples ranked again for the report; 0 for none."
+    ),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
@@ -94,8 +107,12 @@ def rank(
     method: Method = "irelief",
     settings: Settings = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
-    out: Annotated[Path | None, typer.Option(help="Folder for ranking.csv and run.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
+    ] = None,
     repeat: Annotated[Path | None, typer.Option(help="A run.json: do the same again.")] = None,
+    resamples: Resamples = 20,
+    no_report: NoReport = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     labels: Labels = None,
@@ -111,19 +128,22 @@ def rank(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Rank the features of a table; with --out, write the ranking and how to repeat it."""
-    with _told(debug):
+    """Rank the features of a table; with --out, write the ranking, how to repeat it, and a report."""
+    with told(debug):
         from .runs.errors import UsageError  # noqa: PLC0415
         from .runs.files import check_free  # noqa: PLC0415
         from .runs.rank import rank as ranked  # noqa: PLC0415
         from .runs.rank import repeated  # noqa: PLC0415
+        from .runs.report import check_pages, write_report  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
 
         if out is not None:
             check_free(out, force=force)
+            if not no_report:
+                check_pages()
         screen = Screen(quiet=quiet)
         if repeat is not None:
-            beside = {"repeat", "top", "out", "jobs", "force", "quiet", "debug"}
+            beside = {"repeat", "top", "out", "resamples", "no_report", "jobs", "force", "quiet", "debug"}
             given = [name for name in context.params if _is_given(context, name) and name not in beside]
             if given:
                 names = ", ".join(
@@ -140,6 +160,9 @@ def rank(
         _show(ranking, top, screen)
         if out is not None:
             screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
+            if not no_report:
+                path = write_report(ranking, out, resamples=resamples, n_jobs=jobs, watcher=screen)
+                screen.note(f"Report: {path}")
 
 
 @app.command()
@@ -169,7 +192,7 @@ def select(
     debug: Debug = False,
 ) -> None:
     """Write the table with its best features only, values as they are."""
-    with _told(debug):
+    with told(debug):
         from .runs.rank import rank as ranked  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
         from .runs.select import check_selection, write_selection  # noqa: PLC0415
@@ -193,7 +216,10 @@ def compare(
     groups: Annotated[str | None, typer.Option(help="Column: equal values stay in one fold.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Outer folds, which judge.")] = 10,
     inner_folds: Annotated[int, typer.Option(min=2, help="Inner folds, which choose how many to keep.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="Folder for comparison.csv and run.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for comparison.csv, run.json and report.html.")
+    ] = None,
+    no_report: NoReport = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     labels: Labels = None,
@@ -209,13 +235,16 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Compare methods: accuracy on samples they have not seen, stability, their trade-off, time."""
-    with _told(debug):
+    with told(debug):
         from .runs.compare import compared  # noqa: PLC0415
         from .runs.files import check_free  # noqa: PLC0415
+        from .runs.report import check_pages, write_comparison_report  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
 
         if out is not None:
             check_free(out, force=force)
+            if not no_report:
+                check_pages()
         screen = Screen(quiet=quiet)
         request = _request(context)
         names = [name.strip() for name in methods.split(",") if name.strip()]
@@ -224,26 +253,32 @@ def compare(
         )
         if out is not None:
             found.write(out, force=force)
-        screen.comparison(list(found.found.rows()))
+        with unread():
+            screen.comparison(list(found.found.rows()))
         for each in found.warnings:
             screen.note(f"- {each}")
         if out is not None:
             screen.note(f"Written: {out / 'comparison.csv'}, {out / 'run.json'}")
+            if not no_report:
+                screen.note(f"Report: {write_comparison_report(found, out)}")
 
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the table, the ranking and the record.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for the table, the ranking and the report.")] = Path(
         "highrelief-demo"
     ),
     jobs: Jobs = None,
     debug: Debug = False,
 ) -> None:
     """Find the two features of a spiral among thousands that say nothing."""
-    with _told(debug):
+    with told(debug):
         from .runs.demo import N_IRRELEVANT, TURNS  # noqa: PLC0415
         from .runs.demo import demo as run_demo  # noqa: PLC0415
+        from .runs.report import check_pages, write_report  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
+
+        check_pages()
 
         screen = Screen()
         screen.note(
@@ -258,6 +293,7 @@ def demo(
             f"The spiral is in {' and '.join(relevant)}: ranks {' and '.join(map(str, sorted(found)))}."
         )
         screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
+        screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, watcher=screen)}")
 
 
 @app.command()
@@ -282,7 +318,7 @@ def cite(
     debug: Debug = False,
 ) -> None:
     """Print the references of a method, as BibTeX."""
-    with _told(debug):
+    with told(debug):
         from .citations import REFERENCES, bibtex  # noqa: PLC0415
         from .runs.methods import cited  # noqa: PLC0415
 
@@ -348,49 +384,9 @@ def _request(context: typer.Context) -> Request:
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:
     best = ranking.order[:top]
     estimator, names = ranking.estimator, ranking.table.feature_names
-    screen.ranking(
-        estimator.ranking_[best].tolist(), [names[j] for j in best], estimator.feature_weights_[best].tolist()
-    )
-
-
-def _show_no_more() -> None:
-    """Have what is left to show go nowhere, so that the end of the process does not fail over it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _told(debug: bool) -> Iterator[None]:
-    """Errors in one sentence; 1 for data that cannot be used, 2 for wrong usage, 130 for an interruption."""
-    from .runs.errors import RunError, TableError, UsageError  # noqa: PLC0415
-
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Who reads the results has seen enough, as `head` does.
-        _show_no_more()
-    except (RunError, TableError, UsageError) as error:
-        if debug:
-            raise
-        typer.echo(f"highrelief: {error}", err=True)
-        raise typer.Exit(2 if isinstance(error, UsageError) else 1) from error
-    except typer.Exit:
-        raise
-    except KeyboardInterrupt as error:
-        typer.echo("highrelief: stopped; no file is half-written.", err=True)
-        raise typer.Exit(130) from error
-    except OSError as error:
-        if debug:
-            raise
-        where = "what is shown" if error.filename is None else error.filename
-        typer.echo(f"highrelief: {where} cannot be written or read: {error.strerror or error}.", err=True)
-        _show_no_more()
-        raise typer.Exit(1) from error
-    except Exception as error:
-        if debug:
-            raise
-        sentence = " ".join(f"{type(error).__name__}: {error}".split())
-        typer.echo(
-            f"highrelief: this should not have happened ({sentence}); --debug shows where it did.", err=True
+    with unread():
+        screen.ranking(
+            estimator.ranking_[best].tolist(),
+            [names[j] for j in best],
+            estimator.feature_weights_[best].tolist(),
         )
-        raise typer.Exit(1) from error

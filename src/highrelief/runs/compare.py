@@ -13,7 +13,7 @@ from ..reports.origin import about_software
 from ..table import LabelledTable, TableError, read_table
 from ..table.completing import without_empty
 from .errors import UsageError
-from .files import csv_text, write_folder
+from .files import REPORT, csv_text, write_folder
 from .methods import weighter
 from .record import about_data, as_text
 from .request import Request
@@ -53,9 +53,9 @@ class ComparedMethods:
         }
 
     def write(self, folder: Path, *, force: bool) -> None:
-        """Write ``comparison.csv`` and ``run.json``."""
+        """Write ``comparison.csv`` and ``run.json``; an earlier report does not stay beside them."""
         texts = {"comparison.csv": self.csv(), "run.json": as_text(self.record())}
-        write_folder(folder, texts, force=force)
+        write_folder(folder, texts, force=force, without=(REPORT,))
 
 
 def compared(

@@ -15,6 +15,9 @@ from pathlib import Path
 
 from .errors import RunError
 
+#: What the page of a run is called.
+REPORT = "report.html"
+
 #: What makes a spreadsheet take a text for a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -67,8 +70,11 @@ def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> Non
             part.unlink(missing_ok=True)
 
 
-def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool) -> None:
-    """Write files into a folder: into another one first, which gets its name when all are whole."""
+def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without: Sequence[str] = ()) -> None:
+    """Write files into a folder: into another one first, which gets its name when all are whole.
+
+    ``without``: files of an earlier run that would not belong to the new ones.
+    """
     check_free(folder, force=force)
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file, and a folder is needed.")
@@ -82,6 +88,8 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool) -> None
                 (part / name).write_text(text, encoding="utf-8", newline="")
             part.chmod(0o777 & ~_mask())
             if folder.exists():
+                for name in without:
+                    (folder / name).unlink(missing_ok=True)
                 for name in texts:
                     (part / name).replace(folder / name)
             else:

@@ -19,7 +19,7 @@ from ..table import LabelledTable, TableError, read_table
 from ..table.completing import completed
 from ..table.errors import shown
 from .errors import RunError, UsageError
-from .files import csv_text, write_folder
+from .files import REPORT, csv_text, write_folder
 from .methods import weighter
 from .record import about_data, as_text, other_software
 from .request import Request
@@ -76,9 +76,9 @@ class Ranking:
         }
 
     def write(self, folder: Path, *, force: bool) -> None:
-        """Write ``ranking.csv`` and ``run.json``."""
+        """Write ``ranking.csv`` and ``run.json``; the report of an earlier run does not stay beside them."""
         texts = {"ranking.csv": self.csv(), "run.json": as_text(self.record())}
-        write_folder(folder, texts, force=force)
+        write_folder(folder, texts, force=force, without=(REPORT,))
 
 
 def rank(

@@ -1,0 +1,72 @@
+"""``report.html``: the page of a run, beside what it was made from."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import RunError
+from .files import REPORT, write_file
+from .watching import NOBODY, Watcher
+
+if TYPE_CHECKING:
+    from .compare import ComparedMethods
+    from .rank import Ranking
+
+#: How often a ranking is made again from half of the samples, unless the user says otherwise.
+RESAMPLES = 20
+
+
+def check_pages() -> None:
+    """Raise, before anything is computed, if pages cannot be made here."""
+    if find_spec("jinja2") is None:
+        raise RunError("The report needs jinja2: pip install 'highrelief[report]', or --no-report.")
+
+
+def write_report(
+    ranking: Ranking,
+    folder: Path,
+    *,
+    resamples: int = RESAMPLES,
+    n_jobs: int | None = None,
+    watcher: Watcher = NOBODY,
+) -> Path:
+    """Make the page of a ranking that was written to a folder; returns where it is."""
+    from ..reports.findings import contents as found  # noqa: PLC0415  the fit need not wait for it
+    from ..reports.page import ranking_page  # noqa: PLC0415
+
+    what = f"Ranking {resamples} halves of the samples" if resamples else "Making the report"
+    with watcher.working(what):
+        contents = found(
+            ranking.estimator,
+            ranking.table.X,
+            ranking.table.y,
+            title=Path(ranking.request.data).name,
+            feature_names=ranking.table.feature_names,
+            sample_names=ranking.table.sample_names,
+            resamples=resamples,
+            random_state=ranking.request.seed,
+            n_jobs=n_jobs,
+            notes=ranking.table.notes,
+            warnings=ranking.warnings,
+            data={f"SHA-256 of {name}": digest for name, digest in ranking.digest.items()},
+            time={"Started": ranking.started.isoformat(timespec="seconds")}
+            | {f"{part.capitalize()} took": f"{seconds:.2f} s" for part, seconds in ranking.seconds.items()},
+            again=f"highrelief rank --repeat {shlex.quote(str(folder / 'run.json'))}",
+        )
+    return _written(folder, ranking_page(contents))
+
+
+def _written(folder: Path, page: str) -> Path:
+    def write(part: Path) -> None:
+        part.write_text(page, encoding="utf-8", newline="")
+
+    write_file(folder / REPORT, write, force=True)
+    return folder / REPORT
+
+
+def write_comparison_report(found: ComparedMethods, folder: Path) -> Path:
+    """Make the page of a comparison that was written to a folder; returns where it is."""
+    raise NotImplementedError

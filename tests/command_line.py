@@ -1,0 +1,75 @@
+"""The command, run as processes."""
+
+import csv
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+from processes import ROOT
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "NO_COLOR": "1"}
+
+
+def highrelief(*arguments, cwd=None, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        cwd=cwd,
+        env=ENVIRONMENT,
+        **options,
+    )
+
+
+def on_a_terminal(stream, width, *arguments):
+    """What a run shows where its standard output, or its errors, go to a terminal of some width."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: slave},
+        env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # Linux says so at the end
+            break
+        if not part:
+            break
+        shown += part
+    os.close(master)
+    assert process.wait() == 0, shown.decode()
+    return shown.decode()
+
+
+def refused(result, code, *says):
+    """The command ended with one sentence and the exit code that it should."""
+    assert result.returncode == code, result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("highrelief: ")
+    assert "Traceback" not in result.stderr
+    for each in says:
+        assert each in lines[0]
+
+
+def table_text(n_samples=40, n_features=6, seed=0, names=None):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_samples, n_features))
+    y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
+    names = names or [f"g{j}" for j in range(n_features)]
+    lines = [",".join(["sample", "class", *names])]
+    lines += [",".join([f"s{i}", y[i], *(repr(float(v)) for v in X[i])]) for i in range(n_samples)]
+    return "\n".join(lines) + "\n"
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
