@@ -56,6 +56,18 @@ class Request:
         """The request as it is kept in ``run.json``."""
         return asdict(self)
 
+    def arguments(self) -> list[str]:
+        """DATA and the options of the table, as the command takes them; what is as usual is left out."""
+        words = [self.data, "--target", self.target]
+        repeated = {"--id": self.identifiers, "--drop": self.drop, "--missing-value": self.missing_values}
+        single = {"--labels": self.labels, "--sep": self.separator, "--decimal": self.decimal}
+        single |= {"--encoding": self.encoding, "--seed": str(self.seed) if self.seed else None}
+        for option, value in single.items():
+            words += [] if value is None else [option, value]
+        for option, values in repeated.items():
+            words += [word for value in values for word in (option, value)]
+        return [*words, "--transpose"] if self.transpose else words
+
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
         """A request that was kept."""
