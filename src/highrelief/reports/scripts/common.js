@@ -18,7 +18,8 @@ function figure(value) {
   if (value === null || value === undefined) return '–';
   const size = Math.abs(value);
   if (size >= 1e4 && size < 1e15) return count(value);
-  const text = size === 0 || (size >= 1e-4 && size < 1e4) ? fourFigures.format(value) : Number(value.toPrecision(4)).toExponential();
+  const plain = size === 0 || (size >= 1e-4 && size < 1e4);
+  const text = plain ? fourFigures.format(value) : Number(value.toPrecision(4)).toExponential();
   return text.replaceAll('-', '−');
 }
 
@@ -135,12 +136,23 @@ function sayFor(button, words) {
   }, 2000);
 }
 
+/** In a notebook's frame an address within the page is taken for one of the notebook: go there by hand. */
+function followInside(event) {
+  const link = event.target.closest('a[href^="#"]');
+  const target = link && document.getElementById(link.getAttribute('href').slice(1));
+  if (!target) return;
+  event.preventDefault();
+  target.scrollIntoView();
+  target.focus({ preventScroll: true });
+}
+
 // ---- start ----
 
 document.documentElement.classList.add('live');
 useDark(darkPreferred.matches);
 darkPreferred.addEventListener('change', () => useDark(darkPreferred.matches));
 themeButton.addEventListener('click', () => useDark(themeButton.getAttribute('aria-pressed') !== 'true'));
+if (location.protocol === 'about:') document.addEventListener('click', followInside);
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', async () => {
     await copyText(document.getElementById(button.dataset.copy));
