@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import plots as plots
     from . import stability as stability
     from .cv_selector import CrossValidatedSelector
     from .dann import DANN
@@ -72,7 +73,7 @@ _HOMES = {
     "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
-_MODULES = ("datasets", "stability")
+_MODULES = ("datasets", "plots", "stability")
 
 
 def __getattr__(name: str) -> Any:

@@ -229,6 +229,15 @@ def falling(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.argsort(-weights, kind="stable")
 
 
+def largest_first(weights: NDArray[np.float64], n_features: int) -> NDArray[np.int64]:
+    """The first so many of :func:`falling`, without sorting the others."""
+    if n_features >= weights.size:
+        return falling(weights)
+    least = np.partition(weights, weights.size - n_features)[weights.size - n_features]
+    among = np.flatnonzero(weights >= least)
+    return among[falling(weights[among])[:n_features]]
+
+
 def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """1 for the largest; equal weights share the lowest number."""
     order = np.argsort(-weights)
