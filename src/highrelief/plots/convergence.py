@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..gflip import GFlip
 from ..im4e import IM4E
+from ..irelief_online import OnlineIRelief
 from ..meta_base import innermost
+from ..soft_base import AVERAGED_STEPS, RepeatedWeighter
 from .drawing import ALARM, COLORS, axes_or_new, counted, pyplot, quiet_spines, styled
 
 
@@ -30,10 +32,12 @@ class ConvergenceDisplay:
     tolerance : float or None, default=None
         Below which the iteration ends; None: no line.
     log : bool, default=True
-        Whether the axis is logarithmic. A step without any change is then drawn at the lower edge, as a
-        triangle.
+        Whether the axis is logarithmic; a step without any change is then drawn at the lower edge, as a
+        triangle. Otherwise the numbers are counts.
     converged : bool or None, default=None
         Whether it came to rest; None: nothing is said about it.
+    complete : bool, default=False
+        Whether it was to run for as many steps as it did, at rest or not.
     cycle_length : int, default=0
         Number of points the iteration went round in at its end; 0 if it did not.
     name : str, default=None
@@ -72,6 +76,7 @@ class ConvergenceDisplay:
         tolerance: float | None = None,
         log: bool = True,
         converged: bool | None = None,
+        complete: bool = False,
         cycle_length: int = 0,
         name: str | None = None,
     ) -> None:
@@ -81,6 +86,7 @@ class ConvergenceDisplay:
         self.tolerance = tolerance
         self.log = log
         self.converged = converged
+        self.complete = complete
         self.cycle_length = cycle_length
         self.name = name
 
@@ -121,12 +127,13 @@ class ConvergenceDisplay:
             by_weights = not isinstance(inside, IM4E)
             words = {
                 "meaning": "change of the weights (Euclidean norm)",
-                "step_name": "pass" if hasattr(inside, "partial_fit") else "iteration",
+                "step_name": "pass" if isinstance(inside, OnlineIRelief) else "iteration",
                 "tolerance": getattr(inside, "tol", None) if by_weights else None,
             }
         display = cls(
             inside.history_,
             converged=inside.converged_,
+            complete=_whole_schedule(inside),
             cycle_length=getattr(inside, "cycle_length_", 0),
             name=name,
             **words,
@@ -184,7 +191,7 @@ class ConvergenceDisplay:
         self.zeros_ = None
         if not self.log or zero.all():
             self.line_ = self.ax_.plot(steps, history, **style)[0]
-            self.ax_.set_ylim(bottom=0.0)
+            self.ax_.set_ylim(bottom=-0.04 * max(float(history.max()), 1.0))
             return
         self.ax_.set_yscale("log")
         self.line_ = self.ax_.plot(steps, np.where(zero, np.nan, history), **style)[0]
@@ -211,16 +218,28 @@ class ConvergenceDisplay:
         number = counted(n_steps, self.step_name, "passes" if self.step_name == "pass" else None)
         if self.cycle_length:
             end = f"runs in a cycle of length {self.cycle_length}, {number}"
+        elif self.complete:
+            end = f"all {number} run" if n_steps > 1 else f"{number} run"
         elif self.converged is None:
             end = number
         else:
-            end = f"{'converged' if self.converged else 'did not converge'} after {number}"
+            end = f"converged after {number}" if self.converged else f"did not converge in {number}"
         title = f"{self.name}: {end}" if self.name else end[0].upper() + end[1:]
         self.ax_.set(xlabel=self.step_name, ylabel=self.meaning, title=title, xlim=(0.5, n_steps + 0.5))
         self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if not self.log:
+            self.ax_.yaxis.set_major_locator(MaxNLocator(integer=True))
         quiet_spines(self.ax_)
         if self.ax_.get_legend_handles_labels()[1]:
             self.ax_.legend()
+
+
+def _whole_schedule(fitted: Any) -> bool:
+    """Whether all steps were made that belong to the method: averaged ones, or the passes over a stream."""
+    if isinstance(fitted, RepeatedWeighter):
+        averaged = fitted._averages and fitted.max_iter is None
+        return averaged and fitted.converged_ and fitted.n_iter_ == AVERAGED_STEPS
+    return isinstance(fitted, OnlineIRelief) and fitted.converged_
 
 
 def _with_history(estimator: Any) -> Any:

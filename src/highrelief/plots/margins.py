@@ -27,6 +27,10 @@ from .drawing import (
 
 #: Width of a class; classes are 1 apart.
 _WIDTH = 0.8
+#: Points from a sample to its name, and from name to name.
+_BESIDE, _LINE = 12.0, 11.0
+#: Share of the axis that a letter of a name takes.
+_LETTER = 0.012
 #: Probability of an outlier above which a sample is suspected to be mislabelled.
 _SUSPECT = 0.5
 
@@ -186,7 +190,6 @@ class MarginDisplay:
         across = _places(margins, codes)
         self._draw_classes(margins, codes, across, scatter_kw)
         self._draw_suspects(margins, across, proba, suspect_kw)
-        self._name_worst(margins, across, n_named)
         sizes = np.bincount(codes)
         labels = [
             f"{shown(each, 18)}\n{counted(int(size), 'sample')}"
@@ -194,10 +197,11 @@ class MarginDisplay:
         ]
         self.ax_.set_xticks(np.arange(sizes.size), labels, **INERT)
         self.ax_.set_xlim(-0.6, sizes.size - 0.4)
-        below = counted(int(np.sum(margins < 0.0)), "sample")
-        title = f"{below} of {margins.size:,} nearer to another class"
+        below = int(np.sum(margins < 0.0))
+        title = f"{below:,} of {counted(margins.size, 'sample')} nearer to another class"
         self.ax_.set(ylabel="margin", title=f"{self.name}: {title}" if self.name else title)
         quiet_spines(self.ax_)
+        self._name_worst(margins, across, n_named)
         return self
 
     def _draw_classes(
@@ -252,25 +256,56 @@ class MarginDisplay:
         self.suspect_points_ = self.ax_.scatter(
             across[self.suspects_], margins[self.suspects_], **styled(PathCollection, usual, given)
         )
-        self.ax_.legend(loc="lower right")
+        # The best place is looked for among all points.
+        self.ax_.legend(loc="best" if margins.size <= 2000 else "upper left")
 
     def _name_worst(self, margins: NDArray[np.float64], across: NDArray[np.float64], n_named: int) -> None:
         names = checked_names(self.sample_names, margins.size, "sample_names", "samples")
         suspected = np.isin(np.arange(margins.size), self.suspects_)
         order = np.lexsort((margins, ~suspected))
-        worst = order[(margins[order] < 0.0)][:n_named]
+        worst = order[margins[order] < 0.0][:n_named]
+        labels = [shown(row if names is None else names[row], 16) for row in worst]
+        codes = np.rint(across[worst]).astype(np.int64)
+        self._make_room([label for label, code in zip(labels, codes, strict=True) if code == 0])
+        shifts = self._shifts(across[worst], margins[worst], codes)
+        ink, paper = self.ax_.xaxis.label.get_color(), self.ax_.get_facecolor()
         self.texts_ = [
             self.ax_.annotate(
-                shown(row if names is None else names[row], 16),
+                label,
                 (across[row], margins[row]),
-                xytext=(7, -1),
+                xytext=tuple(shift),
                 textcoords="offset points",
+                ha="right",
                 va="center",
                 fontsize="small",
+                bbox={"facecolor": paper, "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
+                arrowprops={"arrowstyle": "-", "linewidth": 0.6, "color": ink, "shrinkA": 0, "shrinkB": 3},
                 **INERT,
             )
-            for row in worst
+            for label, row, shift in zip(labels, worst, shifts, strict=True)
         ]
+
+    def _make_room(self, labels: list[str]) -> None:
+        """Widen the axis for names left of the first class."""
+        longest = max(map(len, labels), default=0)
+        left, right = self.ax_.get_xlim()
+        self.ax_.set_xlim(left - longest * _LETTER * (right - left), right)
+
+    def _shifts(
+        self, across: NDArray[np.float64], margins: NDArray[np.float64], codes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """From each sample to its name, in points: left of its class, where there is room, and stacked."""
+        at = self.ax_.transData.transform(np.column_stack([across, margins]))
+        at *= 72.0 / self.figure_.get_dpi()
+        shifts = np.zeros_like(at)
+        for code in np.unique(codes):
+            rows = np.flatnonzero(codes == code)
+            shifts[rows, 0] = at[rows, 0].min() - at[rows, 0] - _BESIDE
+            last = -np.inf
+            for row in rows[np.argsort(at[rows, 1], kind="stable")]:
+                last = max(at[row, 1], last + _LINE)
+                shifts[row, 1] = last - at[row, 1]
+        return shifts
 
 
 def _places(margins: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:

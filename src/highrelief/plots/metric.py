@@ -15,6 +15,8 @@ from .drawing import INERT, axes_or_new, counted, feature_labels, pyplot, styled
 
 #: Most features with a name at each axis.
 _MOST_NAMES = 40
+#: Most characters side by side below the matrix.
+_WIDEST = 50
 
 
 class MetricDisplay:
@@ -165,13 +167,20 @@ class MetricDisplay:
         self.ax_ = axes_or_new(type(self).__name__, ax, width=side + 1.0, height=side)
         self.figure_ = self.ax_.figure
         self._draw_image(W, image_kw)
-        self.colorbar_ = self.figure_.colorbar(self.image_, ax=self.ax_) if colorbar else None
+        self.colorbar_ = None
+        if colorbar:
+            # As high as the matrix, in any layout.
+            beside = self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
+            self.colorbar_ = self.figure_.colorbar(self.image_, cax=beside)
+        labels = feature_labels(self.feature_names, n_features, features)
         if n_shown <= _MOST_NAMES:
-            labels = feature_labels(self.feature_names, n_features, features)
             places = np.arange(n_shown)
             self.ax_.set_yticks(places, labels, **INERT)
-            upright = 90 if max(map(len, labels)) > 3 else 0
+            upright = 90 if sum(map(len, labels)) + n_shown > _WIDEST else 0
             self.ax_.set_xticks(places, labels, rotation=upright, **INERT)
+        elif n_shown < n_features:
+            # Places among those shown would be taken for places in the table.
+            self.ax_.set(xticks=[], yticks=[])
         some = f"{n_shown:,} of {counted(n_features, 'feature')}"
         title = some if n_shown < n_features else counted(n_features, "feature")
         self.ax_.set(title=f"{self.name}: metric W, {title}" if self.name else f"metric W, {title}")

@@ -234,28 +234,28 @@ class StabilityDisplay:
         known = np.isfinite(stability)
         if not known.any():
             raise ValueError(
-                "There is no stability to draw: at each of the sizes some fit gives the last feature that is kept"
-                " the same weight as the next. Other sizes may help."
+                "There is no stability to draw: at each of the sizes some fit gives the last feature that is"
+                " kept the same weight as the next. Other sizes may help."
             )
         self.ax_ = axes_or_new(type(self).__name__, ax)
         self.figure_ = self.ax_.figure
-        ink = self.ax_.xaxis.label.get_color()
-        self.chance_ = self.ax_.axhline(0.0, color=ink, linestyle="--", linewidth=1.0, label="chance")
         usual = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "stability"}
         self.line_ = self.ax_.plot(sizes[known], stability[known], **styled(Line2D, usual, line_kw))[0]
-        band = {"color": self.line_.get_color(), "alpha": 0.2, "linewidth": 0, "label": "95 % interval"}
+        band = {"color": self.line_.get_color(), "alpha": 0.2, "linewidth": 0, "label": "95% interval"}
         band = styled(PolyCollection, band, fill_between_kw)
         self.fill_between_ = self.ax_.fill_between(sizes[known], lower[known], upper[known], **band)
+        ink = self.ax_.xaxis.label.get_color()
+        self.chance_ = self.ax_.axhline(0.0, color=ink, linestyle="--", linewidth=1.0, label="chance")
         self._finish(sizes[known], float(np.nanmin(lower)))
         return self
 
     def _finish(self, sizes: Any, least: float) -> None:
-        from matplotlib.ticker import MaxNLocator, ScalarFormatter  # noqa: PLC0415
+        from matplotlib.ticker import MaxNLocator, StrMethodFormatter  # noqa: PLC0415
 
         axis = self.ax_.xaxis
         if sizes.max() >= 20 * sizes.min():
             self.ax_.set_xscale("log")
-            axis.set_major_formatter(ScalarFormatter())
+            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         else:
             axis.set_major_locator(MaxNLocator(integer=True))
         words = ["stability of the best features"]

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..core.parameters import check_count
 from ..ensemble import EnsembleWeighting, average_ranks
@@ -109,7 +108,7 @@ class FeatureWeightsDisplay:
         estimator : estimator
             A fitted weighter, or any fitted estimator with ``feature_importances_`` or ``coef_`` (absolute
             values, summed over classes). Of an :class:`~highrelief.EnsembleWeighting` of several members
-            also their standard deviation is drawn, of weights or of ranks, whichever it averages.
+            also their standard deviation is drawn; one that averages ranks shows mean ranks, 1 = best.
         feature_names : array-like of shape (n_features,), default=None
             Names; None: those the estimator was fitted with, or x0, x1, …
         n_features : int, default=20
@@ -134,7 +133,7 @@ class FeatureWeightsDisplay:
         if isinstance(inside, WeightSelector):
             display.kept, display.ranked_by = inside.get_support(), inside._ranked_by
         if isinstance(inside, EnsembleWeighting):
-            display.spread, display.weight_name = _spread(inside)
+            display.weights, display.spread, display.weight_name = _of_members(inside)
         return display.plot(ax, n_features=n_features, bar_kw=bar_kw, errorbar_kw=errorbar_kw)
 
     def plot(
@@ -200,7 +199,7 @@ class FeatureWeightsDisplay:
             color = self.bars_[int(np.argmax(among))].get_facecolor()
             words = {"kept": {"facecolor": color}, "not kept": {"facecolor": "none", "edgecolor": color}}
             handles = [Patch(label=word, **look) for word, look in words.items()]
-            self.ax_.legend(handles=handles, loc="lower right")
+            self.ax_.legend(handles=handles)
 
     def _errorbar(
         self, heights: NDArray[np.int64], weights: NDArray[np.float64], given: dict[str, Any] | None
@@ -217,20 +216,18 @@ class FeatureWeightsDisplay:
         )
 
 
-def _spread(ensemble: EnsembleWeighting) -> tuple[NDArray[np.float64] | None, str]:
-    """Standard deviation over the members of what the ensemble averages, and what the axis is called."""
-    check_is_fitted(ensemble)
-    n_members = len(ensemble.member_weights_)
-    ranks = ensemble.aggregate == "ranks"
-    what = "d + 1 - mean rank" if ranks else "mean weight"
-    if n_members == 1:
-        return None, what
-    each = average_ranks(ensemble.member_weights_) if ranks else ensemble.member_weights_
-    spread = each.std(axis=0, ddof=1)
-    if ranks:
-        # Constant features alone weigh 0 there, and have no rank.
-        spread[ensemble.feature_weights_ == 0.0] = 0.0
-    return spread, f"{what} of {n_members} members, and standard deviation"
+def _of_members(
+    ensemble: EnsembleWeighting,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, str]:
+    """The mean and the standard deviation of what an ensemble averages, and what the axis is called."""
+    members, mean, what = ensemble.member_weights_, ensemble.feature_weights_, "mean weight"
+    if ensemble.aggregate == "ranks":
+        # Of thousands of features, d + 1 - rank would be thousands for each that is shown.
+        members, mean = average_ranks(members), mean.size + 1.0 - mean
+        what = "mean rank (1 = best)"
+    if len(members) == 1:
+        return mean, None, what
+    return mean, members.std(axis=0, ddof=1), f"{what} of {len(members)} members, and standard deviation"
 
 
 def _one_each(parameter: str, values: ArrayLike, n_features: int | None) -> NDArray[Any]:
