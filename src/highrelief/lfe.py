@@ -200,7 +200,7 @@ class LFE(FeatureExtractor):
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """What scikit-learn's view lists, but for W: to look at an extractor must not make gigabytes."""
         without = object.__new__(_WithoutMetric)
-        vars(without).update(vars(self))
+        without.__dict__.update(self.__dict__)
         attributes = super(LFE, without)._get_fitted_attr_html(doc_link)
         del attributes["metric_"]
         attributes.estimator_class = type(self)

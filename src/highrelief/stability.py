@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from sklearn.utils import check_array
 
 from .core.parameters import check_choice, check_count, check_number
+from .input_base import plain
 from .meta_base import innermost
 from .resampling import ResampledWeighter
 from .selector_base import best_features, is_share
@@ -259,7 +260,7 @@ def stability_by_size(
     n_features = rows.shape[1]
     wanted = _usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
     for size in wanted:
-        check_count("sizes", size, at_most=n_features - 1, of="features, but for one")
+        check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
     falling = np.argsort(-rows, axis=1, kind="stable")
     ordered = np.take_along_axis(rows, falling, axis=1)
     results = np.full((len(wanted), 3), np.nan)

@@ -84,6 +84,6 @@ def _row(name: str, weight: float, longest: float, kept: bool) -> str:
     words = "" if kept else '<span class="highrelief-words">, not kept</span>'
     bar = f'<span class="highrelief-bar" style="width: {8.0 * share:.2f}em"></span>'
     return (
-        f'<tr{dropped}><th scope="row" title="{escape(name)}">{escape(short)}{words}</th>'
+        f'<tr{dropped}><th scope="row" title="{escape(name)}"><bdi>{escape(short)}</bdi>{words}</th>'
         f'<td class="highrelief-number">{number}</td><td aria-hidden="true">{bar}</td></tr>'
     )

@@ -27,8 +27,10 @@ def pyplot(who: str) -> Any:
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415
     except ModuleNotFoundError as error:
+        # Something that matplotlib itself needs may be what is missing.
+        missing = str(error.name).split(".")[0]
         raise ImportError(
-            f"{who} needs {error.name}, which is not installed: pip install 'highrelief[report]' installs it."
+            f"{who} needs {missing}, which is not installed: pip install 'highrelief[report]' installs it."
         ) from error
     return plt
 

@@ -224,9 +224,6 @@ class StabilityDisplay:
         display : StabilityDisplay
             Itself.
         """
-        from matplotlib.collections import PolyCollection  # noqa: PLC0415
-        from matplotlib.lines import Line2D  # noqa: PLC0415
-
         sizes, stability, lower, upper = (
             np.asarray(each, dtype=np.float64).ravel()
             for each in (self.sizes, self.stability, self.lower, self.upper)
@@ -239,6 +236,9 @@ class StabilityDisplay:
             )
         self.ax_ = axes_or_new(type(self).__name__, ax)
         self.figure_ = self.ax_.figure
+        from matplotlib.collections import PolyCollection  # noqa: PLC0415
+        from matplotlib.lines import Line2D  # noqa: PLC0415
+
         usual = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "stability"}
         self.line_ = self.ax_.plot(sizes[known], stability[known], **styled(Line2D, usual, line_kw))[0]
         band = {"color": self.line_.get_color(), "alpha": 0.2, "linewidth": 0, "label": "95% interval"}
