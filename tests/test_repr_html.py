@@ -65,6 +65,7 @@ def widths(html):
     return np.array([float(style.removeprefix("width: ").removesuffix("em")) for style in styles])
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @over_families
 def test_every_fitted_weighter_shows_its_best_features(entry):
     X, y = continuous_table()

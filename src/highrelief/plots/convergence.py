@@ -62,9 +62,9 @@ class ConvergenceDisplay:
     >>> from highrelief.datasets import make_xor
     >>> from highrelief.plots import ConvergenceDisplay
     >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
-    >>> display = ConvergenceDisplay.from_estimator(IRelief(sigma=1.0).fit(X, y))
+    >>> display = ConvergenceDisplay.from_estimator(IRelief(sigma=5.0).fit(X, y))
     >>> display.ax_.get_title()
-    'IRelief: converged after 9 iterations'
+    'IRelief: converged after 5 iterations'
     """
 
     def __init__(

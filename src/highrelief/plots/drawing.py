@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 #: Okabe and Ito's colours, which are told apart in all common kinds of colour vision: blue, orange, green,
-#: purple, sky blue, vermilion, black.
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+#: purple, sky blue, and a grey that is seen on black and on white.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8C8C8C")
 #: So that no two classes are told apart by colour alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "*")
-#: What is to be noticed.
-ALARM = COLORS[5]
+#: What is to be noticed: their vermilion.
+ALARM = "#D55E00"
 #: For a text that comes from data: neither mathematics nor TeX is read into it.
 INERT = {"parse_math": False, "usetex": False}
 #: Most characters of a name beside an axis.

@@ -31,7 +31,7 @@ _WIDTH = 0.8
 _BESIDE, _LINE = 12.0, 11.0
 #: Share of the axis that a letter of a name takes.
 _LETTER = 0.012
-#: Probability of an outlier above which a sample is suspected to be mislabelled.
+#: Probability of an outlier above which a sample of negative margin is suspected to be mislabelled.
 _SUSPECT = 0.5
 
 
@@ -48,7 +48,9 @@ class MarginDisplay:
     y : array-like of shape (n_samples,)
         Classes of the samples.
     outlier_proba : array-like of shape (n_samples,), default=None
-        How likely each sample is mislabelled: above 0.5 it is marked.
+        How likely each sample is an outlier. Above 0.5, and with a negative margin, it is suspected to be
+        mislabelled and marked. Not above 0.5 alone: where classes are many, or one is small, most neighbours
+        of any sample are of other classes.
     sample_names : array-like of shape (n_samples,), default=None
         Names of the samples; None: their places.
     name : str, default=None
@@ -63,7 +65,7 @@ class MarginDisplay:
     points_ : list of matplotlib PathCollection
         Their samples, in rising order of margins.
     suspects_ : array of shape (n_suspects,)
-        Places of the samples with an ``outlier_proba`` above 0.5, the likeliest first.
+        Places of the samples with a negative margin and an ``outlier_proba`` above 0.5, the likeliest first.
     suspect_points_ : matplotlib PathCollection or None
         Their marks.
     texts_ : list of matplotlib Annotation
@@ -78,7 +80,7 @@ class MarginDisplay:
     >>> y, flipped = flip_labels(y, 0.05, random_state=0)
     >>> display = MarginDisplay.from_estimator(IRelief().fit(X, y), X, y)
     >>> int(flipped[display.suspects_].sum()), int(flipped.sum())
-    (10, 10)
+    (9, 10)
     """
 
     def __init__(
@@ -239,19 +241,19 @@ class MarginDisplay:
         self.suspects_, self.suspect_points_ = np.empty(0, dtype=np.int64), None
         if proba is None:
             return
-        # nan > 0.5 is False: samples of weight 0 have no probability.
-        suspected = np.flatnonzero((proba > _SUSPECT) & np.isfinite(margins))
+        # What is not known, nan, is not suspected.
+        suspected = np.flatnonzero((proba > _SUSPECT) & (margins < 0.0))
         self.suspects_ = suspected[np.argsort(-proba[suspected], kind="stable")]
         if not suspected.size:
             return
         usual = {
             "marker": "o",
-            "s": 90,
+            "s": 90 if margins.size <= 200 else 45,
             "facecolor": "none",
             "edgecolor": ALARM,
             "linewidth": 1.5,
             "zorder": 3,
-            "label": f"probability of an outlier > {_SUSPECT:g} ({self.suspects_.size:,})",
+            "label": f"margin < 0, outlier probability > {_SUSPECT:g} ({self.suspects_.size:,})",
         }
         self.suspect_points_ = self.ax_.scatter(
             across[self.suspects_], margins[self.suspects_], **styled(PathCollection, usual, given)

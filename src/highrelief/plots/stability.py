@@ -64,7 +64,7 @@ class StabilityDisplay:
     >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
     >>> display = StabilityDisplay.from_estimator(ReliefF(), X, y, sizes=[1, 2, 5], random_state=0)
     >>> display.stability.round(2)
-    array([0.14, 1.  , 0.25])
+    array([0.43, 1.  , 0.41])
     """
 
     def __init__(
@@ -253,21 +253,18 @@ class StabilityDisplay:
         from matplotlib.ticker import MaxNLocator, StrMethodFormatter  # noqa: PLC0415
 
         axis = self.ax_.xaxis
-        if sizes.max() >= 20 * sizes.min():
+        if sizes.max() >= 50 * sizes.min():
             self.ax_.set_xscale("log")
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         else:
             axis.set_major_locator(MaxNLocator(integer=True))
-        words = ["stability of the best features"]
-        if self.n_resamples is not None:
-            words.append(f"{self.n_resamples:,} fits")
-        if self.share is not None:
-            words[-1] += f" to {self.share:.0%} of the samples"
-        title = ", ".join(words)
+        fits = "" if self.n_resamples is None else f"{self.n_resamples:,} fits"
+        if fits and self.share is not None:
+            fits += f" to {self.share:.0%} of the samples"
         self.ax_.set(
-            xlabel="number of features",
+            xlabel="number of best features",
             ylabel="stability (Nogueira)",
-            title=f"{self.name}: {title}" if self.name else title[0].upper() + title[1:],
+            title=": ".join(each for each in (self.name, fits) if each),
             ylim=(min(-0.05, 1.1 * least), 1.05),
         )
         quiet_spines(self.ax_)

@@ -68,7 +68,7 @@ class FeatureWeightsDisplay:
     >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
     >>> display = FeatureWeightsDisplay.from_estimator(ReliefF(n_features_to_select=2).fit(X, y))
     >>> display.features_[:2], [tick.get_text() for tick in display.ax_.get_yticklabels()][:2]
-    (array([1, 0]), ['x1', 'x0'])
+    (array([0, 1]), ['x0', 'x1'])
     """
 
     def __init__(
