@@ -474,12 +474,18 @@ def test_usual_sizes(n_features, sizes):
         ({"share": 0.01}, "share=0.01 of 60 samples are fewer than 2"),
         ({"sizes": [6]}, "sizes=6"),
         ({"sizes": [0]}, "sizes=0"),
+        ({"sizes": []}, "sizes is empty"),
         ({"sizes": [1.5]}, "sizes=1.5"),
     ],
 )
 def test_bad_parameters_of_resampling(given, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         StabilityDisplay.from_estimator(ReliefF(), X, y, random_state=0, **given)
+
+
+def test_a_single_feature_leaves_no_choice():
+    with pytest.raises(ValueError, match="weights has a single feature"):
+        StabilityDisplay.from_estimator(ReliefF(), X[:, :1], y, random_state=0)
 
 
 def test_without_samples_there_must_be_members():

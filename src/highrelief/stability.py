@@ -258,7 +258,11 @@ def stability_by_size(
     """
     rows = _checked_rows(weights, "weights")
     n_features = rows.shape[1]
+    if n_features < 2:
+        raise ValueError("weights has a single feature: there is no choice that could be stable.")
     wanted = _usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
+    if not wanted.size:
+        raise ValueError("sizes is empty: it must say how many features count as the best.")
     for size in wanted:
         check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
     falling = np.argsort(-rows, axis=1, kind="stable")
