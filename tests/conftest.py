@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+# Pictures are drawn in memory, where there is a screen too.
+os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def _data_folder() -> Path:

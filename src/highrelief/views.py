@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from html import escape
 
 #: Most characters of a name; the whole of it is shown when it is pointed at.
-_LONGEST_NAME = 32
+_LONGEST_NAME = 28
 # Two classes and one element: notebooks style tables by one class and two elements.
 _STYLE = """<style>
 .highrelief-view {display: flex; flex-wrap: wrap; gap: 0 2em; align-items: flex-start;}
@@ -23,7 +23,7 @@ _STYLE = """<style>
 .highrelief-view table.highrelief-best :is(th, td) {border: none; background: none;
  padding: 0.1em 0.6em 0.1em 0; text-align: left; vertical-align: middle; white-space: nowrap;
  font-weight: normal; color: inherit;}
-.highrelief-view table.highrelief-best td.highrelief-number {text-align: right;
+.highrelief-view table.highrelief-best .highrelief-number {text-align: right;
  font-variant-numeric: tabular-nums;}
 .highrelief-view table.highrelief-best thead th {font-size: 0.85em; opacity: 0.75;}
 .highrelief-view .highrelief-bar {display: block; box-sizing: border-box; height: 0.8em; min-width: 1px;
@@ -71,7 +71,7 @@ def best_features_table(
     how_many = "" if n_kept is None else f", {n_kept:,} kept"
     return (
         f'<table class="highrelief-best"><caption>{some}{all_of_them}{how_many}</caption><thead><tr>'
-        '<th scope="col">feature</th><th scope="col">weight</th><th scope="col" aria-hidden="true"></th>'
+        '<th scope="col">feature</th><th scope="col" class="highrelief-number">weight</th><th scope="col" aria-hidden="true"></th>'
         f"</tr></thead><tbody>{rows}</tbody></table>"
     )
 
