@@ -380,7 +380,7 @@ def test_steps_without_change_are_seen_on_a_logarithmic_axis():
 
 
 def test_what_does_not_iterate_says_so():
-    with pytest.raises(ValueError, match=r"^ReliefF does not iterate: it has no history_"):
+    with pytest.raises(ValueError, match=r"^ReliefF has no history_: it does not iterate"):
         ConvergenceDisplay.from_estimator(ReliefF().fit(X, y))
     ensemble = EnsembleWeighting(IRelief(), n_estimators=2, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="hand one of its estimators_"):

@@ -71,7 +71,8 @@ def best_features_table(
     how_many = "" if n_kept is None else f", {n_kept:,} kept"
     return (
         f'<table class="highrelief-best"><caption>{some}{all_of_them}{how_many}</caption><thead><tr>'
-        '<th scope="col">feature</th><th scope="col" class="highrelief-number">weight</th><th scope="col" aria-hidden="true"></th>'
+        '<th scope="col">feature</th><th scope="col" class="highrelief-number">weight</th>'
+        '<th scope="col" aria-hidden="true"></th>'
         f"</tr></thead><tbody>{rows}</tbody></table>"
     )
 

@@ -256,5 +256,6 @@ def _with_history(estimator: Any) -> Any:
             " ConvergenceDisplay.from_estimator."
         )
     raise ValueError(
-        f"{type(inside).__name__} does not iterate: it has no history_, and there is no convergence to draw."
+        f"{type(inside).__name__} has no history_: it does not iterate, or keeps no record of its steps, and"
+        " there is no convergence to draw."
     )
