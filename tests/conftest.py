@@ -7,6 +7,8 @@ import pytest
 from browser import launched, visited
 
 ROOT = Path(__file__).resolve().parent.parent
+# Pictures are drawn in memory, where there is a screen too.
+os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def _data_folder() -> Path:

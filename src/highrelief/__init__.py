@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets as datasets
+    from . import plots as plots
     from . import stability as stability
     from .cv_selector import CrossValidatedSelector
     from .dann import DANN
@@ -74,7 +75,7 @@ _HOMES = {
     "VarianceReduction": "variance_reduction",
 }
 _FUNCTIONS = {"report": "reports.report"}
-_MODULES = ("datasets", "stability")
+_MODULES = ("datasets", "plots", "stability")
 
 
 def __getattr__(name: str) -> Any:

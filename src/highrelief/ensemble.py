@@ -178,7 +178,7 @@ class EnsembleWeighting(ResampledWeighter):
         table = self._fit_members(X, y, sample_weight, groups)
         if self.aggregate == "weights":
             return self._set_weights(self.member_weights_.mean(axis=0))
-        mean_rank = _average_ranks(self.member_weights_).mean(axis=0)
+        mean_rank = average_ranks(self.member_weights_).mean(axis=0)
         return self._set_weights(np.where(_constant(table), 0.0, self.n_features_in_ + 1.0 - mean_rank))
 
     def _check_parameters(self, n_samples: int) -> None:
@@ -193,7 +193,7 @@ class EnsembleWeighting(ResampledWeighter):
         check_is_fitted(self)
         if len(self.estimators_) == 1:
             return float("nan")
-        return spearman(_average_ranks(self.member_weights_))
+        return spearman(average_ranks(self.member_weights_))
 
     @property
     def selections_(self) -> NDArray[np.bool_]:
@@ -349,7 +349,7 @@ class EnsembleWeighting(ResampledWeighter):
             rows, groups = rows[~first], groups[~first]
 
 
-def _average_ranks(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def average_ranks(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks in each row, 1 for the largest weight; weights that only rounding tells apart share theirs."""
     order = np.argsort(-weights, axis=1, kind="stable")
     falling = np.take_along_axis(weights, order, axis=1)

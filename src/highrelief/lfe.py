@@ -196,3 +196,18 @@ class LFE(FeatureExtractor):
         """W = Σ a_i a_iᵀ over the components kept, (n_features, n_features)."""
         check_is_fitted(self)
         return self.components_.T @ self.components_
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """What scikit-learn's view lists, but for W: to look at an extractor must not make gigabytes."""
+        without = object.__new__(_WithoutMetric)
+        without.__dict__.update(self.__dict__)
+        attributes = super(LFE, without)._get_fitted_attr_html(doc_link)
+        del attributes["metric_"]
+        attributes.estimator_class = type(self)
+        return attributes
+
+
+class _WithoutMetric(LFE):
+    """Stands in for an extractor whose attributes are all asked for."""
+
+    metric_ = None  # type: ignore[assignment]

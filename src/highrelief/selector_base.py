@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
@@ -24,9 +25,12 @@ from .core.parameters import (
 from .core.scaling import Scaling
 from .input_base import PRECISIONS
 from .progress import CallbackSupportMixin
+from .views import beside, best_features_table
 
 #: What ``weighted`` may be.
 WEIGHTED = (False, True, "manhattan", "euclidean")
+#: Most features in the view of a notebook.
+_N_SHOWN = 10
 
 
 @dataclass
@@ -183,6 +187,36 @@ class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
         return super().inverse_transform(self._scaling.of(kept).invert(scaled))
 
+    # What a notebook shows: scikit-learn asks one or the other
+
+    def _repr_html_inner(self) -> str:
+        return self._with_best_features(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        views = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in views:
+            views["text/html"] = self._with_best_features(views["text/html"])
+        return views
+
+    def _with_best_features(self, view: str) -> str:
+        """Put the best features beside scikit-learn's view, once they are known."""
+        if not self.__sklearn_is_fitted__():
+            return view
+        best = largest_first(self._ranked_by, _N_SHOWN)
+        try:
+            kept = self.get_support()
+        except (TypeError, ValueError):
+            # Parameters may have been changed since, to what nothing can be selected by.
+            kept = None
+        table = best_features_table(
+            names_at(self, best),
+            self.feature_weights_[best].tolist(),
+            None if kept is None else kept[best].tolist(),
+            n_features=self.feature_weights_.size,
+            n_kept=None if kept is None else int(kept.sum()),
+        )
+        return beside(view, table)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "feature_weights_")
 
@@ -224,9 +258,24 @@ def best_features(weights: NDArray[np.float64], wanted: int | float | None) -> N
     return mask
 
 
+def names_at(fitted: Any, places: Iterable[int]) -> list[str]:
+    """Names of the features at some places; x0, x1, … where there are none, as in scikit-learn."""
+    names = getattr(fitted, "feature_names_in_", None)
+    return [f"x{place}" if names is None else str(names[place]) for place in places]
+
+
 def falling(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """The features from the best to the worst; of equal weights the lower index first."""
     return np.argsort(-weights, kind="stable")
+
+
+def largest_first(weights: NDArray[np.float64], n_features: int) -> NDArray[np.int64]:
+    """The first so many of :func:`falling`, without sorting the others."""
+    if n_features >= weights.size:
+        return falling(weights)
+    least = np.partition(weights, weights.size - n_features)[weights.size - n_features]
+    among = np.flatnonzero(weights >= least)
+    return among[falling(weights[among])[:n_features]]
 
 
 def lowest_ranks(weights: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from scipy.stats import rankdata
 from sklearn.utils import check_array
 
 from .core.parameters import check_choice, check_count, check_number
+from .input_base import plain
 from .meta_base import innermost
 from .resampling import ResampledWeighter
 from .selector_base import best_features, is_share
@@ -215,6 +216,75 @@ def nogueira(supports: ArrayLike, *, confidence: float = 0.95) -> NogueiraStabil
     return NogueiraStability(float(stability), float(stability - half), float(stability + half))
 
 
+class StabilityBySize(NamedTuple):
+    """Nogueira's stability of the best 1, 2, … features."""
+
+    #: (n_sizes,) how many features count as the best.
+    sizes: NDArray[np.int64]
+    #: (n_sizes,) nan where it cannot be told.
+    stability: NDArray[np.float64]
+    #: (n_sizes,) ends of the intervals.
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def stability_by_size(
+    weights: ArrayLike, sizes: ArrayLike | None = None, *, confidence: float = 0.95
+) -> StabilityBySize:
+    """Nogueira's stability of the best k features, for several k.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_fits, n_features)
+        Weights, larger = better, one row for each fit.
+    sizes : array-like of shape (n_sizes,), default=None
+        The k, each below n_features. None: 1, 2, 5, 10, 20, 50, …, or all of them if there are fewer than 20.
+    confidence : float, default=0.95
+        Of the intervals, as in :func:`nogueira`.
+
+    Returns
+    -------
+    curve : StabilityBySize
+        nan for a k at which some row does not say which features are the best: its k-th and its next weight
+        are the same, as in a row with fewer than k weights that are not 0. To take those of lower index
+        would make rows agree on features that none of them chose.
+
+    Examples
+    --------
+    >>> from highrelief.stability import stability_by_size
+    >>> curve = stability_by_size([[9, 8, 1, 0], [8, 9, 1, 0], [9, 8, 0, 1]], sizes=[1, 2, 3])
+    >>> curve.stability.round(2)
+    array([0.11, 1.  , 0.11])
+    """
+    rows = _checked_rows(weights, "weights")
+    n_features = rows.shape[1]
+    if n_features < 2:
+        raise ValueError("weights has a single feature: there is no choice that could be stable.")
+    wanted = _usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
+    if not wanted.size:
+        raise ValueError("sizes is empty: it must say how many features count as the best.")
+    for size in wanted:
+        check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
+    falling = np.argsort(-rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, falling, axis=1)
+    results = np.full((len(wanted), 3), np.nan)
+    supports = np.zeros(rows.shape, dtype=bool)
+    for place, size in enumerate(wanted):
+        if np.all(ordered[:, size - 1] > ordered[:, size]):
+            supports[:] = False
+            np.put_along_axis(supports, falling[:, :size], True, axis=1)
+            results[place] = nogueira(supports, confidence=confidence)
+    return StabilityBySize(wanted.astype(np.int64), *results.T)
+
+
+def _usual_sizes(n_features: int) -> NDArray[np.int64]:
+    """1, 2, 5, 10, … below the number of features; all where these are few."""
+    if n_features <= 20:
+        return np.arange(1, n_features)
+    steps = (np.array([1, 2, 5]) * 10 ** np.arange(len(str(n_features)))[:, np.newaxis]).ravel()
+    return steps[steps < n_features]
+
+
 def stability_score(
     estimator: Any,
     X: ArrayLike,
@@ -284,7 +354,7 @@ def stability_score(
     check_count("n_subsets", n_subsets, at_least=2)
     check_number("fraction", fraction, above=0.0, below=1.0)
     by_itself = measure != "spearman" and n_features is None
-    fits = (_SubsetSelections if by_itself else _SubsetFits)(
+    fits = (_SubsetSelections if by_itself else SubsetFits)(
         estimator,
         n_estimators=n_subsets,
         max_samples=float(fraction),
@@ -300,7 +370,7 @@ def stability_score(
     return jaccard(supports) if measure == "jaccard" else kuncheva(supports)
 
 
-class _SubsetFits(ResampledWeighter):
+class SubsetFits(ResampledWeighter):
     """The fits of a score, in its words."""
 
     _size_name = "fraction"
@@ -322,7 +392,7 @@ def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
     return support
 
 
-class _SubsetSelections(_SubsetFits):
+class _SubsetSelections(SubsetFits):
     """The fits of a score that needs to know only what is kept: the rows of ``member_weights_``."""
 
     _ask = staticmethod(_support_of)

@@ -1,0 +1,283 @@
+"""How much the best features depend on which samples were drawn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.parameters import check_count, check_number
+from ..ensemble import EnsembleWeighting
+from ..meta_base import innermost
+from ..stability import SubsetFits, stability_by_size
+from .drawing import COLORS, axes_or_new, pyplot, quiet_spines, styled
+
+
+class _Resamples(SubsetFits):
+    """The fits to random subsets, in the words of the display."""
+
+    _size_name = "share"
+
+
+class StabilityDisplay:
+    """Nogueira's stability of the best k features over k, with its interval: 1 = always the same, 0 = chance.
+
+    Use :meth:`from_estimator` or :meth:`from_weights` to make one.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_sizes,)
+        How many features count as the best, in rising order.
+    stability : array-like of shape (n_sizes,)
+        Their stability; nan is left out.
+    lower, upper : array-like of shape (n_sizes,)
+        Ends of the interval.
+    n_resamples : int, default=None
+        Number of fits that were compared, for the title.
+    share : float, default=None
+        Share of the samples in each, for the title.
+    name : str, default=None
+        What the title begins with.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    line_ : matplotlib Line2D
+        The stability.
+    fill_between_ : matplotlib PolyCollection
+        The interval.
+    chance_ : matplotlib Line2D
+        Stability 0, that of features drawn at random.
+
+    See Also
+    --------
+    highrelief.stability.stability_by_size : The numbers.
+
+    Examples
+    --------
+    >>> from highrelief import ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> from highrelief.plots import StabilityDisplay
+    >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
+    >>> display = StabilityDisplay.from_estimator(ReliefF(), X, y, sizes=[1, 2, 5], random_state=0)
+    >>> display.stability.round(2)
+    array([0.43, 1.  , 0.41])
+    """
+
+    def __init__(
+        self,
+        sizes: ArrayLike,
+        stability: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        n_resamples: int | None = None,
+        share: float | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.sizes = sizes
+        self.stability = stability
+        self.lower = lower
+        self.upper = upper
+        self.n_resamples = n_resamples
+        self.share = share
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        n_resamples: int = 20,
+        share: float = 0.5,
+        sizes: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        fill_between_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Fit clones of an estimator to random subsets of the samples and draw how much they agree.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A weighter, or any estimator with ``feature_importances_`` or ``coef_`` after its fit; also a
+            pipeline that ends in one. Cloned, not changed. Without X and y: a fitted
+            :class:`~highrelief.EnsembleWeighting`, whose members are compared as they are.
+        X : array-like of shape (n_samples, n_features), default=None
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their classes.
+        n_resamples : int, default=20
+            Number of subsets.
+        share : float, default=0.5
+            Share of the samples in each, drawn without replacement; below 1.
+        sizes : array-like of shape (n_sizes,), default=None
+            How many features count as the best; None: 1, 2, 5, 10, 20, 50, …
+        groups : array-like of shape (n_samples,), default=None
+            Samples of the same group are all in a subset, or none of them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts.
+        n_jobs : int or None, default=None
+            How many fits at a time; does not change the result.
+        verbose : int, default=0
+            1 shows how many fits are done.
+        random_state : int, RandomState or None, default=None
+            Which subsets are drawn.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        line_kw, fill_between_kw : dict, default=None
+            For matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
+
+        Returns
+        -------
+        display : StabilityDisplay
+            What was drawn.
+        """
+        pyplot(cls.__name__)
+        look: dict[str, Any] = {"ax": ax, "line_kw": line_kw, "fill_between_kw": fill_between_kw}
+        name = type(innermost(estimator)).__name__
+        if X is None:
+            members = _members(estimator)
+            return cls.from_weights(members.member_weights_, sizes=sizes, name=name, **look)
+        check_count("n_resamples", n_resamples, at_least=2)
+        check_number("share", share, above=0.0, below=1.0)
+        fits = _Resamples(
+            estimator,
+            n_estimators=n_resamples,
+            max_samples=float(share),
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        # y may be None, for an estimator that needs none.
+        fits._fit_members(X, y, sample_weight, groups)  # type: ignore[arg-type]
+        return cls.from_weights(fits.member_weights_, sizes=sizes, share=share, name=name, **look)
+
+    @classmethod
+    def from_weights(
+        cls,
+        weights: ArrayLike,
+        *,
+        sizes: ArrayLike | None = None,
+        share: float | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        line_kw: dict[str, Any] | None = None,
+        fill_between_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw how much given weights of several fits agree.
+
+        Parameters
+        ----------
+        weights : array-like of shape (n_fits, n_features)
+            Weights, larger = better, one row for each fit.
+        sizes : array-like of shape (n_sizes,), default=None
+            How many features count as the best; None: 1, 2, 5, 10, 20, 50, …
+        share : float, default=None
+            Share of the samples that each was fitted to, for the title.
+        name : str, default=None
+            What the title begins with.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        line_kw, fill_between_kw : dict, default=None
+            For matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
+
+        Returns
+        -------
+        display : StabilityDisplay
+            What was drawn.
+        """
+        pyplot(cls.__name__)
+        display = cls(
+            *stability_by_size(weights, sizes), n_resamples=len(np.asarray(weights)), share=share, name=name
+        )
+        return display.plot(ax, line_kw=line_kw, fill_between_kw=fill_between_kw)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        line_kw: dict[str, Any] | None = None,
+        fill_between_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        line_kw, fill_between_kw : dict, default=None
+            For matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
+
+        Returns
+        -------
+        display : StabilityDisplay
+            Itself.
+        """
+        sizes, stability, lower, upper = (
+            np.asarray(each, dtype=np.float64).ravel()
+            for each in (self.sizes, self.stability, self.lower, self.upper)
+        )
+        known = np.isfinite(stability)
+        if not known.any():
+            raise ValueError(
+                "There is no stability to draw: at each of the sizes some fit gives the last feature that is"
+                " kept the same weight as the next. Other sizes may help."
+            )
+        self.ax_ = axes_or_new(type(self).__name__, ax)
+        self.figure_ = self.ax_.figure
+        from matplotlib.collections import PolyCollection  # noqa: PLC0415
+        from matplotlib.lines import Line2D  # noqa: PLC0415
+
+        usual = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "stability"}
+        self.line_ = self.ax_.plot(sizes[known], stability[known], **styled(Line2D, usual, line_kw))[0]
+        band = {"color": self.line_.get_color(), "alpha": 0.2, "linewidth": 0, "label": "95% interval"}
+        band = styled(PolyCollection, band, fill_between_kw)
+        self.fill_between_ = self.ax_.fill_between(sizes[known], lower[known], upper[known], **band)
+        ink = self.ax_.xaxis.label.get_color()
+        self.chance_ = self.ax_.axhline(0.0, color=ink, linestyle="--", linewidth=1.0, label="chance")
+        self._finish(sizes[known], float(np.nanmin(lower)))
+        return self
+
+    def _finish(self, sizes: Any, least: float) -> None:
+        from matplotlib.ticker import MaxNLocator, StrMethodFormatter  # noqa: PLC0415
+
+        axis = self.ax_.xaxis
+        if sizes.max() >= 50 * sizes.min():
+            self.ax_.set_xscale("log")
+            axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        else:
+            axis.set_major_locator(MaxNLocator(integer=True))
+        fits = "" if self.n_resamples is None else f"{self.n_resamples:,} fits"
+        if fits and self.share is not None:
+            fits += f" to {self.share:.0%} of the samples"
+        self.ax_.set(
+            xlabel="number of best features",
+            ylabel="stability (Nogueira)",
+            title=": ".join(each for each in (self.name, fits) if each),
+            ylim=(min(-0.05, 1.1 * least), 1.05),
+        )
+        quiet_spines(self.ax_)
+        self.ax_.legend()
+
+
+def _members(estimator: Any) -> Any:
+    """A fitted ensemble, which brings weights to compare."""
+    inside = innermost(estimator)
+    if not isinstance(inside, EnsembleWeighting):
+        raise ValueError(
+            f"Without X and y there is nothing to fit {type(inside).__name__} to: hand over both, or a fitted"
+            " EnsembleWeighting, whose members are compared."
+        )
+    check_is_fitted(inside)
+    return inside
