@@ -74,7 +74,11 @@ def _about_samples(given: Given, samples: Samples) -> str:
     """The second sentence of the part, which counts; with what it means."""
     if samples.outlier_probability is not None:
         return f"{samples.words[1]} (Probability above {LIKELY:g} and margin below 0, by I-RELIEF.)"
-    return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
+    return (
+        f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
+        if samples.suspects
+        else samples.words[1]
+    )
 
 
 def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:
