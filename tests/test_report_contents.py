@@ -225,6 +225,20 @@ def test_intervals_hold_the_truth_as_often_as_they_claim(height):
     assert np.all(np.sum(held, axis=0) >= 52)
 
 
+@pytest.mark.parametrize("estimator", [FisherScore(), ReliefF(scale=None)])
+def test_weights_spread_over_halves_as_over_new_tables(estimator):
+    """Of features that matter; over subsets of 90 % it would be a ninth."""
+    random = np.random.default_rng(0)
+    shifts = np.where(np.arange(10) < 5, 1.5, 0.0)
+    new = [estimator.fit(*shifted(random, 100, shifts)).feature_weights_[:5] for _ in range(200)]
+    over_halves = []
+    for seed in range(15):
+        X, y = shifted(random, 100, shifts)
+        fits = fits_to_halves(estimator, X, y, resamples=20, random_state=seed, n_jobs=None)
+        over_halves.append(fits.scores[:, :5].var(axis=0, ddof=1))
+    assert 0.75 < np.mean(over_halves) / np.mean(np.var(new, axis=0, ddof=1)) < 1.4
+
+
 def test_noise_is_not_stable():
     random = np.random.default_rng(1)
     values = []
@@ -526,6 +540,7 @@ def test_at_most_fifty_are_named():
     found = report(Relief().fit(X, y), X, y, resamples=0).contents.samples
     n_negative = sum(margin < 0 for margin in found.margins)
     assert n_negative > 50 == len(found.suspects) == len(found.reasons)
+    assert found.n_suspects == n_negative
     assert f"{n_negative} samples of 300" in found.words[1]
     assert "The first 50 are named here." in found.words[1]
 
@@ -710,6 +725,9 @@ def test_where_a_report_comes_from():
     found = report(model, X, y, resamples=4, random_state=7).contents.origin
     assert found.parameters["n_neighbors"] == "3"
     assert found.parameters["metric"] == "'manhattan'"
+    model = fitted(IRelief(), X, y)
+    parameters = report(model, X, y, resamples=0).contents.origin.parameters
+    assert (parameters["sigma"], float(parameters["sigma_"])) == ("'auto'", model.sigma_)
     assert hashlib.sha256(X.tobytes()).hexdigest() in found.data.values()
     assert {"highrelief", "python", "numpy", "scipy", "scikit-learn", "numba"} <= set(found.versions)
     assert "resampling" in found.time

@@ -2,9 +2,10 @@ r"""How much a ranking depends on which samples were drawn, by fits to halves of
 
 Two halves that share no sample are two small studies: their agreement is what chance has left of the
 ranking, 0 where nothing but chance made it. (Subsets that overlap agree on noise too: two random halves
-share half of their samples, two subsets of 90 % nearly all.) The spread of a feature's rank over the halves
-is what it would be over new tables as large as the given one: a mean over half of n samples, drawn without
-replacement, varies by σ²/n around that of all, as means over n new samples do around the truth.
+share half of their samples, two subsets of 90 % nearly all.) A weight spreads over the halves as it would
+over new tables as large as the given one: a mean over half of n samples, drawn without replacement, varies by
+σ²/n around that of all, as means over n new samples do around the truth. That holds to first order; weights
+of features of no use, which are noise alone, vary more.
 """
 
 from __future__ import annotations
@@ -200,9 +201,9 @@ def _words(
         f"On {which}, two halves agree by {with_interval(selection)} (Nogueira's stability):"
         f" {in_words(n_best, selection)}.",
         "Either ranking is made of half of the samples; that of all samples is somewhat more stable.",
-        "The ranges of the ranks are what to expect of new samples, as many as there are here: a half varies"
-        " around the whole as much as the whole around the truth. (Subsets of 90 % share most of their"
-        " samples and look more stable than they are.)",
+        "The range of a rank is where it lies in 90 % of the halves. A half varies around the whole about as"
+        " much as the whole varies around the truth, so that the range shows how far the rank is to be"
+        " trusted. (Subsets of 90 % share most of their samples and look more stable than they are.)",
     ]
     if n_best < _ROUGH:
         told.append("For so short a list the interval is rough, and may be too narrow.")

@@ -121,7 +121,7 @@ def facts(
         best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
     if samples is not None and samples.outlier_probability is not None:
-        found.append(("Likely mislabelled", samples.words[1].split()[0].replace("No", "0")))
+        found.append(("Likely mislabelled", f"{samples.n_suspects:,}"))
     if convergence is not None:
         found.append(("Came to rest", "yes" if convergence.converged else "no"))
     return found
