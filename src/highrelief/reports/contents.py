@@ -46,6 +46,8 @@ class Convergence:
     #: Steps after which the weights come back; 0 if they do not.
     cycle_length: int
     words: list[str]
+    #: The number of steps is fixed, and all were made: there is no rest to come to.
+    scheduled: bool = False
 
 
 @dataclass(frozen=True)

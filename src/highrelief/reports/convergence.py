@@ -32,14 +32,21 @@ def convergence(estimator: Any) -> Convergence | str:
             f"{counted(len(steps), 'pass', 'passes')} over the samples; the last changed the weights by"
             f" {number(steps[-1])}. There is no bound to wait for: it ends when all passes are made."
         ]
-        return Convergence(steps, f"{_CHANGE} in each pass", None, converged, 0, told)
+        return Convergence(steps, f"{_CHANGE} in each pass", None, converged, 0, told, scheduled=True)
+    scheduled = converged and _is_scheduled(inside, steps)
     # I-M4E waits for its cost, not for the weights.
-    tolerance = None if name == "IM4E" else getattr(inside, "tol", None)
+    waits = name != "IM4E" and not scheduled and hasattr(inside, "tol")
     told = _words(inside, steps, converged, cycle)
     meaning = f"{_CHANGE} in each iteration"
     return Convergence(
-        steps, meaning, None if tolerance is None else float(tolerance), converged, cycle, told
+        steps, meaning, float(inside.tol) if waits else None, converged, cycle, told, scheduled=scheduled
     )
+
+
+def _is_scheduled(inside: Any, steps: list[float]) -> bool:
+    """Whether all iterations of a fixed number were made, the weights averaged over them."""
+    averaged = bool(steps) and getattr(inside, "_averages", False) and inside.max_iter is None
+    return averaged and not (bool(np.isfinite(inside.tol)) and steps[-1] < inside.tol)
 
 
 def _why_not(inside: Any) -> str:
@@ -88,13 +95,9 @@ def _words(inside: Any, steps: list[float], converged: bool, cycle: int) -> list
         ]
     if not converged:
         return [f"It did not come to rest in {iterations}; {last}. {_advice(inside)}"]
-    if getattr(inside, "_averages", False) and inside.max_iter is None and not _below(inside, steps):
+    if _is_scheduled(inside, steps):
         return [f"{iterations}, the weights averaged over them, are the whole method; {last}."]
     return [f"It came to rest after {iterations}; {last}."]
-
-
-def _below(inside: Any, steps: list[float]) -> bool:
-    return bool(np.isfinite(inside.tol)) and steps[-1] < inside.tol
 
 
 def _advice(inside: Any) -> str:

@@ -77,9 +77,9 @@ def contents(
     margins = part("samples", samples(asked))
     alike = part("correlations", correlations(asked))
     method_words = methods.words(estimator)
-    known_time = dict(time) if time is not None else {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
+    known_time = dict(time) if time is not None else {"Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
     if stable is not None:
-        known_time["resampling"] = f"{seconds:.2f} s"
+        known_time["Resampling took"] = f"{seconds:.2f} s"
     return Contents(
         title=title or f"{methods.title(estimator)}: {asked.X.shape[1]:,} features ranked",
         method=methods.title(estimator),

@@ -122,6 +122,6 @@ def facts(
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
     if samples is not None and samples.outlier_probability is not None:
         found.append(("Likely mislabelled", f"{samples.n_suspects:,}"))
-    if convergence is not None:
+    if convergence is not None and not convergence.scheduled:
         found.append(("Came to rest", "yes" if convergence.converged else "no"))
     return found
