@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from ..catalogue import METHODS
 from ..comparison import Accuracy, Comparison, MethodResult, difference_interval
@@ -124,22 +124,23 @@ def comparison_contents(
     if len(names) != n_features:
         raise ValueError(f"feature_names has {len(names)} names; the comparison is of {n_features} features.")
     methods = _methods(comparison)
-    classifiers = list(comparison.methods[0].accuracy)
+    accuracies, n_folds = comparison.methods[0].accuracy, len(comparison.folds)
+    confidence = next(iter(accuracies.values())).confidence
     n_samples = len(set(np.concatenate([np.concatenate(fold) for fold in comparison.folds]).tolist()))
     return ComparisonContents(
         title=title,
-        summary=_summary(comparison, methods, classifiers, n_features),
+        summary=_summary(methods, n_features, n_folds, confidence),
         facts=[
             ("Samples", f"{n_samples:,}"),
             ("Features", f"{n_features:,}"),
             ("Methods", str(len(methods) - 1)),
-            ("Folds", str(len(comparison.folds))),
+            ("Folds", str(n_folds)),
         ],
-        classifiers=classifiers,
-        confidence=next(iter(comparison.methods[0].accuracy.values())).confidence,
-        n_folds=len(comparison.folds),
+        classifiers=list(accuracies),
+        confidence=confidence,
+        n_folds=n_folds,
         methods=methods,
-        chosen=_chosen([each for each in comparison.methods if each.weights is not None], names),
+        chosen=_chosen(comparison.methods[:-1], names),
         origin=origin,
         notes=list(notes),
         warnings=list(warnings),
@@ -188,8 +189,7 @@ def _methods(comparison: Comparison) -> list[ComparedMethod]:
 
 def _most_accurate(comparison: Comparison, classifier: str) -> MethodResult:
     """The method that scores best, the baseline aside; the first of equals."""
-    methods = [each for each in comparison.methods if each.weights is not None]
-    return max(methods, key=lambda each: round(each.accuracy[classifier].mean, 12))
+    return max(comparison.methods[:-1], key=lambda each: round(each.accuracy[classifier].mean, 12))
 
 
 def _difference(accuracy: Accuracy, other: Accuracy) -> Estimate:
@@ -210,7 +210,8 @@ def _words(name: str) -> str:
 def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeatures:
     """The features that most methods keep most often, those that rank higher first among equals."""
     shares = np.stack([each.selections.mean(axis=0) for each in methods])
-    ranks = np.stack([np.median(_ranks(each.weights), axis=0) for each in methods])
+    # Equal weights share the mean of their ranks.
+    ranks = np.stack([np.median(rankdata(-np.asarray(each.weights), axis=1), axis=0) for each in methods])
     often = (shares >= 0.5).sum(axis=0)
     order = np.lexsort((ranks.mean(axis=0), -shares.mean(axis=0), -often))
     shown = [each for each in order[:N_CHOSEN] if shares[:, each].any()]
@@ -223,40 +224,32 @@ def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeat
     )
 
 
-def _ranks(weights: Any) -> NDArray[np.float64]:
-    """Row by row, 1 for the feature that weighs most; equal weights in the order of the columns."""
-    order = np.argsort(-weights, axis=1, kind="stable")
-    ranks = np.empty(weights.shape)
-    np.put_along_axis(ranks, order, np.arange(1.0, weights.shape[1] + 1.0)[None, :], axis=1)
-    return ranks
-
-
 # Words
 
 
-def _summary(
-    comparison: Comparison, methods: list[ComparedMethod], classifiers: list[str], n_features: int
-) -> list[str]:
+def _summary(methods: list[ComparedMethod], n_features: int, n_folds: int, confidence: float) -> list[str]:
     chosen, baseline = methods[:-1], methods[-1]
+    how_many = "One method" if len(chosen) == 1 else f"{len(chosen)} methods"
     sentences = [
-        f"{listed([each.name for each in chosen])} chose among {n_features:,} features. In each of"
-        f" {len(comparison.folds)} folds some samples were left out, the others alone chose the features, and"
-        " then the samples left out were classified."
+        f"{how_many} chose among {n_features:,} features: {listed([each.name for each in chosen])}. In each"
+        f" of {n_folds} folds some samples were left out, the others alone chose the features, and then the"
+        " samples left out were classified."
     ]
-    for place, classifier in enumerate(classifiers):
-        told = [_best_words(chosen, place, classifier), _against_all(chosen, baseline, place)]
+    for place, classifier in enumerate(each.classifier for each in baseline.judgements):
+        told = [_best_words(chosen, place, classifier, confidence), _against_all(chosen, baseline, place)]
         sentences.append(" ".join(told))
     if len(chosen) > 1:
         sentences += [*_stability_words(chosen), _size_words(chosen)]
     return sentences
 
 
-def _best_words(methods: list[ComparedMethod], place: int, classifier: str) -> str:
+def _best_words(methods: list[ComparedMethod], place: int, classifier: str, confidence: float) -> str:
     """Which method is the most accurate, and which of the others chance may have put behind it."""
     judged = {each.name: each.judgements[place] for each in methods}
     best = [name for name, each in judged.items() if round(each.behind.value or 0.0, 12) == 0.0]
     top = judged[best[0]].accuracy
-    reached = f"{percent(top.value)} (95 % interval {percent(top.lower)} to {percent(top.upper)})"
+    ends = f"{100.0 * confidence:g} % interval {percent(top.lower)} to {percent(top.upper)}"
+    reached = f"{percent(top.value)} ({ends})"
     if len(methods) == 1:
         return f"With {classifier}, {best[0]} reaches {reached}."
     if len(best) > 1:
@@ -281,11 +274,12 @@ def _against_all(methods: list[ComparedMethod], baseline: ComparedMethod, place:
     }
     better = [name for name, gain in gains.items() if (gain.value or 0.0) > 0.0]
     worse = [name for name in gains if name not in better]
-    told = [f"{listed(better)} better"] if better else []
-    told += [f"{listed(worse)} worse"] if worse else []
-    if not told:
-        return f"{words}; no difference from that is beyond what chance gives."
-    return f"{words}; beyond what chance gives, {' and '.join(told)}."
+    told = [
+        f"{listed(names)} {'are' if len(names) > 1 else 'is'} {where} that by more than chance gives"
+        for names, where in ((better, "above"), (worse, "below"))
+        if names
+    ]
+    return f"{words}; {'; '.join(told) or 'no difference from that is beyond what chance gives'}."
 
 
 def _stability_words(methods: list[ComparedMethod]) -> list[str]:
@@ -295,8 +289,8 @@ def _stability_words(methods: list[ComparedMethod]) -> list[str]:
     most, least = max(ranked, key=lambda name: ranked[name]), min(ranked, key=lambda name: ranked[name])
     return [
         f"The ranking of {most} depends least on which samples are drawn, that of {least} most: between folds"
-        f" the ranks correlate by {ranked[most]:.2f} and {ranked[least]:.2f} on average (1 is the same ranking"
-        " in every fold, 0 is chance)."
+        f" the ranks correlate by {ranked[most]:.2f} and {ranked[least]:.2f} on average (1 is the same"
+        " ranking in every fold, 0 is chance)."
     ]
 
 
@@ -304,7 +298,7 @@ def _size_words(methods: list[ComparedMethod]) -> str:
     fewest = min(methods, key=lambda each: each.n_features.value or 0.0)
     kept = fewest.n_features
     return (
-        f"{fewest.name} keeps the fewest features: {kept.value:,.0f} on median, {kept.lower:,.0f} to"
+        f"The fewest features are kept by {fewest.name}: {kept.value:,.0f} on median, {kept.lower:,.0f} to"
         f" {kept.upper:,.0f} over the folds."
     )
 
@@ -318,7 +312,7 @@ def is_apart(difference: Estimate) -> bool:
 
 def percent(share: float | None) -> str:
     """A share as people say it; a dash where there is none."""
-    return "–" if share is None else f"{100.0 * share:.1f} %"
+    return "–" if share is None else f"{100.0 * share:.1f} %"  # noqa: RUF001
 
 
 def _chosen_words(often: NDArray[np.int64], n_methods: int) -> list[str]:
