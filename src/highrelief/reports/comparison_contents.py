@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +11,14 @@ from scipy.stats import rankdata
 
 from ..catalogue import METHODS
 from ..comparison import Accuracy, Comparison, MethodResult, difference_interval
+from ..cv_selector import N_NEIGHBORS
 from .contents import Estimate, Origin
 
+#: What the classifiers are that :func:`highrelief.comparison.compare` knows by name.
+JUDGES = {
+    "knn": f"the {N_NEIGHBORS} nearest neighbours, on features scaled to [0, 1]",
+    "linear-svm": "a linear support vector machine, C = 1, on standardised features",
+}
 #: Features of which it is shown how often each method keeps them.
 N_CHOSEN = 25
 
@@ -77,6 +83,8 @@ class ComparisonContents:
     #: Figures that stand out: name and value.
     facts: list[tuple[str, str]]
     classifiers: list[str]
+    #: What they are, by name, as far as it is known.
+    judges: dict[str, str]
     #: Of the intervals of the accuracy, in [0, 1].
     confidence: float
     n_folds: int
@@ -93,6 +101,7 @@ def comparison_contents(
     origin: Origin,
     *,
     feature_names: Sequence[str] | None = None,
+    judges: Mapping[str, str] = JUDGES,
     title: str = "Comparison of methods",
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
@@ -107,6 +116,8 @@ def comparison_contents(
         What it was made from and with.
     feature_names : sequence of str, default=None
         In the order of the columns; "feature 0", "feature 1", … if None.
+    judges : mapping of str to str
+        What the classifiers are, by name.
     title : str
         Of the page.
     notes, warnings : sequence of str
@@ -137,6 +148,7 @@ def comparison_contents(
             ("Folds", str(n_folds)),
         ],
         classifiers=list(accuracies),
+        judges={name: str(judges[name]) for name in accuracies if name in judges},
         confidence=confidence,
         n_folds=n_folds,
         methods=methods,
