@@ -1,0 +1,159 @@
+"""One page that needs nothing else: templates, style, scripts, libraries and data become a single text.
+
+Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element that
+no browser runs, and the content-security policy names the sum of every script and style: anything else is neither
+run nor fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: Libraries of every page, and what pages have in common.
+_LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
+_COMMON = ("scripts/common.js", "scripts/charts.js")
+_STYLE = ("vendor/tabulator_simple.min.css", "style/page.css", "style/table.css")
+#: Applies where the reader prefers it, never on paper; a button may overrule it.
+_DARK = "style/dark.css"
+
+#: Tools for developers would fetch these.
+_SOURCE_MAP = re.compile(r"(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)")
+#: What ends a script or style before its end, or keeps it from ending.
+_ENDS = re.compile(r"</(script|style)|<!--|<script", re.IGNORECASE)
+
+_ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True)
+class Inline:
+    """The text of an element that the page runs or applies, and its sum as the policy names it."""
+
+    name: str
+    text: str
+
+    @property
+    def source(self) -> str:
+        """The text's sum, as a content-security policy writes it."""
+        return f"'sha256-{base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()}'"
+
+
+def assemble(template: str, data: object, scripts: Sequence[str], **values: object) -> str:
+    """A whole page as HTML.
+
+    Parameters
+    ----------
+    template : str
+        Name of a template that extends ``base.html.j2``.
+    data : object
+        What the scripts show, of plain values and dataclasses of such.
+    scripts : sequence of str
+        Names of the page's own scripts, which run after the common ones.
+    **values : object
+        What the template shows.
+
+    Returns
+    -------
+    str
+        The page, which can be written as UTF-8 whatever the names are.
+    """
+    environment = _environment()
+    run = [_inline(name) for name in (*_LIBRARIES, *_COMMON, *(f"scripts/{each}" for each in scripts))]
+    style = [_inline(name) for name in _STYLE]
+    dark = _inline(_DARK)
+    page = environment.get_template(template).render(
+        policy=policy(run, [*style, dark]),
+        scripts=run,
+        style=style,
+        dark=dark,
+        data=as_json(data),
+        **values,
+    )
+    # Names that were no UTF-8 in the table hold halves of characters, which cannot be written.
+    return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def policy(scripts: Sequence[Inline], style: Sequence[Inline]) -> str:
+    """The content-security policy that allows these and nothing else."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(each.source for each in scripts)}",
+            f"style-src {' '.join(each.source for each in style)}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def as_json(data: object) -> str:
+    """Data as JSON that cannot end the element it stands in; nan and infinity are refused, being no JSON."""
+    text = json.dumps(data, default=vars, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPES)
+
+
+@cache
+def _inline(name: str) -> Inline:
+    """A file of the package as the text of an element."""
+    text = _SOURCE_MAP.sub("", files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    if _ENDS.search(text):
+        raise ValueError(f"{name} holds what would end the element that it stands in.")
+    return Inline(name, text)
+
+
+@cache
+def _environment() -> Environment:
+    """What reads the templates."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]' installs it.",
+            name=error.name,
+        ) from error
+    environment = Environment(
+        loader=PackageLoader(__package__, "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(_FILTERS)
+    return environment
+
+
+def figure(value: float | None) -> str:
+    """A number in four figures, with a true minus sign; a dash where there is none."""
+    if value is None:
+        return "–"
+    text = f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return text.replace("-", "−")
+
+
+def count(value: int) -> str:
+    """A whole number with thousands set apart."""
+    return f"{value:,}".replace("-", "−")
+
+
+def label(name: str) -> str:
+    """A name, or words for none."""
+    return name if name.strip() else "(no name)"
+
+
+def web_address(address: str | None) -> str | None:
+    """An address that a reader may follow; None for anything else."""
+    return address if address is not None and address.startswith(("https://", "http://")) else None
+
+
+_FILTERS: Mapping[str, Any] = {"figure": figure, "count": count, "label": label, "web_address": web_address}

@@ -1,0 +1,180 @@
+'use strict';
+// Charts: ECharts on canvas, in the page's colours, drawn when they come near the window.
+
+const drawn = new Map();
+const narrowWidth = 560;
+
+/** What all charts share: type, tooltips as drawn text (never HTML), and a description for those who do not see. */
+function withCommon(element, option) {
+  const text = { color: colour('soft'), fontFamily: getComputedStyle(document.body).fontFamily, fontSize: 12 };
+  return {
+    animation: false,
+    textStyle: text,
+    aria: { enabled: true, label: { description: element.getAttribute('aria-label') } },
+    ...option,
+    tooltip: {
+      renderMode: 'richText',
+      confine: true,
+      transitionDuration: 0,
+      backgroundColor: colour('raised'),
+      borderColor: colour('faint'),
+      borderWidth: 1,
+      padding: 10,
+      textStyle: { ...text, color: colour('ink'), lineHeight: 18 },
+      ...option.tooltip,
+    },
+  };
+}
+
+/** An axis in the page's colours. */
+function axis(own) {
+  return {
+    nameLocation: 'middle',
+    nameGap: 30,
+    nameTextStyle: { color: colour('soft') },
+    axisLine: { show: true, lineStyle: { color: colour('faint') } },
+    axisTick: { show: false },
+    splitLine: { show: own.type !== 'category', lineStyle: { color: colour('rule') } },
+    ...own,
+    axisLabel: { color: colour('soft'), hideOverlap: true, ...own.axisLabel },
+  };
+}
+
+/** An axis of numbers, written as in the page. */
+function numberAxis(own) {
+  return axis({ type: 'value', ...own, axisLabel: { formatter: figure, ...own.axisLabel } });
+}
+
+/** An axis of things by their places: names are looked up when they are written and never are keys. */
+function namedAxis(names, own, length = 16) {
+  return axis({
+    type: 'category',
+    data: names.map((_, place) => String(place)),
+    ...own,
+    axisLabel: { interval: 0, formatter: (place) => shortly(names[place], length), ...own.axisLabel },
+  });
+}
+
+/** Room around the axes, their labels included. */
+function grid(own) {
+  return { left: 8, right: 16, top: 16, bottom: 8, outerBoundsMode: 'same', outerBoundsContain: 'all', ...own };
+}
+
+function legend(own) {
+  return { left: 0, top: 0, itemWidth: 12, itemHeight: 12, itemGap: 18, textStyle: { color: colour('soft') }, ...own };
+}
+
+/** Intervals as lines with end marks; `across` if they lie along the horizontal axis. */
+function intervals(ends, across, own) {
+  const data = ends.flatMap(([place, low, high]) => {
+    if (low === null || high === null) return [];
+    return across ? [[low, place], [high, place], ['-', '-']] : [[place, low], [place, high], ['-', '-']];
+  });
+  return {
+    type: 'line',
+    data,
+    symbol: 'rect',
+    symbolSize: across ? [1.5, 8] : [8, 1.5],
+    showAllSymbol: true,
+    silent: true,
+    connectNulls: false,
+    ...own,
+  };
+}
+
+/** A dashed line across a chart, with its meaning beside it. */
+function boundary(data, words, own) {
+  return {
+    silent: true,
+    symbol: 'none',
+    animation: false,
+    lineStyle: { type: 'dashed', color: colour('soft'), width: 1 },
+    label: { color: colour('soft'), formatter: () => words, position: 'insideEndTop', ...own },
+    data: [data],
+  };
+}
+
+/** Whether numbers are better seen on a logarithmic scale: positive, and over decades. */
+function spansDecades(values) {
+  const positive = values.filter((each) => each > 0);
+  return positive.length > 0 && Math.max(...positive) / Math.min(...positive) > 100;
+}
+
+function isNarrow(element) {
+  return element.clientWidth < narrowWidth;
+}
+
+/** Draw what an element is to hold; `option` makes it anew whenever colours or the width change. */
+function drawNow(element, option, whenMade) {
+  const chart = echarts.init(element, null, { renderer: 'canvas' });
+  const entry = { chart, narrow: isNarrow(element), redraw: null };
+  entry.redraw = () => {
+    entry.narrow = isNarrow(element);
+    chart.setOption(withCommon(element, option(entry.narrow)), { notMerge: true });
+  };
+  drawn.set(element.id, entry);
+  entry.redraw();
+  whenMade?.(chart);
+  new ResizeObserver(() => fit(entry, element)).observe(element);
+}
+
+function fit(entry, element) {
+  if (element.clientWidth === 0) return;
+  entry.chart.resize();
+  if (entry.narrow !== isNarrow(element)) entry.redraw();
+}
+
+const waiting = new Map();
+const watcher = new IntersectionObserver((seen) => {
+  seen.filter((each) => each.isIntersecting).forEach((each) => drawWaiting(each.target));
+}, { rootMargin: '400px' });
+
+function drawWaiting(element) {
+  const draw = waiting.get(element);
+  if (draw === undefined) return;
+  waiting.delete(element);
+  watcher.unobserve(element);
+  draw();
+}
+
+/** Draw a chart when it comes near the window; nothing if the page has no place for it. */
+function drawChart(id, option, whenMade) {
+  const element = document.getElementById(id);
+  if (element === null) return;
+  waiting.set(element, () => drawNow(element, option, whenMade));
+  watcher.observe(element);
+}
+
+function drawAll() {
+  [...waiting.keys()].forEach(drawWaiting);
+}
+
+function redrawAll() {
+  drawn.forEach((entry) => entry.redraw());
+}
+
+// ---- paper: light, and as wide as a sheet ----
+
+const sheetWidth = 660;
+let darkBeforePrint = false;
+
+addEventListener('beforeprint', () => {
+  darkBeforePrint = themeButton.getAttribute('aria-pressed') === 'true';
+  drawAll();
+  useDark(false);
+  drawn.forEach(({ chart }) => chart.resize({ width: Math.min(chart.getWidth(), sheetWidth) }));
+});
+addEventListener('afterprint', () => {
+  useDark(darkBeforePrint);
+  drawn.forEach(({ chart }) => chart.resize({ width: 'auto' }));
+});
+
+whenColoursChange.push(redrawAll);
+for (const button of document.querySelectorAll('[data-save]')) {
+  button.addEventListener('click', () => {
+    drawWaiting(document.getElementById(button.dataset.save));
+    const { chart } = drawn.get(button.dataset.save);
+    const address = chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: colour('paper') });
+    offerFile(`${button.dataset.save}.png`, address);
+  });
+}

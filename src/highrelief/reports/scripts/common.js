@@ -1,0 +1,133 @@
+'use strict';
+// What every page has: its data, numbers and names as they are written, its colours, its buttons.
+
+const contents = JSON.parse(document.getElementById('contents').textContent);
+
+// ---- numbers and names ----
+
+const wholeNumbers = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const fourFigures = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 });
+
+/** A whole number with thousands set apart. */
+function count(value) {
+  return wholeNumbers.format(value).replace('-', '−');
+}
+
+/** A number in four figures; a dash where there is none. */
+function figure(value) {
+  if (value === null || value === undefined) return '–';
+  const size = Math.abs(value);
+  if (size >= 1e4 && size < 1e15) return count(value);
+  const text = size === 0 || (size >= 1e-4 && size < 1e4) ? fourFigures.format(value) : value.toExponential(3);
+  return text.replaceAll('-', '−');
+}
+
+/** A share as per cent. */
+function percent(value) {
+  return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`;
+}
+
+// Line breaks, and signs that turn the direction of what follows.
+const unseen = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
+
+/** A name, or words for none. */
+function label(name) {
+  return name.trim() === '' ? '(no name)' : name;
+}
+
+/** A name on a chart: on one line, not too long, and never read as ECharts' `{style|text}`. */
+function shortly(name, length = 60) {
+  const letters = Array.from(label(name.slice(0, 4 * length).replace(unseen, ' ')));
+  const clipped = letters.length > length ? `${letters.slice(0, length - 1).join('')}…` : letters.join('');
+  return clipped.replaceAll('{', '{\u200b');
+}
+
+// ---- colours ----
+
+const darkStyle = document.getElementById('dark');
+const darkPreferred = matchMedia('(prefers-color-scheme: dark)');
+const themeButton = document.getElementById('theme');
+const whenColoursChange = [];
+
+/** A colour of the page by its name in the style. */
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function classColour(place) {
+  return colour(`class-${place % 8}`);
+}
+
+/** Classes differ by more than colour. */
+function classSymbol(place) {
+  const symbols = ['circle', 'triangle', 'rect', 'diamond', 'roundRect', 'arrow', 'pin', 'circle'];
+  return symbols[place % symbols.length];
+}
+
+function useDark(dark) {
+  darkStyle.media = dark ? 'screen' : 'not all';
+  themeButton.setAttribute('aria-pressed', String(dark));
+  whenColoursChange.forEach((redraw) => redraw());
+}
+
+// ---- files and the clipboard ----
+
+/** Hand the reader a file; the address is made here and leads nowhere else. */
+function offerFile(name, address) {
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+function offerText(name, text, type) {
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  offerFile(name, address);
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}
+
+// What makes a spreadsheet take a text for a formula, and what is a number all the same.
+const formulaStart = /^[=+\-@\t\r]/;
+const plainNumber = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+
+/** A value as CSV writes it; words are made inert, as in the files that the command writes. */
+function csvField(value) {
+  if (typeof value !== 'string') return value === null ? '' : String(value);
+  const text = formulaStart.test(value) && !plainNumber.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function csvText(rows) {
+  return rows.map((row) => `${row.map(csvField).join(',')}\n`).join('');
+}
+
+/** Copy an element's text; older browsers, and some for files on disk, copy only what is selected. */
+async function copyText(element) {
+  try {
+    await navigator.clipboard.writeText(element.textContent);
+  } catch {
+    getSelection().selectAllChildren(element);
+    document.execCommand('copy');
+  }
+}
+
+function sayFor(button, words) {
+  const before = button.textContent;
+  button.textContent = words;
+  setTimeout(() => { button.textContent = before; }, 2000);
+}
+
+// ---- start ----
+
+document.documentElement.classList.add('live');
+useDark(darkPreferred.matches);
+darkPreferred.addEventListener('change', () => useDark(darkPreferred.matches));
+themeButton.addEventListener('click', () => useDark(themeButton.getAttribute('aria-pressed') !== 'true'));
+for (const button of document.querySelectorAll('[data-copy]')) {
+  button.addEventListener('click', async () => {
+    await copyText(document.getElementById(button.dataset.copy));
+    sayFor(button, 'Copied');
+  });
+}

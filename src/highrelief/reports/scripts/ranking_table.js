@@ -1,0 +1,149 @@
+'use strict';
+// All features as a table: Tabulator draws only the rows in sight. Cells are made of text, never of HTML.
+
+const features = contents.features;
+const resampled = features.rank_low !== null && features.rank_high !== null;
+const largestWeight = features.weights.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+const alphabet = new Intl.Collator('en', { numeric: true });
+
+/** One row for each feature. */
+function featureRow(name, place) {
+  return {
+    place,
+    name,
+    sought: name.toLowerCase(),
+    rank: features.ranks[place],
+    weight: features.weights[place],
+    kept: features.kept[place],
+    alone: features.ranks_alone[place],
+    low: resampled ? features.rank_low[place] : null,
+    high: resampled ? features.rank_high[place] : null,
+    frequency: features.frequency === null ? null : features.frequency[place],
+  };
+}
+
+function textNode(words) {
+  return document.createTextNode(words);
+}
+
+function element(kind, className, words = '') {
+  const made = document.createElement(kind);
+  made.className = className;
+  made.textContent = words;
+  return made;
+}
+
+function nameCell(cell) {
+  const name = cell.getValue();
+  cell.getElement().title = name;
+  return name.trim() === '' ? element('span', 'none', label(name)) : textNode(name);
+}
+
+/** A weight in figures and as a bar; hollow below zero. */
+function weightCell(cell) {
+  const { weight, kept } = cell.getData();
+  const bar = element('span', `bar${kept ? ' kept' : ''}${weight < 0 ? ' below' : ''}`);
+  bar.style.width = `${largestWeight > 0 ? (100 * Math.abs(weight)) / largestWeight : 0}%`;
+  const track = element('span', 'track');
+  track.append(bar);
+  const whole = element('span', 'weight-cell');
+  whole.append(element('span', 'figures', figure(weight)), track);
+  return whole;
+}
+
+/** A heading that the keyboard reaches: its click goes on to the column, which sorts. */
+function heading(cell, { words, meaning }) {
+  const button = element('button', '', words);
+  button.type = 'button';
+  button.title = meaning;
+  return button;
+}
+
+function column(field, words, meaning, own) {
+  return { field, title: words, titleFormatter: heading, titleFormatterParams: { words, meaning }, sorter: 'number', ...own };
+}
+
+const written = (write) => (cell) => textNode(write(cell.getValue()));
+const byInterval = (a, b, one, other) => a - b || one.getData().high - other.getData().high;
+
+function columns() {
+  const all = [
+    column('rank', 'Rank', 'The largest weight is first', { width: 84, formatter: written(count) }),
+    column('name', 'Feature', 'Name of the feature', {
+      minWidth: 150, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: (a, b) => alphabet.compare(a, b),
+    }),
+    column('weight', 'Weight', 'How much the feature counts', { minWidth: 170, widthGrow: 3, formatter: weightCell, headerSortStartingDir: 'desc' }),
+    column('kept', 'Kept', 'Whether the method selects it', {
+      width: 84, sorter: 'boolean', formatter: written((kept) => (kept ? 'yes' : 'no')), headerSortStartingDir: 'desc',
+    }),
+    column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', { width: 118, formatter: written(count) }),
+  ];
+  if (resampled) {
+    all.push(column('low', 'Rank, resampled', 'Where the rank lies in nine of ten resamples', {
+      width: 148, sorter: byInterval, formatter: (cell) => textNode(`${figure(cell.getData().low)}–${figure(cell.getData().high)}`),
+    }));
+  }
+  if (features.frequency !== null) {
+    all.push(column('frequency', 'Among the best', 'Share of the resamples in which it is among the best', {
+      width: 142, formatter: written(percent), headerSortStartingDir: 'desc',
+    }));
+  }
+  return all;
+}
+
+const rankingPlace = document.getElementById('ranking-table');
+rankingPlace.setAttribute('aria-label', 'All features');
+const nothingFound = element('div', 'tabulator-placeholder-contents', 'No feature matches.');
+const rankingTable = new Tabulator(rankingPlace, {
+  data: features.names.map(featureRow),
+  index: 'place',
+  columns: columns(),
+  columnDefaults: { resizable: false },
+  layout: 'fitColumns',
+  maxHeight: 540,
+  rowHeight: 36,
+  initialSort: [{ column: 'rank', dir: 'asc' }],
+  placeholder: nothingFound,
+  rowFormatter: (row) => row.getElement().classList.toggle('marked', row.getData().place === markedFeature()),
+});
+
+// ---- search ----
+
+const searchBox = document.getElementById('search');
+const shownCount = document.getElementById('shown');
+
+function search() {
+  const sought = searchBox.value.trim().toLowerCase();
+  if (sought === '') rankingTable.clearFilter();
+  else rankingTable.setFilter((row) => row.sought.includes(sought));
+}
+
+rankingTable.on('dataFiltered', (filters, rows) => {
+  shownCount.textContent = `${count(rows.length)} of ${count(features.names.length)}`;
+});
+rankingTable.on('tableBuilt', () => {
+  searchBox.addEventListener('input', search);
+  searchBox.addEventListener('keydown', (event) => {
+    const [first] = event.key === 'Enter' ? rankingTable.getRows('active') : [];
+    if (first !== undefined) markFeature(first.getData().place);
+  });
+});
+rankingTable.on('rowClick', (event, row) => markFeature(row.getData().place));
+
+// ---- the shown rows as a file ----
+
+function shownRows() {
+  const fields = ['rank', 'name', 'weight', 'kept', 'alone'];
+  const titles = ['rank', 'feature', 'weight', 'kept', 'rank_alone'];
+  if (resampled) {
+    fields.push('low', 'high');
+    titles.push('rank_low', 'rank_high');
+  }
+  if (features.frequency !== null) {
+    fields.push('frequency');
+    titles.push('frequency');
+  }
+  return [titles, ...rankingTable.getData('active').map((row) => fields.map((field) => (field === 'kept' ? (row.kept ? 'yes' : 'no') : row[field])))];
+}
+
+document.getElementById('csv').addEventListener('click', () => offerText('ranking.csv', csvText(shownRows()), 'text/csv'));
