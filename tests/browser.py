@@ -75,7 +75,7 @@ class Visit:
 
     def complaints(self):
         """All so far, also those that only the page knows."""
-        stopped = self.page.evaluate("window.stopped")
+        stopped = self.page.evaluate("window.stopped ?? []")
         return self.seen + [f"policy: {each}" for each in stopped]
 
     def close(self):
@@ -99,7 +99,7 @@ def visited(browser, path, *, scripts=True, **options):
     address = Path(path).absolute().as_uri()
     context = browser.new_context(java_script_enabled=scripts, **options)
     context.set_offline(True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(5_000)
     context.add_init_script(WATCH_POLICY)
     page = context.new_page()
     visit = Visit(page, context, address)
