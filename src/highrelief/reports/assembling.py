@@ -1,8 +1,8 @@
 """One page that needs nothing else: templates, style, scripts, libraries and data become a single text.
 
-Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element that
-no browser runs, and the content-security policy names the sum of every script and style: anything else is neither
-run nor fetched.
+Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element
+that no browser runs, and the content-security policy names the sum of every script and style: nothing else is
+run or fetched.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
+try:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]' installs it.",
+        name=error.name,
+    ) from error
 
 #: Libraries of every page, and what pages have in common.
 _LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
@@ -32,6 +37,7 @@ _SOURCE_MAP = re.compile(r"(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/
 #: What ends a script or style before its end, or keeps it from ending.
 _ENDS = re.compile(r"</(script|style)|<!--|<script", re.IGNORECASE)
 
+_MINUS = "\N{MINUS SIGN}"
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
@@ -115,13 +121,6 @@ def _inline(name: str) -> Inline:
 @cache
 def _environment() -> Environment:
     """What reads the templates."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"A report needs {error.name}, which is not installed: pip install 'highrelief[report]' installs it.",
-            name=error.name,
-        ) from error
     environment = Environment(
         loader=PackageLoader(__package__, "templates"),
         autoescape=True,
@@ -136,14 +135,14 @@ def _environment() -> Environment:
 def figure(value: float | None) -> str:
     """A number in four figures, with a true minus sign; a dash where there is none."""
     if value is None:
-        return "–"
-    text = f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return text.replace("-", "−")
+        return "\N{EN DASH}"
+    text = f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return text.replace("e-0", "e-").replace("-", _MINUS)
 
 
-def count(value: int) -> str:
-    """A whole number with thousands set apart."""
-    return f"{value:,}".replace("-", "−")
+def count(value: float) -> str:
+    """A whole number, or the nearest one, with thousands set apart."""
+    return f"{value:,.0f}".replace("-", _MINUS)
 
 
 def label(name: str) -> str:

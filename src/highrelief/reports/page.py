@@ -25,11 +25,6 @@ def ranking_page(contents: Contents) -> str:
     -------
     str
         The document.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If Jinja2 is not installed.
     """
     return assemble(
         "ranking.html.j2",

@@ -83,21 +83,29 @@ function intervals(ends, across, own) {
 }
 
 /** A dashed line across a chart, with its meaning beside it. */
-function boundary(data, words, own) {
+function boundary(data, words) {
   return {
     silent: true,
     symbol: 'none',
-    animation: false,
+    precision: 20,
     lineStyle: { type: 'dashed', color: colour('soft'), width: 1 },
-    label: { color: colour('soft'), formatter: () => words, position: 'insideEndTop', ...own },
+    label: { color: colour('soft'), formatter: () => words, position: 'insideStartTop' },
     data: [data],
   };
 }
 
-/** Whether numbers are better seen on a logarithmic scale: positive, and over decades. */
+function least(values) {
+  return values.reduce((a, b) => Math.min(a, b), Infinity);
+}
+
+function most(values) {
+  return values.reduce((a, b) => Math.max(a, b), -Infinity);
+}
+
+/** Whether numbers are better seen on a logarithmic scale: those above zero span decades. */
 function spansDecades(values) {
   const positive = values.filter((each) => each > 0);
-  return positive.length > 0 && Math.max(...positive) / Math.min(...positive) > 100;
+  return most(positive) / least(positive) > 100;
 }
 
 function isNarrow(element) {
@@ -161,6 +169,7 @@ let darkBeforePrint = false;
 addEventListener('beforeprint', () => {
   darkBeforePrint = themeButton.getAttribute('aria-pressed') === 'true';
   drawAll();
+  document.querySelectorAll('details').forEach((each) => { each.open = true; });
   useDark(false);
   drawn.forEach(({ chart }) => chart.resize({ width: Math.min(chart.getWidth(), sheetWidth) }));
 });

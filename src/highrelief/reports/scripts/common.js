@@ -18,8 +18,13 @@ function figure(value) {
   if (value === null || value === undefined) return '–';
   const size = Math.abs(value);
   if (size >= 1e4 && size < 1e15) return count(value);
-  const text = size === 0 || (size >= 1e-4 && size < 1e4) ? fourFigures.format(value) : value.toExponential(3);
+  const text = size === 0 || (size >= 1e-4 && size < 1e4) ? fourFigures.format(value) : Number(value.toPrecision(4)).toExponential();
   return text.replaceAll('-', '−');
+}
+
+/** A range of ranks; quantiles of few ranks lie between them. */
+function rankRange(low, high) {
+  return low === null || high === null ? '–' : `${count(low)}–${count(high)}`;
 }
 
 /** A share as per cent. */
@@ -40,6 +45,12 @@ function shortly(name, length = 60) {
   const letters = Array.from(label(name.slice(0, 4 * length).replace(unseen, ' ')));
   const clipped = letters.length > length ? `${letters.slice(0, length - 1).join('')}…` : letters.join('');
   return clipped.replaceAll('{', '{\u200b');
+}
+
+/** A class; a number alone would not be known for one. */
+function className(place, length) {
+  const name = contents.classes[place];
+  return `${/^[-+.\d]+$/.test(name) ? 'class ' : ''}${shortly(name, length)}`;
 }
 
 // ---- colours ----
@@ -113,10 +124,15 @@ async function copyText(element) {
   }
 }
 
+/** Say on a button, and to screen readers, what it has done. */
 function sayFor(button, words) {
   const before = button.textContent;
   button.textContent = words;
-  setTimeout(() => { button.textContent = before; }, 2000);
+  document.getElementById('said').textContent = words;
+  setTimeout(() => {
+    button.textContent = before;
+    document.getElementById('said').textContent = '';
+  }, 2000);
 }
 
 // ---- start ----

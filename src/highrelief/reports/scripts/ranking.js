@@ -6,11 +6,7 @@ const mostNamed = 60;
 
 // ---- weights ----
 
-const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1, marked: null };
-
-function markedFeature() {
-  return view.marked;
-}
+const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1 };
 
 function aboutFeature(place) {
   const lines = [
@@ -19,7 +15,7 @@ function aboutFeature(place) {
     `weight ${figure(features.weights[place])}`,
     `rank alone ${count(features.ranks_alone[place])}`,
   ];
-  if (resampled) lines.push(`rank, resampled ${figure(features.rank_low[place])}–${figure(features.rank_high[place])}`);
+  if (resampled) lines.push(`rank, resampled ${rankRange(features.rank_low[place], features.rank_high[place])}`);
   if (features.frequency !== null) lines.push(`among the best in ${percent(features.frequency[place])} of the resamples`);
   return lines.join('\n');
 }
@@ -37,13 +33,14 @@ function weightBars(kept) {
     progressive: 0,
     barGap: '-100%',
     barCategoryGap: '20%',
+    barMaxWidth: 56,
     itemStyle: { color: kept ? colour('accent') : colour('faint') },
   };
 }
 
 /** The feature that was picked in the table. */
 function weightMark() {
-  const place = view.marked;
+  const place = markedPlace;
   return {
     id: 'mark',
     type: 'scatter',
@@ -60,10 +57,11 @@ function weightMark() {
 
 /** Names under the bars where they fit, ranks where they do not. */
 function weightLabels(narrow) {
-  const named = view.last - view.first < (narrow ? 21 : mostNamed);
+  const number = view.last - view.first + 1;
+  const named = number <= (narrow ? 20 : mostNamed);
   return {
     interval: named ? 0 : 'auto',
-    rotate: named ? 60 : 0,
+    rotate: named && number > (narrow ? 2 : 8) ? 60 : 0,
     formatter: (place) => (named ? shortly(features.names[place], 14) : count(features.ranks[place])),
   };
 }
@@ -72,13 +70,14 @@ function weightsOption(narrow) {
   const numberKept = features.kept.filter(Boolean).length;
   const shown = { kept: `kept (${count(numberKept)})`, others: `not kept (${count(numberOfFeatures - numberKept)})` };
   return {
-    grid: grid({ top: 40, bottom: 52 }),
+    grid: grid({ top: 40, bottom: numberOfFeatures > 20 ? 52 : 8 }),
     legend: legend({ data: ['kept', 'others'], icon: 'rect', selectedMode: false, formatter: (name) => shown[name] }),
     tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([first]) => aboutFeature(Number(first.axisValue)) },
-    xAxis: namedAxis(features.names, { axisLabel: weightLabels(narrow) }),
+    // Weights below zero hang under the axis; names stay beneath them.
+    xAxis: namedAxis(features.names, { axisLabel: weightLabels(narrow), axisLine: { onZero: false, lineStyle: { color: colour('faint') } } }),
     yAxis: numberAxis({ name: 'weight', nameGap: 12 }),
     dataZoom: [
-      { type: 'slider', bottom: 10, height: 20, startValue: view.first, endValue: view.last, showDetail: false, brushSelect: false, borderColor: colour('rule'), fillerColor: `${colour('accent')}22`, handleStyle: { color: colour('paper'), borderColor: colour('accent') }, moveHandleStyle: { color: colour('faint') }, dataBackground: { lineStyle: { color: colour('faint') }, areaStyle: { color: colour('rule') } }, selectedDataBackground: { lineStyle: { color: colour('accent') }, areaStyle: { color: colour('accent-wash') } } },
+      { type: 'slider', show: numberOfFeatures > 20, bottom: 10, height: 20, startValue: view.first, endValue: view.last, showDetail: false, brushSelect: false, borderColor: colour('rule'), fillerColor: `${colour('accent')}22`, handleStyle: { color: colour('paper'), borderColor: colour('accent') }, moveHandleStyle: { color: colour('faint') }, dataBackground: { lineStyle: { color: colour('faint') }, areaStyle: { color: colour('rule') } }, selectedDataBackground: { lineStyle: { color: colour('accent') }, areaStyle: { color: colour('accent-wash') } } },
       // On a touch screen a finger on the chart scrolls the page; there the slider is for this.
       { type: 'inside', disabled: matchMedia('(pointer: coarse)').matches, startValue: view.first, endValue: view.last, zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true },
     ],
@@ -106,8 +105,8 @@ function showFeatures(first, last) {
 
 /** Show a feature in the chart, in the middle of the window, and its row as marked. */
 function markFeature(place) {
-  const before = view.marked;
-  view.marked = place;
+  const before = markedPlace;
+  markedPlace = place;
   const width = Math.min(view.last - view.first, mostNamed - 1);
   const first = Math.max(0, Math.min(place - Math.floor(width / 2), numberOfFeatures - 1 - width));
   if (place < view.first || place > view.last) showFeatures(first, first + width);
@@ -150,12 +149,12 @@ function convergenceOption() {
       data: [[{ xAxis: Math.max(1, steps.length - cycle) }, { xAxis: steps.length }]],
     };
   }
-  const least = Math.min(...steps.filter((each) => !log || each > 0), tolerance ?? Infinity);
+  const lowest = least([...steps, tolerance ?? Infinity].filter((each) => each > 0));
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'axis', formatter: ([step]) => `step ${count(step.value[0])}\n${figure(steps[step.value[0] - 1])}` },
     xAxis: numberAxis({ name: 'step', min: 1, max: Math.max(steps.length, 2), minInterval: 1, splitLine: { show: false } }),
-    yAxis: numberAxis(log ? { type: 'log', min: 10 ** Math.floor(Math.log10(least)) } : {}),
+    yAxis: numberAxis(log ? { type: 'log', min: 10 ** Math.floor(Math.log10(lowest)) } : {}),
     series: [line],
   };
 }
@@ -165,7 +164,7 @@ function convergenceOption() {
 function stabilityOption() {
   const { sizes, by_size: estimates } = contents.stability;
   const ends = estimates.map(({ lower, upper }, place) => [sizes[place], lower, upper]);
-  const least = Math.min(0, ...ends.map(([, lower]) => lower ?? 0));
+  const lowest = least([0, ...ends.map(([, lower]) => lower ?? 0)]);
   return {
     grid: grid({ bottom: 24 }),
     tooltip: {
@@ -176,7 +175,7 @@ function stabilityOption() {
       },
     },
     xAxis: numberAxis({ type: 'log', name: 'features that count as the best', axisLabel: { formatter: count }, splitLine: { show: false } }),
-    yAxis: numberAxis({ min: Math.floor(least * 10) / 10, max: 1 }),
+    yAxis: numberAxis({ min: Math.floor(lowest * 5) / 5, max: 1 }),
     series: [
       intervals(ends, false, { lineStyle: { color: colour('accent'), width: 1.5 }, itemStyle: { color: colour('accent') } }),
       {
@@ -197,12 +196,12 @@ const downwards = { inverse: true, axisLine: { show: false } };
 
 function intervalsOption(narrow) {
   const ends = bestNames.map((_, place) => [place, features.rank_low[place], features.rank_high[place]]);
-  const log = spansDecades(ends.flat().slice(1));
+  const log = spansDecades(ends.flatMap(([, low, high]) => [low, high]));
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'item', formatter: ({ value }) => aboutFeature(value[1]) },
     xAxis: numberAxis({ type: log ? 'log' : 'value', name: 'rank', min: log ? 1 : undefined, axisLabel: { formatter: count } }),
-    yAxis: namedAxis(bestNames, downwards, narrow ? 12 : 18),
+    yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [
       intervals(ends, true, { lineStyle: { color: colour('accent'), width: 1.5 }, itemStyle: { color: colour('accent') } }),
       {
@@ -220,7 +219,7 @@ function frequencyOption(narrow) {
     grid: grid({ bottom: 24, right: 44 }),
     tooltip: { trigger: 'item', formatter: ({ dataIndex }) => aboutFeature(dataIndex) },
     xAxis: numberAxis({ name: 'share of the resamples', min: 0, max: 1, axisLabel: { formatter: percent } }),
-    yAxis: namedAxis(bestNames, downwards, narrow ? 12 : 18),
+    yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [{
       type: 'bar',
       barCategoryGap: '45%',
@@ -242,7 +241,7 @@ function samplesInOrder() {
 
 function aboutSample(place) {
   const { names, classes, margins, outlier_probability: outlier, suspects } = contents.samples;
-  const lines = [shortly(names[place]), shortly(contents.classes[classes[place]], 40), `margin ${figure(margins[place])}`];
+  const lines = [shortly(names[place]), className(classes[place], 40), `margin ${figure(margins[place])}`];
   if (outlier !== null) lines.push(`outlier probability ${figure(outlier[place])}`);
   if (suspects.includes(place)) lines.push('may be mislabelled');
   return lines.join('\n');
@@ -267,8 +266,6 @@ function samplesOption() {
     symbol: 'diamond',
     symbolSize: 11,
     itemStyle: { color: colour('paper'), borderColor: colour('ink'), borderWidth: 1.5 },
-    label: { show: suspects.length <= 12, position: 'bottom', color: colour('ink'), formatter: ({ dataIndex }) => shortly(names[suspects[dataIndex]], 14) },
-    labelLayout: { hideOverlap: true },
     data: suspects.map((sample) => [at.get(sample), margins[sample] ?? 0]),
     z: 5,
   };
@@ -279,7 +276,7 @@ function samplesOption() {
       icon: 'rect',
       selectedMode: false,
       data: contents.classes.map((_, which) => String(which)),
-      formatter: (which) => `${shortly(contents.classes[which], 24)} (${count(contents.class_sizes[which])})`,
+      formatter: (which) => `${className(which, 24)} (${count(contents.class_sizes[which])})`,
     }),
     tooltip: { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter: ([first]) => aboutSample(order[Number(first.axisValue)]) },
     xAxis: namedAxis(names, { name: 'samples, class by class', nameGap: 12, axisLabel: { show: false }, axisLine: { onZero: true, lineStyle: { color: colour('soft') } } }),
@@ -290,7 +287,8 @@ function samplesOption() {
 
 // ---- distributions ----
 
-function distributionOption({ boxes, points }) {
+function distributionOption({ boxes, points }, narrow) {
+  const crowded = boxes.length > (narrow ? 2 : 3);
   const boxed = boxes.map((box, which) => ({
     value: box.length === 5 ? box : ['-', '-', '-', '-', '-'],
     itemStyle: { color: 'transparent', borderColor: classColour(which), borderWidth: 1.5 },
@@ -304,15 +302,15 @@ function distributionOption({ boxes, points }) {
     data: values.map((value) => [which, value]),
   }));
   return {
-    grid: grid({ left: 0, right: 4, top: 10, bottom: 0 }),
+    grid: grid({ left: 0, right: 4, top: 10, bottom: 4 }),
     tooltip: {
       trigger: 'item',
       formatter: ({ dataIndex: which }) => {
-        const [least, lower, median, upper, most] = boxes[which].map(figure);
-        return `${shortly(contents.classes[which], 30)}\nmedian ${median}\nmiddle half ${lower} to ${upper}\nall ${least} to ${most}`;
+        const [smallest, lower, median, upper, largest] = boxes[which].map(figure);
+        return `${className(which, 30)}\nmedian ${median}\nmiddle half ${lower} to ${upper}\nall ${smallest} to ${largest}`;
       },
     },
-    xAxis: namedAxis(contents.classes, { jitter: 22, axisLabel: { interval: 'auto' } }, 12),
+    xAxis: namedAxis(contents.classes, { jitter: crowded ? 8 : 22, axisLine: { onZero: false, lineStyle: { color: colour('faint') } }, axisLabel: { rotate: crowded ? 60 : 0, formatter: (which) => className(which, 10) } }),
     yAxis: numberAxis({ scale: true, splitNumber: 4 }),
     series: [...dots, { type: 'boxplot', boxWidth: [10, 44], data: boxed }],
   };
@@ -355,5 +353,5 @@ drawChart('stability-chart', stabilityOption);
 drawChart('intervals-chart', intervalsOption);
 drawChart('frequency-chart', frequencyOption);
 drawChart('samples-chart', samplesOption);
-contents.distributions.forEach((each, place) => drawChart(`distribution-${place}`, () => distributionOption(each)));
+contents.distributions.forEach((each, place) => drawChart(`distribution-${place}`, () => distributionOption(each, innerWidth < narrowWidth)));
 drawChart('correlations-chart', correlationsOption);

@@ -4,6 +4,8 @@
 const features = contents.features;
 const resampled = features.rank_low !== null && features.rank_high !== null;
 const largestWeight = features.weights.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+// The feature that the reader picked; rows are drawn before the charts' script is read.
+let markedPlace = null;
 const alphabet = new Intl.Collator('en', { numeric: true });
 
 /** One row for each feature. */
@@ -68,7 +70,7 @@ const byInterval = (a, b, one, other) => a - b || one.getData().high - other.get
 
 function columns() {
   const all = [
-    column('rank', 'Rank', 'The largest weight is first', { width: 84, formatter: written(count) }),
+    column('rank', 'Rank', 'The largest weight is first', { width: 76, formatter: written(count) }),
     column('name', 'Feature', 'Name of the feature', {
       minWidth: 150, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: (a, b) => alphabet.compare(a, b),
     }),
@@ -76,16 +78,16 @@ function columns() {
     column('kept', 'Kept', 'Whether the method selects it', {
       width: 84, sorter: 'boolean', formatter: written((kept) => (kept ? 'yes' : 'no')), headerSortStartingDir: 'desc',
     }),
-    column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', { width: 118, formatter: written(count) }),
+    column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', { width: 104, formatter: written(count) }),
   ];
   if (resampled) {
     all.push(column('low', 'Rank, resampled', 'Where the rank lies in nine of ten resamples', {
-      width: 148, sorter: byInterval, formatter: (cell) => textNode(`${figure(cell.getData().low)}–${figure(cell.getData().high)}`),
+      width: 120, sorter: byInterval, formatter: (cell) => textNode(rankRange(cell.getData().low, cell.getData().high)),
     }));
   }
   if (features.frequency !== null) {
     all.push(column('frequency', 'Among the best', 'Share of the resamples in which it is among the best', {
-      width: 142, formatter: written(percent), headerSortStartingDir: 'desc',
+      width: 112, formatter: written(percent), headerSortStartingDir: 'desc',
     }));
   }
   return all;
@@ -98,13 +100,13 @@ const rankingTable = new Tabulator(rankingPlace, {
   data: features.names.map(featureRow),
   index: 'place',
   columns: columns(),
-  columnDefaults: { resizable: false },
+  columnDefaults: { resizable: false, headerWordWrap: true },
   layout: 'fitColumns',
   maxHeight: 540,
   rowHeight: 36,
   initialSort: [{ column: 'rank', dir: 'asc' }],
   placeholder: nothingFound,
-  rowFormatter: (row) => row.getElement().classList.toggle('marked', row.getData().place === markedFeature()),
+  rowFormatter: (row) => row.getElement().classList.toggle('marked', row.getData().place === markedPlace),
 });
 
 // ---- search ----

@@ -1,0 +1,184 @@
+"""The page of a ranking, as a document: what a browser makes of it is tested in a browser."""
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("jinja2")
+
+from report_contents import bare_contents, evil_contents, feature_table, full_contents
+
+from highrelief.reports.assembling import count, figure, label, web_address
+from highrelief.reports.page import N_PLAIN, ranking_page
+
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+class Document(HTMLParser):
+    """Elements in their order, as tag, attributes and the text directly inside; all are closed in turn."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open = [], []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        assert len(attrs) == len(dict(attrs)), (tag, attrs)
+        element = [tag, dict(attrs), ""]
+        self.elements.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if self.open:
+            self.open[-1][2] += data
+
+    def all(self, tag, **attributes):
+        return [
+            (found, text)
+            for name, found, text in self.elements
+            if name == tag and all(found.get(key) == value for key, value in attributes.items())
+        ]
+
+
+def data_of(page):
+    ((_, text),) = Document(page).all("script", id="contents")
+    return json.loads(text)
+
+
+@pytest.mark.parametrize("make", [full_contents, bare_contents, evil_contents])
+def test_is_a_well_formed_document(make):
+    contents = make()
+    document = Document(ranking_page(contents))
+    assert document.all("html")[0][0]["lang"] == "en"
+    assert document.all("title") == [({}, contents.title)]
+    assert len(document.all("h1")) == len(document.all("main")) == 1
+    ids = [found["id"] for _, found, _ in document.elements if "id" in found]
+    assert len(ids) == len(set(ids))
+    # Every link inside the page leads somewhere.
+    targets = [found["href"][1:] for found, _ in document.all("a") if found["href"].startswith("#")]
+    assert len(targets) > 10
+    assert set(targets) <= set(ids)
+
+
+def test_every_word_of_the_contents_stands_in_the_page():
+    contents = full_contents()
+    text = "\n".join(each[2] for each in Document(ranking_page(contents)).elements if each[0] != "script")
+    parts = (
+        contents.features,
+        contents.convergence,
+        contents.stability,
+        contents.samples,
+        contents.correlations,
+    )
+    words = [*contents.summary, *contents.notes, *contents.warnings, *contents.samples.reasons]
+    words += [each for part in parts for each in part.words]
+    words += [each for pair in contents.facts for each in pair]
+    words += [contents.method, contents.method_class, contents.method_words, contents.origin.again]
+    for pairs in (
+        contents.origin.parameters,
+        contents.origin.data,
+        contents.origin.versions,
+        contents.origin.time,
+    ):
+        words += [*pairs, *pairs.values()]
+    words += [each for paper in contents.origin.references for each in (paper.text, paper.bibtex)]
+    assert [each for each in words if each not in text] == []
+
+
+def test_absent_parts_say_why():
+    contents = bare_contents()
+    document = Document(ranking_page(contents))
+    assert [text for _, text in document.all("p", **{"class": "absent"})] == list(contents.absent.values())
+    assert [found["id"] for found, _ in document.all("div", role="img")] == ["weights-chart"]
+
+
+def test_charts_are_described():
+    charts = Document(ranking_page(full_contents())).all("div", role="img")
+    assert len(charts) == 7 + 6
+    assert all(len(found["aria-label"]) > 30 for found, _ in charts)
+    assert "gene 00001" in charts[0][0]["aria-label"]
+
+
+def test_the_best_features_stand_in_the_page_itself():
+    contents = full_contents()
+    page = ranking_page(contents)
+    document = Document(page)
+    rows = [text for found, text in document.all("th", scope="row")]
+    assert rows[:N_PLAIN] == contents.features.names[:N_PLAIN]
+    assert page.count("<tr>") == 1 + N_PLAIN + 1 + len(contents.samples.suspects)
+
+
+def test_scripts_get_the_numbers_as_they_are():
+    contents = full_contents()
+    found = data_of(ranking_page(contents))
+    whole = asdict(contents)
+    assert found["features"] == {**whole["features"], "words": []}
+    for part in (
+        "classes",
+        "class_sizes",
+        "convergence",
+        "stability",
+        "samples",
+        "distributions",
+        "correlations",
+    ):
+        assert found[part] == whole[part]
+
+
+def test_what_is_no_number_is_refused():
+    contents = full_contents(3, 4)
+    features = replace(contents.features, weights=[float("nan"), 0.0, 0.0])
+    with pytest.raises(ValueError, match="JSON"):
+        ranking_page(replace(contents, features=features))
+
+
+def test_20_000_features_take_little_room_and_time():
+    contents = full_contents(20_000, 200)
+    names = [f"ENSG{place:011d}.{place % 20} (symbol {place})" for place in range(20_000)]
+    contents = replace(contents, features=feature_table(names))
+    ranking_page(full_contents())
+    start = time.process_time()
+    page = ranking_page(contents)
+    assert time.process_time() - start < 2.0
+    assert len(page.encode()) < 5_000_000
+
+
+def test_names_that_are_no_unicode_can_be_written():
+    contents = full_contents(names=["half \udcff", "whole"])
+    page = ranking_page(contents)
+    assert data_of(page)["features"]["names"] == ["half ?", "whole"]
+    assert page.encode("utf-8").decode("utf-8") == page
+
+
+def test_numbers_and_names_as_the_page_writes_them():
+    assert [figure(each) for each in (None, 0.0, -0.12345, 12345.6, 1e-7)] == [
+        "\N{EN DASH}",
+        "0",
+        "\N{MINUS SIGN}0.1235",
+        "12,346",
+        "1e\N{MINUS SIGN}7",
+    ]
+    assert [count(20_000), count(1.45)] == ["20,000", "1"]
+    assert [label(each) for each in ("a", "", " ")] == ["a", "(no name)", "(no name)"]
+    assert web_address("https://doi.org/1") == "https://doi.org/1"
+    assert web_address("javascript:alert(1)") is web_address(None) is None
+
+
+def test_without_jinja_one_sentence_says_what_to_install():
+    code = "import sys; sys.modules['jinja2'] = None; import highrelief.reports.page"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1].endswith(
+        "A report needs jinja2, which is not installed: pip install 'highrelief[report]' installs it."
+    )
