@@ -97,7 +97,8 @@ def visited(browser, path, *, scripts=True, **options):
         Of Playwright's ``new_context``: ``color_scheme``, ``viewport``, ...
     """
     address = Path(path).absolute().as_uri()
-    context = browser.new_context(java_script_enabled=scripts, **options)
+    # A page that scrolls smoothly is not yet where it was sent when the test looks.
+    context = browser.new_context(java_script_enabled=scripts, reduced_motion="reduce", **options)
     context.set_offline(True)
     context.set_default_timeout(5_000)
     context.add_init_script(WATCH_POLICY)

@@ -1,5 +1,8 @@
 """What must be true of any page of a report, as a browser shows it."""
 
+import time
+from itertools import pairwise
+
 #: Sizes of windows, as Playwright takes them.
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 375, "height": 812}, "has_touch": True, "is_mobile": True}
@@ -23,7 +26,10 @@ _VISIBLE_TEXT = """
   () => {
     const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
     const light = (channel) => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
-    const luminance = ([r, g, b]) => 0.2126 * light(r / 255) + 0.7152 * light(g / 255) + 0.0722 * light(b / 255);
+    const luminance = (colour) => {
+      const [r, g, b] = colour.map((each) => light(each / 255));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
     const behind = (element) => {
       for (let each = element; each !== null; each = each.parentElement) {
         const colour = numbers(getComputedStyle(each).backgroundColor);
@@ -35,13 +41,13 @@ _VISIBLE_TEXT = """
     const found = [];
     const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (words.nextNode()) {
+      const text = words.currentNode.data.trim();
       const element = words.currentNode.parentElement;
-      const style = getComputedStyle(element);
-      if (words.currentNode.data.trim() === '' || !element.checkVisibility() || /SCRIPT|STYLE/.test(element.tagName)) continue;
+      if (text === '' || !element.checkVisibility() || /SCRIPT|STYLE/.test(element.tagName)) continue;
       const back = behind(element);
-      if (back === null) { found.push([words.currentNode.data, 0]); continue; }
-      const [one, other] = [luminance(numbers(style.color)), luminance(back)];
-      found.push([words.currentNode.data.slice(0, 60), (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)]);
+      const [one, other] = [numbers(getComputedStyle(element).color), back ?? [0, 0, 0]].map(luminance);
+      const ratio = back === null ? 0 : (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      found.push([text.slice(0, 60), ratio]);
     }
     return found;
   }
@@ -64,6 +70,14 @@ _FOCUSED = """
     };
   }
 """
+
+
+def wait_until(page, condition):
+    """Wait for a condition on the page; Playwright's own way needs what the page's policy forbids."""
+    end = time.monotonic() + 5.0
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"not within 5 s: {condition}"
+        page.wait_for_timeout(20)
 
 
 def scroll_through(page):
@@ -111,11 +125,11 @@ def assert_outline(page):
     )
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(ids) == len(set(ids))
     assert page.evaluate("document.documentElement.lang") == "en"
-    unnamed = page.evaluate("""[...document.querySelectorAll('.canvas, table, img, [role=img], [role=region]')]
+    unnamed = page.evaluate("""[...document.querySelectorAll('.canvas, table, img, [role=region]')]
       .filter((each) => !(each.ariaLabel || each.caption?.textContent || each.alt
         || each.getAttribute('aria-labelledby'))).map((each) => each.outerHTML.slice(0, 80))""")
     assert unnamed == []
@@ -173,5 +187,5 @@ def background(page):
 
 
 def without_breaks(text):
-    """A text as HTML keeps it: no NUL, blanks as one."""
-    return " ".join(text.replace("\u0000", "").split())
+    """A text as HTML keeps it: no NUL (or a sign for it), blanks as one."""
+    return " ".join(text.replace("\u0000", "").replace("\ufffd", "").split())

@@ -17,6 +17,7 @@ from page_checks import (
     background,
     scroll_through,
     texts_below,
+    wait_until,
     without_breaks,
 )
 from report_contents import EVIL, bare_contents, evil_contents, full_contents
@@ -84,7 +85,7 @@ def header(field):
 # Seeing it
 
 
-@pytest.mark.parametrize(("kind", "n_charts"), [("full", 12), ("bare", 1), ("large", 12)])
+@pytest.mark.parametrize(("kind", "n_charts"), [("full", 13), ("bare", 1), ("large", 13)])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_is_drawn(reader, kind, n_charts, scheme):
     page = reader(kind, color_scheme=scheme)
@@ -128,7 +129,8 @@ def test_charts_have_colours_that_stand_out(reader, scheme):
       const light = (each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
       const luminance = (name) => {
         canvas.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-        const [r, g, b] = canvas.fillStyle.match(/[0-9a-f]{2}/g).map((each) => light(parseInt(each, 16) / 255));
+        const channels = canvas.fillStyle.match(/[0-9a-f]{2}/g).map((each) => parseInt(each, 16) / 255);
+        const [r, g, b] = channels.map(light);
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
       };
       const ratio = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
@@ -146,9 +148,9 @@ def test_charts_follow_the_width(reader):
     scroll_through(page)
     wide = page.evaluate("document.querySelector('#weights-chart canvas').clientWidth")
     page.set_viewport_size({"width": 600, "height": 900})
-    page.wait_for_function("document.querySelector('#weights-chart canvas').clientWidth < 600")
+    wait_until(page, "document.querySelector('#weights-chart canvas').clientWidth < 600")
     assert wide > 600
-    assert_charts_are_drawn(page, 12)
+    assert_charts_are_drawn(page, 13)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -171,7 +173,7 @@ def test_without_scripts_the_words_and_the_best_features_stand(reader):
     shown = page.locator("#plain-ranking tbody th").all_inner_texts()
     assert shown == contents.features.names[:50]
     assert not page.locator("#search").is_visible()
-    assert page.get_by_text("need scripts").is_visible()
+    assert page.locator("noscript p").is_visible()
     assert_fits_without_scripts(page)
 
 
@@ -226,7 +228,7 @@ def test_the_skip_link_leads_to_the_contents(reader):
     page = reader()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'main'")
+    wait_until(page, "document.activeElement.id === 'main'")
 
 
 def test_the_keyboard_sorts_searches_zooms_and_changes_colours(reader):
@@ -247,11 +249,11 @@ def test_the_keyboard_sorts_searches_zooms_and_changes_colours(reader):
     assert names_shown(page) == ["gene 00042"]
     page.keyboard.press("Enter")
     shown = "echarts.getInstanceByDom(document.getElementById('weights-chart')).getOption().dataZoom[0]"
-    page.wait_for_function(f"{shown}.startValue <= 41 && {shown}.endValue >= 41")
+    wait_until(page, f"{shown}.startValue <= 41 && {shown}.endValue >= 41")
 
     page.focus("[data-best='20']")
     page.keyboard.press("Space")
-    page.wait_for_function(f"{shown}.startValue === 0 && {shown}.endValue === 19")
+    wait_until(page, f"{shown}.startValue === 0 && {shown}.endValue === 19")
     assert page.get_attribute("[data-best='20']", "aria-pressed") == "true"
 
     page.focus("#theme")
@@ -277,14 +279,16 @@ def test_searching_narrows_the_table_and_says_by_how_much(reader):
 
 #: Time from the reader's event until the rows that stand in the page are others and have been painted.
 WATCH_ROWS = """(kind) => {
-  const rows = () => [...document.querySelectorAll('#ranking-table .tabulator-row')].map((each) => each.textContent).join();
+  const drawn = () => [...document.querySelectorAll('#ranking-table .tabulator-row')];
+  const rows = () => drawn().map((each) => each.textContent).join();
   const before = rows();
   window.took = new Promise((tell) => {
     addEventListener(kind, () => {
       const start = performance.now();
+      const passed = () => performance.now() - start;
       const look = () => {
-        if (rows() !== before || performance.now() - start > 5000) requestAnimationFrame(() => tell(performance.now() - start));
-        else requestAnimationFrame(look);
+        const done = rows() !== before || passed() > 5000;
+        requestAnimationFrame(done ? () => tell(passed()) : look);
       };
       look();
     }, { capture: true, once: true });
@@ -349,8 +353,11 @@ def test_20_000_rows_are_sorted_by_each_column_within_a_second(reader, field):
 def test_scrolling_to_the_end_shows_the_last_rows(reader):
     page = reader("large")
     page.evaluate("document.querySelector('.tabulator-tableholder').scrollTo(0, 1e7)")
-    page.wait_for_function("""[...document.querySelectorAll('#ranking-table .tabulator-row .name')]
-      .some((each) => each.textContent === 'gene 20000')""")
+    wait_until(
+        page,
+        """[...document.querySelectorAll('#ranking-table .tabulator-row .name')]
+      .some((each) => each.textContent === 'gene 20000')""",
+    )
     assert page.locator(ROWS).count() < 200
 
 
@@ -420,7 +427,7 @@ def test_the_file_has_no_formulas(reader):
     rows = downloaded(reader("evil"))
     names = [row["feature"] for row in rows]
     assert "'=cmd|' /C calc'!A0" in names
-    assert [each.removeprefix("'") if each[1:2] == "=" else each for each in names] == list(EVIL)
+    assert names == [f"'{each}" if each.startswith(("=", "-", "+", "@")) else each for each in EVIL]
 
 
 def test_ten_thousand_samples_and_long_names_fit(visit, tmp_path):
@@ -430,4 +437,4 @@ def test_ten_thousand_samples_and_long_names_fit(visit, tmp_path):
     page = visit(path, **PHONE)
     page.wait_for_selector(ROWS)
     assert_fits(page, 375)
-    assert_charts_are_drawn(page, 9)
+    assert_charts_are_drawn(page, 10)
