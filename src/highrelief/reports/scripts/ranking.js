@@ -218,7 +218,7 @@ function frequencyOption(narrow) {
   return {
     grid: grid({ bottom: 24, right: 44 }),
     tooltip: { trigger: 'item', formatter: ({ dataIndex }) => aboutFeature(dataIndex) },
-    xAxis: numberAxis({ name: 'share of the resamples', min: 0, max: 1, axisLabel: { formatter: percent } }),
+    xAxis: numberAxis({ name: 'share of the resamples', min: 0, max: 1, interval: narrow ? 0.5 : 0.2, axisLabel: { formatter: percent } }),
     yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [{
       type: 'bar',
@@ -310,7 +310,7 @@ function distributionOption({ boxes, points }, narrow) {
         return `${className(which, 30)}\nmedian ${median}\nmiddle half ${lower} to ${upper}\nall ${smallest} to ${largest}`;
       },
     },
-    xAxis: namedAxis(contents.classes, { jitter: crowded ? 8 : 22, axisLine: { onZero: false, lineStyle: { color: colour('faint') } }, axisLabel: { rotate: crowded ? 60 : 0, formatter: (which) => className(which, 10) } }),
+    xAxis: namedAxis(contents.classes, { jitter: crowded ? 8 : 22, axisLine: { onZero: false, lineStyle: { color: colour('faint') } }, axisLabel: { rotate: crowded ? 60 : 0, fontSize: narrow ? 10 : 12, formatter: (which) => className(which, narrow ? 7 : 10) } }),
     yAxis: numberAxis({ scale: true, splitNumber: 4 }),
     series: [...dots, { type: 'boxplot', boxWidth: [10, 44], data: boxed }],
   };
@@ -322,13 +322,14 @@ function correlationsOption(narrow) {
   const { names, ranks, matrix } = contents.correlations;
   const cells = matrix.flatMap((row, i) => row.map((value, j) => [j, i, value ?? '-']));
   const length = narrow ? 9 : 16;
+  const labels = narrow ? { fontSize: 9, interval: names.length > 15 ? 1 : 0 } : {};
   return {
     grid: grid({ left: 0, right: 4, bottom: 56 }),
     tooltip: {
       formatter: ({ value: [j, i, value] }) => `${shortly(names[i], 40)} (rank ${count(ranks[i])})\n${shortly(names[j], 40)} (rank ${count(ranks[j])})\ncorrelation ${figure(value === '-' ? null : value)}`,
     },
-    xAxis: namedAxis(names, { axisLabel: { rotate: 60, interval: 'auto' } }, length),
-    yAxis: namedAxis(names, { inverse: true, axisLabel: { interval: 'auto' } }, length),
+    xAxis: namedAxis(names, { axisLabel: { rotate: 60, ...labels } }, length),
+    yAxis: namedAxis(names, { inverse: true, axisLabel: labels }, length),
     visualMap: {
       type: 'continuous',
       min: -1,
