@@ -24,7 +24,10 @@ _DRAWN = """
 """
 _VISIBLE_TEXT = """
   () => {
-    const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+    const numbers = (text) => {
+      const found = text.match(/[\\d.]+/g).map(Number);
+      return text.startsWith('color(srgb') ? found.map((each, place) => (place < 3 ? 255 * each : each)) : found;
+    };
     const light = (channel) => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
     const luminance = (colour) => {
       const [r, g, b] = colour.map((each) => light(each / 255));
