@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
+    from .reports.report import report as report
     from .simba import Simba
     from .variance_reduction import VarianceReduction
 
@@ -72,18 +73,20 @@ _HOMES = {
     "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
+_FUNCTIONS = {"report": "reports.report"}
 _MODULES = ("datasets", "stability")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in _HOMES:
+    home = _HOMES.get(name) or _FUNCTIONS.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES} - {"Any", "TYPE_CHECKING", "import_module"})
+    return sorted({*globals(), *__all__, *_FUNCTIONS, *_MODULES} - {"Any", "TYPE_CHECKING", "import_module"})

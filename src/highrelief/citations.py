@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 REFERENCES: Mapping[str, str] = {
@@ -109,3 +110,44 @@ REFERENCES: Mapping[str, str] = {
 def bibtex(keys: Sequence[str]) -> str:
     """References as BibTeX, one after another."""
     return "\n\n".join(REFERENCES[key] for key in keys)
+
+
+#: DOIs, of those papers only whose DOI is beyond doubt.
+_DOIS: Mapping[str, str] = {
+    "kira1992": "10.1016/B978-1-55860-247-2.50037-1",
+    "kononenko1994": "10.1007/3-540-57868-4_57",
+    "robnik2003": "10.1023/A:1025667309714",
+    "gilad2004": "10.1145/1015330.1015352",
+    "sun2007": "10.1109/TPAMI.2007.1093",
+    "sun2010": "10.1109/TPAMI.2009.190",
+    "cai2014": "10.1186/1471-2105-15-70",
+    "hastie1996": "10.1109/34.506411",
+}
+
+
+def address(key: str) -> str | None:
+    """Where a paper is found; None if its DOI is not known."""
+    return f"https://doi.org/{_DOIS[key]}" if key in _DOIS else None
+
+
+def as_text(key: str) -> str:
+    """A reference as a person reads it."""
+    fields = dict(re.findall(r"^  (\w+)\s*= \{(.*)\},$", REFERENCES[key], flags=re.MULTILINE))
+    authors = [_short(author) for author in fields["author"].split(" and ")]
+    names = authors[0] if len(authors) == 1 else f"{', '.join(authors[:-1])} and {authors[-1]}"
+    where = fields.get("journal") or fields.get("booktitle") or fields["publisher"]
+    volume = f" {fields['volume']}" if "volume" in fields else ""
+    number = f"({fields['number']})" if "number" in fields else ""
+    pages = f", {fields['pages'].replace('--', '-')}" if "pages" in fields else ""
+    return _without_marks(f"{names} ({fields['year']}). {fields['title']}. {where}{volume}{number}{pages}.")
+
+
+def _short(author: str) -> str:
+    """Family name and initials."""
+    family, _, given = author.partition(", ")
+    return f"{family}, {' '.join(f'{name[0]}.' for name in given.split())}"
+
+
+def _without_marks(text: str) -> str:
+    """A text as TeX would print it."""
+    return text.replace("{\\v S}", "Š").replace(" -- ", " - ").replace("{", "").replace("}", "")

@@ -70,6 +70,23 @@ def watching(watcher: Callable[[int, int], None]) -> Iterator[None]:
         _watcher.reset(token)
 
 
+@contextmanager
+def terminal_line(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a watcher that shows a line on the terminal, once the work takes long."""
+    lines: list[_Line] = []
+
+    def tell(done: int, total: int) -> None:
+        if not lines:
+            lines.append(_Line(name, total))
+        lines[0].advance()
+
+    try:
+        yield tell
+    finally:
+        for line in lines:
+            line.close()
+
+
 class Progress:
     """Tells callbacks, or a line on the terminal, about each step of a fit.
 

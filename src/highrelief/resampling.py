@@ -139,7 +139,7 @@ class ResampledWeighter(MetaWeighter):
                 f"All samples are of one group, which is kept together:"
                 f" {self._size_name}={self.max_samples!r} of them cannot be drawn."
             )
-        suits = _suiting(table)
+        suits = suiting(table)
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators):
             of_member = np.random.RandomState(seed)
@@ -178,7 +178,7 @@ def _fit_member(
     return member, ask(member, table.X.shape[1])
 
 
-def _suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
+def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
     """Whether a subset holds two classes, and features that vary, as far as the table does."""
     several_classes = bool(np.any(table.codes != table.codes[0]))
     varies = table.ranges is not None and bool(np.any(table.ranges.low != table.ranges.high))

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ..comparison import Comparison, compare
+from ..reports.origin import about_software
 from ..table import LabelledTable, TableError, read_table
 from ..table.completing import without_empty
 from .errors import UsageError
 from .files import csv_text, write_folder
 from .methods import weighter
-from .record import about_data, about_software, as_text
+from .record import about_data, as_text
 from .request import Request
 from .watching import NOBODY, Watcher
 

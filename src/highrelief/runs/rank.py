@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..reports.origin import about_software, plain
 from ..table import LabelledTable, TableError, read_table
 from ..table.completing import completed
 from ..table.errors import shown
 from .errors import RunError, UsageError
 from .files import csv_text, write_folder
 from .methods import weighter
-from .record import about_data, about_software, as_text, other_software, plain
+from .record import about_data, as_text, other_software
 from .request import Request
 from .watching import NOBODY, Watcher
 

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
-from .. import __version__
+from ..reports.origin import about_software
 from ..table import LabelledTable
 from .watching import class_counts
-
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
 def as_text(record: Mapping[str, Any]) -> str:
@@ -33,15 +27,6 @@ def about_data(table: LabelledTable, digest: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def about_software() -> dict[str, Any]:
-    """What it was computed with."""
-    return {
-        "highrelief": __version__,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
-        "machine": {"system": platform.platform(), "processor": platform.machine()},
-    }
-
-
 def other_software(record: Mapping[str, Any]) -> list[str]:
     """What a record was made with that is not of the same version here, in a sentence."""
     here = about_software()
@@ -51,14 +36,3 @@ def other_software(record: Mapping[str, Any]) -> list[str]:
         f"{name} {then[name]} (here {now[name]})" for name in now if then.get(name, now[name]) != now[name]
     ]
     return [f"The run to repeat was made with {', '.join(differ)}: digits may differ."] if differ else []
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON has it; what JSON has no form for as it is written in Python."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Mapping):
-        return {str(name): plain(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -1,0 +1,126 @@
+"""A fitted estimator becomes plain contents."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from . import methods
+from .contents import Contents, Stability
+from .convergence import convergence
+from .features import Weights, feature_table
+from .given import Given, given
+from .halves import checked_resamples, fits_to_halves, why_not
+from .origin import about_values, origin, python_again
+from .samples import samples
+from .shapes import correlations, distributions
+from .stability import RankSpread, n_best, stability
+from .summary import facts, summary
+
+
+def contents(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    title: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    sample_names: Sequence[str] | None = None,
+    resamples: int | None = 20,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    data: Mapping[str, str] | None = None,
+    time: Mapping[str, str] | None = None,
+    again: str | None = None,
+) -> Contents:
+    """What stands in the report of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs
+        As :func:`highrelief.report` has them.
+    notes, warnings : sequence of str
+        What was decided about the data when it was read, and what the fit warned of.
+    data, time : mapping of str to str, default=None
+        What is known of the data and of the times, by their names; None: digests of the values, and now.
+    again : str, default=None
+        What does the same again; None: lines of Python.
+
+    Returns
+    -------
+    contents : Contents
+        Plain values.
+    """
+    resamples = checked_resamples(resamples)
+    asked = given(estimator, X, y, feature_names=feature_names, sample_names=sample_names)
+    weights = Weights.of(asked)
+    absent: dict[str, str] = {}
+
+    def part(name: str, found: Any) -> Any:
+        """A part of the report; None, and a word why, where there is none."""
+        if not isinstance(found, str):
+            return found
+        absent[name] = found
+        return None
+
+    begin = clock.perf_counter()
+    resampled = part("stability", _resampled(asked, weights, resamples, random_state, n_jobs))
+    seconds = clock.perf_counter() - begin
+    stable, spread = (None, None) if resampled is None else resampled
+    course = part("convergence", convergence(estimator))
+    margins = part("samples", samples(asked))
+    alike = part("correlations", correlations(asked))
+    method_words = methods.words(estimator)
+    known_time = dict(time) if time is not None else {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
+    if stable is not None:
+        known_time["resampling"] = f"{seconds:.2f} s"
+    return Contents(
+        title=title or f"{methods.title(estimator)}: {asked.X.shape[1]:,} features ranked",
+        method=methods.title(estimator),
+        method_class=type(estimator).__name__,
+        method_words=method_words,
+        classes=asked.classes,
+        class_sizes=asked.class_sizes.tolist(),
+        summary=summary(asked, weights, method_words, course, stable, margins, alike, warnings),
+        facts=facts(asked, weights, course, stable, margins),
+        features=feature_table(asked, weights, spread),
+        convergence=course,
+        stability=stable,
+        samples=margins,
+        distributions=distributions(asked),
+        correlations=alike,
+        origin=origin(
+            estimator,
+            data=about_values(asked.X, asked.y) if data is None else data,
+            time=known_time,
+            again=again or python_again(estimator, resamples=resamples, random_state=random_state),
+        ),
+        notes=list(notes),
+        warnings=list(warnings),
+        absent=absent,
+    )
+
+
+def _resampled(
+    asked: Given, weights: Weights, resamples: int, random_state: Any, n_jobs: int | None
+) -> tuple[Stability, RankSpread] | str:
+    """How stable the ranking is; or why that is not known, in a sentence."""
+    if not resamples:
+        return "Stability was not measured: resampling was switched off."
+    reason = why_not(asked.class_sizes, asked.X.shape[1])
+    if reason is not None:
+        return reason
+    try:
+        fits = fits_to_halves(
+            asked.estimator, asked.X, asked.y, resamples=resamples, random_state=random_state, n_jobs=n_jobs
+        )
+    except (ValueError, TypeError) as error:
+        sentence = " ".join(str(error).split()).rstrip(".")
+        return f"Stability was not measured; the method cannot be fitted to half of the samples: {sentence}."
+    return stability(fits, n_best(weights.n_kept, asked.X.shape[1], chosen=weights.chosen))

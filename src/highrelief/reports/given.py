@@ -1,0 +1,146 @@
+"""What a report is asked for: a fitted estimator and its data, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from ..input_base import plain
+from ..selector_base import WeightSelector
+
+
+@dataclass(frozen=True)
+class Given:
+    """A fitted estimator, the samples it was fitted to, and what all is called."""
+
+    estimator: Any
+    #: As it was given: the estimator may ask for the names of its columns.
+    table: Any
+    #: The same as an array.
+    X: NDArray[Any]
+    y: NDArray[Any]
+    #: Place of each sample's class among the classes.
+    codes: NDArray[np.int64]
+    classes: list[str]
+    feature_names: list[str]
+    sample_names: list[str]
+    #: Whether the samples are only numbered.
+    numbered: bool
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """Features from the best on; of equals the one that comes first in the table."""
+        return np.argsort(self.estimator.ranking_, kind="stable")
+
+    @property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """How many samples each class has."""
+        return np.bincount(self.codes, minlength=len(self.classes))
+
+
+def given(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    feature_names: Sequence[str] | None,
+    sample_names: Sequence[str] | None,
+) -> Given:
+    """Judge what a report is asked for; raises where it cannot be made, and says what would help."""
+    _check_estimator(estimator)
+    values = check_array(X, dtype="numeric", input_name="X", estimator="report")
+    labels = column_or_1d(y)
+    if len(labels) != len(values):
+        raise ValueError(
+            f"X has {len(values):,} samples and y {len(labels):,}; report needs a label for each."
+        )
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    _check_same_data(estimator, X, values, classes)
+    named = [] if sample_names is None else [str(name) for name in sample_names]
+    rows = named or _row_names(X) or [f"sample {n}" for n in range(1, len(values) + 1)]
+    columns = _column_names(estimator, X) if feature_names is None else [str(each) for each in feature_names]
+    _check_length("sample_names", rows, len(values), "samples")
+    _check_length("feature_names", columns, values.shape[1], "features")
+    numbered = not named and not _row_names(X)
+    shown = [str(plain(each)) for each in classes]
+    return Given(estimator, X, values, labels, codes, shown, columns, rows, numbered)
+
+
+def _check_estimator(estimator: Any) -> None:
+    kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+    if isinstance(estimator, type):
+        raise TypeError(f"report needs a fitted estimator, and not the class: {kind}().fit(X, y).")
+    if isinstance(estimator, WeightSelector):
+        check_is_fitted(estimator)
+        return
+    if hasattr(estimator, "steps") or hasattr(estimator, "best_estimator_"):
+        raise TypeError(
+            f"report takes the weighter itself, and not the {kind} around it: pass its last step or its"
+            " best_estimator_, with X as that one was given it."
+        )
+    if hasattr(estimator, "transform") and type(estimator).__module__.startswith("highrelief."):
+        raise TypeError(
+            f"{kind} makes new directions out of the features and has no weight for each, so that there is"
+            " nothing to rank. A weighter such as IRelief or ReliefF has."
+        )
+    raise TypeError(
+        f"{kind} has no feature_weights_ to report. report takes a fitted weighter of highrelief, such as"
+        f" IRelief; EnsembleWeighting is one around any estimator that has feature_importances_ or coef_."
+    )
+
+
+def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Raise if these cannot be the samples that the estimator was fitted to."""
+    kind = type(estimator).__name__
+    if values.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {values.shape[1]:,} features, but {kind} was fitted to {estimator.n_features_in_:,}:"
+            " report needs the X and y of its fit."
+        )
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is not None and hasattr(X, "columns") and list(X.columns) != list(names):
+        raise ValueError(f"The columns of X are not those, in their order, that {kind} was fitted to.")
+    fitted_classes = getattr(estimator, "classes_", None)
+    if fitted_classes is None:
+        raise TypeError(f"{kind} was not fitted to classes; a report is about samples of different classes.")
+    if list(fitted_classes) != list(classes):
+        raise ValueError(
+            f"The classes in y are not those that {kind} was fitted to: report needs the X and y of its fit."
+        )
+    probability = getattr(estimator, "outlier_proba_", None)
+    n_fitted = len(probability) if probability is not None else getattr(estimator, "_n_samples", len(values))
+    if n_fitted != len(values):
+        raise ValueError(
+            f"X has {len(values):,} samples, but {kind} was fitted to {n_fitted:,}: report needs the X and y"
+            " of its fit."
+        )
+
+
+def _check_length(name: str, names: list[str], wanted: int, of: str) -> None:
+    if len(names) != wanted:
+        raise ValueError(f"{name} has {len(names):,} names for the {wanted:,} {of} of X.")
+
+
+def _column_names(estimator: Any, X: Any) -> list[str]:
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = getattr(X, "columns", None)
+    if names is None:
+        return [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def _row_names(X: Any) -> list[str]:
+    """Names in the index of a pandas frame; none where it only counts."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return []
+    return [str(name) for name in index]

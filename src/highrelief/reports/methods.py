@@ -1,0 +1,61 @@
+"""What a fitted estimator is called, how it decides, and which papers are behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..catalogue import METHODS, WRAPPERS, Method
+
+_OF_CLASS = {method.home: method for method in METHODS.values()}
+
+
+def title(estimator: Any) -> str:
+    """The method as papers call it; with what is wrapped around it."""
+    around, inside = _taken_apart(estimator)
+    method = _known(inside)
+    name = type(inside).__name__ if method is None else method.title
+    return " ".join([*(each.title for each in around), name])
+
+
+def words(estimator: Any) -> str:
+    """How the method decides, in a few sentences."""
+    around, inside = _taken_apart(estimator)
+    method = _known(inside)
+    own = f"{type(inside).__name__} gives each feature a weight." if method is None else method.words
+    return " ".join([own, *(each.words for each in reversed(around))])
+
+
+def cited(estimator: Any) -> list[str]:
+    """Keys of the references, those of the method first."""
+    around, inside = _taken_apart(estimator)
+    method = _known(inside)
+    keys = [] if method is None else list(method.references)
+    return list(dict.fromkeys([*keys, *(key for each in reversed(around) for key in each.references)]))
+
+
+def is_one_by_one(estimator: Any) -> bool:
+    """Whether features are judged one by one, as the Fisher score does."""
+    return type(_taken_apart(estimator)[1]).__name__ == "FisherScore"
+
+
+def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
+    """What is around the method, from outside in, and the estimator in the middle."""
+    around = []
+    while type(estimator).__name__ in WRAPPERS and _is_ours(estimator):
+        around.append(WRAPPERS[type(estimator).__name__])
+        estimator = estimator.estimator
+    return around, estimator
+
+
+def _known(estimator: Any) -> Method | None:
+    """The method of an estimator, or of what it is derived from."""
+    found = (_OF_CLASS.get(each.__name__) for each in type(estimator).__mro__ if _is_ours_class(each))
+    return next((method for method in found if method is not None), None)
+
+
+def _is_ours(estimator: Any) -> bool:
+    return _is_ours_class(type(estimator))
+
+
+def _is_ours_class(kind: type) -> bool:
+    return kind.__module__.startswith("highrelief.")

@@ -1,0 +1,208 @@
+"""``highrelief.report``: a fitted estimator becomes one page that needs nothing else."""
+
+from __future__ import annotations
+
+import html as markup
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..progress import terminal_line, watching
+from .contents import Contents
+from .findings import contents as found
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report: what stands in it, and the page.
+
+    In a notebook it shows itself.
+    """
+
+    contents: Contents
+
+    @cached_property
+    def html(self) -> str:
+        """The page, as one self-contained document."""
+        return _page()(self.contents)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page into a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; what is there is written over.
+
+        Returns
+        -------
+        path : Path
+            The file.
+        """
+        target = Path(path)
+        _check_folder(target)
+        page = self.html.encode()
+        part = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
+        try:
+            with part:
+                part.write(page)
+            Path(part.name).chmod(0o666 & ~_mask())
+            Path(part.name).replace(target)
+        finally:
+            Path(part.name).unlink(missing_ok=True)
+        return target
+
+    def _repr_html_(self) -> str:
+        """The page inside a frame, which keeps its scripts and styles from the notebook's."""
+        return (
+            f'<iframe title="{markup.escape(self.contents.title)}" sandbox="allow-scripts"'
+            ' style="width: 100%; height: 800px; border: 1px solid #8888"'
+            f' srcdoc="{markup.escape(self.html)}"></iframe>'
+        )
+
+
+def report(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    sample_names: Sequence[str] | None = None,
+    resamples: int | None = 20,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: bool | Callable[[int, int], None] = True,
+) -> Report:
+    r"""What a fitted weighter has found, on one page that needs nothing else.
+
+    The ranking, how the method came to rest, how stable the ranking is, which samples look mislabelled, what
+    the best features look like and which of them say the same; in words, and with what is needed to do it
+    again.
+
+    Stability is measured by fitting clones of the estimator to halves of the samples, two halves at a time
+    that share none. How well two such halves agree is 0 on average where there is nothing but noise; subsets
+    of 90 % of the samples share most of them, and agree on noise too. The ranks of a feature spread over the
+    halves as they would over new tables of the full size: a mean over half of n samples, drawn without
+    replacement, has the variance :math:`\sigma^2/n` around that of all, as a mean over n new ones has around
+    the truth.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted weighter, or a meta-estimator around one.
+    X : array-like or frame of shape (n_samples, n_features)
+        The samples that it was fitted to.
+    y : array-like of shape (n_samples,)
+        Their classes.
+    path : str or path, default=None
+        A file to write the page to.
+    title : str, default=None
+        Of the page; None: the method and the number of features.
+    feature_names : sequence of str, default=None
+        None: the names of the columns of a frame, or x0, x1, …
+    sample_names : sequence of str, default=None
+        None: the index of a pandas frame, or numbers from 1 on.
+    resamples : int, default=20
+        Number of halves, an even one; 0 or None: stability is not measured.
+    random_state : int, RandomState or None, default=0
+        Which halves are drawn.
+    n_jobs : int or None, default=None
+        How many of them are fitted at a time; does not change the result.
+    progress : bool or callable, default=True
+        True shows a line, on a terminal or in a notebook, where resampling takes longer than two seconds. A
+        callable is told how many halves are done, and how many there are.
+
+    Returns
+    -------
+    report : Report
+        ``contents`` are the plain values, ``html`` is the page, ``save(path)`` writes it.
+
+    References
+    ----------
+    Nogueira, S., Sechidis, K. and Brown, G. (2018). On the stability of feature selection algorithms. Journal
+    of Machine Learning Research 18(174), 1-54.
+
+    Shah, R. and Samworth, R. (2013). Variable selection with error control: another look at stability
+    selection. Journal of the Royal Statistical Society B 75(1), 55-80.
+
+    Examples
+    --------
+    >>> import highrelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=20, random_state=0)
+    >>> estimator = highrelief.IRelief().fit(X, y)
+    >>> contents = highrelief.report(estimator, X, y, resamples=10).contents
+    >>> contents.features.names[:2], contents.features.frequency[:2]
+    (['x1', 'x0'], [1.0, 1.0])
+    >>> print(contents.summary[0])
+    I-RELIEF ranked 22 features by how well they tell the classes of 200 samples apart: 0 (106) and 1 (94).
+    """
+    if path is not None:
+        # Before what takes long.
+        _check_folder(Path(path))
+        _page()
+    with _told(progress):
+        made = Report(
+            found(
+                estimator,
+                X,
+                y,
+                title=title,
+                feature_names=feature_names,
+                sample_names=sample_names,
+                resamples=resamples,
+                random_state=random_state,
+                n_jobs=n_jobs,
+            )
+        )
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _page() -> Callable[[Contents], str]:
+    """What makes a page out of contents."""
+    try:
+        from .page import ranking_page  # noqa: PLC0415  needs Jinja2, which the contents do not
+    except ModuleNotFoundError as error:
+        if error.name != "jinja2":
+            raise
+        raise ImportError("The page of a report needs Jinja2: pip install 'highrelief[report]'") from error
+    return ranking_page
+
+
+@contextmanager
+def _told(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
+    """Have the fits inside tell how far they have come, if anybody wants to know."""
+    if callable(progress):
+        with watching(progress):
+            yield
+    elif progress and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        with terminal_line("report") as line, watching(line):
+            yield
+    else:
+        yield
+
+
+def _check_folder(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"path={str(path)!r} is a folder; name a file in it, such as report.html.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"path={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
+
+
+def _mask() -> int:
+    """What new files are denied."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

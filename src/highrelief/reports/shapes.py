@@ -1,0 +1,121 @@
+"""What the best features look like: their values by class, and which of them say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+from ..core.threads import one_blas_thread
+from .contents import Correlations, Distribution
+from .given import Given
+from .sentences import counted, listed
+
+#: Features whose distributions are shown.
+N_DISTRIBUTIONS = 12
+#: Features whose correlations are shown.
+N_CORRELATIONS = 30
+#: |r| from which on two features say much the same.
+SAME = 0.8
+#: Most points of a class, and of all classes of a feature.
+_POINTS, _ALL_POINTS = 200, 1_500
+
+
+def distributions(given: Given) -> list[Distribution]:
+    """Values of the best features, class by class."""
+    best = given.order[:N_DISTRIBUTIONS]
+    values = given.X[:, best].astype(np.float64)
+    n_classes = len(given.classes)
+    most = min(_POINTS, max(10, _ALL_POINTS // n_classes))
+    boxes, points = [], []
+    for c in range(n_classes):
+        of_class = np.sort(values[given.codes == c], axis=0)
+        boxes.append(np.quantile(of_class, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T.tolist())
+        points.append(of_class[evenly(len(of_class), most)].T.tolist())
+    ranks = given.estimator.ranking_
+    return [
+        Distribution(
+            given.feature_names[j],
+            int(ranks[j]),
+            [boxes[c][place] for c in range(n_classes)],
+            [points[c][place] for c in range(n_classes)],
+        )
+        for place, j in enumerate(best)
+    ]
+
+
+def evenly(n_values: int, most: int) -> NDArray[np.int64]:
+    """Places in an ordered list, at most so many, evenly from the first to the last."""
+    if n_values <= most:
+        return np.arange(n_values)
+    return np.round(np.linspace(0.0, n_values - 1.0, most)).astype(np.int64)
+
+
+def correlations(given: Given) -> Correlations | str:
+    """Correlations of the best features; or why there are none, in a sentence."""
+    best = given.order[:N_CORRELATIONS]
+    if best.size < 2:
+        return "With one feature there is nothing to correlate."
+    matrix = pearson(given.X[:, best].astype(np.float64))
+    varies = np.flatnonzero(~np.isnan(matrix.diagonal()))
+    constant = np.setdiff1d(np.arange(best.size), varies)
+    order, groups = _side_by_side(matrix, varies)
+    order = np.concatenate([order, constant])
+    names = [given.feature_names[j] for j in best]
+    named = [[names[place] for place in group] for group in groups]
+    ranks = given.estimator.ranking_
+    return Correlations(
+        [names[place] for place in order],
+        [int(ranks[best[place]]) for place in order],
+        [[None if np.isnan(r) else float(r) for r in matrix[place, order]] for place in order],
+        named,
+        _words(given, named, best.size),
+    )
+
+
+def pearson(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pearson's correlations of columns; nan for those that are constant."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    varies = low < high
+    # In units of the range: no square overflows, and none is lost. Halved first: a range may not be a number.
+    inside = np.where(varies, high / 2.0 - low / 2.0, 1.0)
+    centered = (values / 2.0 - low / 2.0) / inside
+    centered -= centered.mean(axis=0)
+    unit = centered / np.where(varies, np.linalg.norm(centered, axis=0), np.nan)
+    with one_blas_thread():
+        matrix = np.clip(unit.T @ unit, -1.0, 1.0)
+    np.fill_diagonal(matrix, np.where(varies, 1.0, np.nan))
+    return matrix
+
+
+def _side_by_side(
+    matrix: NDArray[np.float64], varies: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[list[int]]]:
+    """An order in which features that go together are neighbours, and groups of those that say the same.
+
+    By complete linkage on 1 − |r|: in a group every two features have |r| ≥ 0.8, not only those next to each
+    other in a chain. The groups come, and are ordered, by the rank of their features.
+    """
+    if varies.size < 2:
+        return varies, []
+    apart = 1.0 - np.abs(matrix[np.ix_(varies, varies)])
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), method="complete", optimal_ordering=True)
+    labels = fcluster(tree, 1.0 - SAME + 1e-12, criterion="distance")
+    groups = [varies[labels == label].tolist() for label in dict.fromkeys(labels.tolist())]
+    return varies[leaves_list(tree)], [group for group in groups if len(group) > 1]
+
+
+def _words(given: Given, groups: list[list[str]], n_shown: int) -> list[str]:
+    if not groups:
+        return [f"No two of the best {n_shown} features say much the same (all |r| < {SAME:g})."]
+    told = [f"{listed(group, 8)} say much the same (|r| ≥ {SAME:g})." for group in groups[:10]]
+    if len(groups) > 10:
+        told.append(f"So do {counted(len(groups) - 10, 'more group')} of features.")
+    told.append(
+        "In each group, one feature says most of what the others say: high ranks side by side are not news."
+    )
+    if len(given.codes) < 10:
+        told.append(f"With {len(given.codes)} samples, correlations as large as these come about by chance.")
+    return told

@@ -1,0 +1,123 @@
+"""What was done and found, in sentences that a stranger understands alone, and the figures that stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .contents import Convergence, Correlations, Samples, Stability
+from .features import N_NAMED, Weights, kept_in_words
+from .given import Given
+from .methods import is_one_by_one, title
+from .samples import LIKELY
+from .sentences import counted, listed, percent, two_digits, with_interval
+from .stability import in_words
+
+#: Samples of a class below which much is up to chance.
+_FEW_SAMPLES = 10
+#: How many times larger a class is that outweighs another.
+_OUTWEIGHS = 4
+
+
+def summary(
+    given: Given,
+    weights: Weights,
+    method_words: str,
+    convergence: Convergence | None,
+    stability: Stability | None,
+    samples: Samples | None,
+    correlations: Correlations | None,
+    warnings: Sequence[str],
+) -> list[str]:
+    """The result in sentences."""
+    told = [_what_was_done(given), method_words, _what_was_found(given, weights)]
+    if convergence is not None:
+        told.append(convergence.words[0])
+    if stability is not None:
+        said = in_words(stability.n_best, stability.selection)
+        told.append(
+            f"{said[0].upper()}{said[1:]}: agreement {with_interval(stability.selection)}, where 0 is chance"
+            " and 1 is the same result."
+        )
+    if samples is not None:
+        told.append(_about_samples(given, samples))
+    if correlations is not None and correlations.groups:
+        told.append(correlations.words[0])
+    return told + _cautions(given, weights, warnings)
+
+
+def _what_was_done(given: Given) -> str:
+    classes = [f"{name} ({size:,})" for name, size in zip(given.classes, given.class_sizes, strict=True)]
+    n_samples, n_features = given.X.shape
+    name = f"{'The ' if is_one_by_one(given.estimator) else ''}{title(given.estimator)}"
+    tell = "it tells" if n_features == 1 else "they tell"
+    return (
+        f"{name} ranked {counted(n_features, 'feature')} by how well {tell} the classes of {n_samples:,}"
+        f" samples apart: {listed(classes)}."
+    )
+
+
+def _what_was_found(given: Given, weights: Weights) -> str:
+    if not weights.n_positive:
+        return (
+            "No feature weighs more than 0: by this method nothing tells the classes apart, and the order of"
+            " the features means nothing."
+        )
+    best = [given.feature_names[j] for j in weights.order[:5] if weights.values[j] > 0.0]
+    found = f"The best {'feature is' if len(best) == 1 else 'features are'} {listed(best)}."
+    if weights.comparable and weights.n_positive > N_NAMED:
+        share = percent(weights.share_of_best(N_NAMED))
+        found += f" The best {N_NAMED} hold {share} of all positive weight."
+    return f"{found} {kept_in_words(weights)}"
+
+
+def _about_samples(given: Given, samples: Samples) -> str:
+    """The second sentence of the part, which counts; with what it means."""
+    if samples.outlier_probability is not None:
+        return f"{samples.words[1]} (Probability above {LIKELY:g} and margin below 0, by I-RELIEF.)"
+    return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
+
+
+def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:
+    told = []
+    sizes = given.class_sizes
+    small = [f"{given.classes[c]} ({size})" for c, size in enumerate(sizes) if size < _FEW_SAMPLES]
+    if small:
+        told.append(f"Be careful: few samples of {listed(small, 5)}, so that much is up to chance.")
+    if sizes.max() >= _OUTWEIGHS * sizes.min():
+        told.append(
+            f"Be careful: the classes differ much in size, and {given.classes[int(sizes.argmax())]}, the"
+            " largest, has the most to say about the weights."
+        )
+    if given.X.shape[1] > 10 * len(given.codes):
+        told.append(
+            f"Be careful: there are {given.X.shape[1] / len(given.codes):,.0f} times as many features as"
+            " samples. Among so many, some look good by chance; trust those that come back in most halves of"
+            " the samples."
+        )
+    if warnings:
+        told.append(f"The fit gave {counted(len(warnings), 'warning')}, shown below.")
+    return told
+
+
+def facts(
+    given: Given,
+    weights: Weights,
+    convergence: Convergence | None,
+    stability: Stability | None,
+    samples: Samples | None,
+) -> list[tuple[str, str]]:
+    """Figures that stand out."""
+    found = [
+        ("Samples", f"{len(given.codes):,}"),
+        ("Classes", f"{len(given.classes):,}"),
+        ("Features", f"{given.X.shape[1]:,}"),
+        ("Kept", f"{weights.n_kept:,}"),
+    ]
+    if stability is not None and stability.selection.value is not None:
+        best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
+        found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
+    if samples is not None and samples.outlier_probability is not None:
+        found.append(("Likely mislabelled", samples.words[1].split()[0].replace("No", "0")))
+    if convergence is not None:
+        found.append(("Came to rest", "yes" if convergence.converged else "no"))
+    return found
