@@ -26,7 +26,8 @@ _VISIBLE_TEXT = """
   () => {
     const numbers = (text) => {
       const found = text.match(/[\\d.]+/g).map(Number);
-      return text.startsWith('color(srgb') ? found.map((each, place) => (place < 3 ? 255 * each : each)) : found;
+      const scale = text.startsWith('color(srgb') ? 255 : 1;
+      return found.map((each, place) => (place < 3 ? scale * each : each));
     };
     const light = (channel) => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
     const luminance = (colour) => {

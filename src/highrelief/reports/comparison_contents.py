@@ -13,6 +13,7 @@ from ..catalogue import METHODS
 from ..comparison import Accuracy, Comparison, MethodResult, difference_interval
 from ..cv_selector import N_NEIGHBORS
 from .contents import Estimate, Origin
+from .sentences import listed, two_digits
 
 #: What the classifiers are that :func:`highrelief.comparison.compare` knows by name.
 JUDGES = {
@@ -115,7 +116,7 @@ def comparison_contents(
     origin : Origin
         What it was made from and with.
     feature_names : sequence of str, default=None
-        In the order of the columns; "feature 0", "feature 1", … if None.
+        In the order of the columns; x0, x1, … if None.
     judges : mapping of str to str
         What the classifiers are, by name.
     title : str
@@ -129,7 +130,7 @@ def comparison_contents(
         Plain values.
     """
     n_features = comparison.methods[0].selections.shape[1]
-    names = [f"feature {each}" for each in range(n_features)]
+    names = [f"x{each}" for each in range(n_features)]
     if feature_names is not None:
         names = [str(each) for each in feature_names]
     if len(names) != n_features:
@@ -301,8 +302,8 @@ def _stability_words(methods: list[ComparedMethod]) -> list[str]:
     most, least = max(ranked, key=lambda name: ranked[name]), min(ranked, key=lambda name: ranked[name])
     return [
         f"The ranking of {most} depends least on which samples are drawn, that of {least} most: between folds"
-        f" the ranks correlate by {ranked[most]:.2f} and {ranked[least]:.2f} on average (1 is the same"
-        " ranking in every fold, 0 is chance)."
+        f" the ranks correlate by {two_digits(ranked[most])} and {two_digits(ranked[least])} on average (1 is"
+        " the same ranking in every fold, 0 is chance)."
     ]
 
 
@@ -336,8 +337,3 @@ def _chosen_words(often: NDArray[np.int64], n_methods: int) -> list[str]:
     if n_methods == 1:
         return [f"{kept}."]
     return [f"{kept} by one method or more, {by_all:,} by all {n_methods}."]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
