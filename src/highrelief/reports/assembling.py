@@ -85,8 +85,8 @@ def assemble(template: str, data: object, scripts: Sequence[str], **values: obje
         data=as_json(data),
         **values,
     )
-    # Names that were no UTF-8 in the table hold halves of characters, which cannot be written.
-    return page.encode("utf-8", "replace").decode("utf-8")
+    # Names that were no UTF-8 in the table hold halves of characters, which cannot be written; HTML has no NUL.
+    return page.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def policy(scripts: Sequence[Inline], style: Sequence[Inline]) -> str:
