@@ -6,7 +6,6 @@ from itertools import pairwise
 #: Sizes of windows, as Playwright takes them.
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 375, "height": 812}, "has_touch": True, "is_mobile": True}
-TINY = {"viewport": {"width": 320, "height": 568}, "has_touch": True, "is_mobile": True}
 
 #: A canvas on which hardly anything differs from its commonest colour is blank.
 _DRAWN = """
@@ -104,15 +103,36 @@ def assert_charts_are_drawn(page, expected):
     assert blank == []
 
 
-def assert_fits(page, width):
-    """Nothing makes the page itself scroll sideways, whatever part of it is in sight."""
-    scroll_through(page)
-    wide = page.evaluate("""() => [...document.querySelectorAll('body *')]
+def assert_fits(page):
+    """On no phone does the page itself scroll sideways, whatever part of it is in sight, in light or dark."""
+    for width, height in ((375, 812), (320, 568)):
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            scroll_through(page)
+            page.evaluate("scrollTo(1000, 0)")
+            assert page.evaluate("[document.documentElement.scrollWidth, scrollX]") == [width, 0], _wide(page)
+
+
+def _wide(page):
+    """What reaches beyond the right edge."""
+    return page.evaluate("""() => [...document.querySelectorAll('body *')]
       .filter((each) => each.getBoundingClientRect().right + scrollX > innerWidth + 1)
       .map((each) => `${each.tagName} ${each.id} ${each.className}`).slice(0, 5)""")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width, wide
-    page.evaluate("scrollTo(1000, 0)")
-    assert page.evaluate("scrollX") == 0
+
+
+def assert_colours_follow(page):
+    """Dark where the reader prefers it, the other way by the button; readable either way, and in charts."""
+    scroll_through(page)
+    chart = "document.querySelector('.canvas canvas').toDataURL()"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        drawn = page.evaluate(chart)
+        assert (background(page) < 0.15) == (scheme == "dark")
+        assert texts_below(page, 4.5) == []
+        page.click("#theme")
+        assert (background(page) < 0.15) == (scheme == "light")
+        assert page.evaluate(chart) != drawn
 
 
 def texts_below(page, ratio):
@@ -178,6 +198,7 @@ def assert_inert(page, n_scripts, n_styles):
         page.evaluate("(all) => [...document.querySelectorAll(all)].map((each) => each.outerHTML)", MISCHIEF)
         == []
     )
+    assert page.evaluate("[Object, Array, Function].flatMap((each) => Object.keys(each.prototype))") == []
     counts = "['script', 'style'].map((each) => document.querySelectorAll(each).length)"
     assert page.evaluate(counts) == [n_scripts, n_styles]
 
