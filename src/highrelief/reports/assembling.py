@@ -85,7 +85,7 @@ def assemble(template: str, data: object, scripts: Sequence[str], **values: obje
         data=as_json(data),
         **values,
     )
-    # Names that were no UTF-8 in the table hold halves of characters, which cannot be written; HTML has no NUL.
+    # Names that were no UTF-8 hold halves of characters, which cannot be written; HTML has no NUL.
     return page.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 

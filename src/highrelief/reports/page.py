@@ -29,7 +29,7 @@ def ranking_page(contents: Contents) -> str:
     return assemble(
         "ranking.html.j2",
         _drawn(contents),
-        ("ranking_table.js", "ranking.js"),
+        ("ranking_table.js", "weights.js", "ranking.js"),
         contents=contents,
         n_plain=min(N_PLAIN, len(contents.features.names)),
         n_intervals=min(N_INTERVALS, len(contents.features.names)),

@@ -4,9 +4,10 @@
 const drawn = new Map();
 const narrowWidth = 560;
 
-/** What all charts share: type, tooltips as drawn text (never HTML), and a description for those who do not see. */
+/** What all charts share: type, tooltips as drawn text (never HTML), a description for those who do not see. */
 function withCommon(element, option) {
-  const text = { color: colour('soft'), fontFamily: getComputedStyle(document.body).fontFamily, fontSize: 12 };
+  const { fontFamily } = getComputedStyle(document.body);
+  const text = { color: colour('soft'), fontFamily, fontSize: 12 };
   return {
     animation: false,
     textStyle: text,
@@ -57,15 +58,47 @@ function namedAxis(names, own, length = 16) {
 
 /** Room around the axes, their labels included. */
 function grid(own) {
-  return { left: 8, right: 16, top: 16, bottom: 8, outerBoundsMode: 'same', outerBoundsContain: 'all', ...own };
+  const room = { left: 8, right: 16, top: 16, bottom: 8 };
+  return { ...room, outerBoundsMode: 'same', outerBoundsContain: 'all', ...own };
 }
 
 function legend(own) {
-  return { left: 0, top: 0, itemWidth: 12, itemHeight: 12, itemGap: 18, textStyle: { color: colour('soft') }, ...own };
+  const sizes = { left: 0, top: 0, itemWidth: 12, itemHeight: 12, itemGap: 18 };
+  return { ...sizes, selectedMode: false, textStyle: { color: colour('soft') }, ...own };
+}
+
+/** An axis line that stays beneath bars and boxes below zero. */
+function atTheBottom() {
+  return { onZero: false, lineStyle: { color: colour('faint') } };
+}
+
+/** What is said of the bar that the reader points at, by its place. */
+function barTooltip(about) {
+  const formatter = ([first]) => about(Number(first.axisValue));
+  return { trigger: 'axis', axisPointer: { type: 'shadow' }, formatter };
+}
+
+/** A slider beneath a chart that chooses what of it is shown. */
+function slider(own) {
+  const inColours = (line, area) => ({ lineStyle: { color: colour(line) }, areaStyle: { color: colour(area) } });
+  return {
+    type: 'slider',
+    bottom: 10,
+    height: 20,
+    showDetail: false,
+    brushSelect: false,
+    borderColor: colour('rule'),
+    fillerColor: `${colour('accent')}22`,
+    handleStyle: { color: colour('paper'), borderColor: colour('accent') },
+    moveHandleStyle: { color: colour('faint') },
+    dataBackground: inColours('faint', 'rule'),
+    selectedDataBackground: inColours('accent', 'accent-wash'),
+    ...own,
+  };
 }
 
 /** Intervals as lines with end marks; `across` if they lie along the horizontal axis. */
-function intervals(ends, across, own) {
+function intervals(ends, across, own = {}) {
   const data = ends.flatMap(([place, low, high]) => {
     if (low === null || high === null) return [];
     return across ? [[low, place], [high, place], ['-', '-']] : [[place, low], [place, high], ['-', '-']];
@@ -75,6 +108,8 @@ function intervals(ends, across, own) {
     data,
     symbol: 'rect',
     symbolSize: across ? [1.5, 8] : [8, 1.5],
+    lineStyle: { color: colour('accent'), width: 1.5 },
+    itemStyle: { color: colour('accent') },
     showAllSymbol: true,
     silent: true,
     connectNulls: false,
@@ -83,13 +118,13 @@ function intervals(ends, across, own) {
 }
 
 /** A dashed line across a chart, with its meaning beside it. */
-function boundary(data, words) {
+function boundary(data, words, own = {}) {
   return {
     silent: true,
     symbol: 'none',
     precision: 20,
     lineStyle: { type: 'dashed', color: colour('soft'), width: 1 },
-    label: { color: colour('soft'), formatter: () => words, position: 'insideStartTop' },
+    label: { color: colour('soft'), formatter: () => words, position: 'insideStartTop', ...own },
     data: [data],
   };
 }

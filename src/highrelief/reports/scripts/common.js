@@ -18,7 +18,8 @@ function figure(value) {
   if (value === null || value === undefined) return '–';
   const size = Math.abs(value);
   if (size >= 1e4 && size < 1e15) return count(value);
-  const text = size === 0 || (size >= 1e-4 && size < 1e4) ? fourFigures.format(value) : Number(value.toPrecision(4)).toExponential();
+  const plain = size === 0 || (size >= 1e-4 && size < 1e4);
+  const text = plain ? fourFigures.format(value) : Number(value.toPrecision(4)).toExponential();
   return text.replaceAll('-', '−');
 }
 

@@ -53,6 +53,11 @@ function weightCell(cell) {
   return whole;
 }
 
+function intervalCell(cell) {
+  const { low, high } = cell.getData();
+  return textNode(rankRange(low, high));
+}
+
 /** A heading that the keyboard reaches: its click goes on to the column, which sorts. */
 function heading(cell, { words, meaning }) {
   const button = element('button', '', words);
@@ -62,27 +67,34 @@ function heading(cell, { words, meaning }) {
 }
 
 function column(field, words, meaning, own) {
-  return { field, title: words, titleFormatter: heading, titleFormatterParams: { words, meaning }, sorter: 'number', ...own };
+  const titled = { title: words, titleFormatter: heading, titleFormatterParams: { words, meaning } };
+  return { field, sorter: 'number', ...titled, ...own };
 }
 
 const written = (write) => (cell) => textNode(write(cell.getValue()));
+const yesOrNo = (answer) => (answer ? 'yes' : 'no');
+const byName = (a, b) => alphabet.compare(a, b);
 const byInterval = (a, b, one, other) => a - b || one.getData().high - other.getData().high;
 
 function columns() {
   const all = [
     column('rank', 'Rank', 'The largest weight is first', { width: 76, formatter: written(count) }),
     column('name', 'Feature', 'Name of the feature', {
-      minWidth: 150, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: (a, b) => alphabet.compare(a, b),
+      minWidth: 150, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
     }),
-    column('weight', 'Weight', 'How much the feature counts', { minWidth: 170, widthGrow: 3, formatter: weightCell, headerSortStartingDir: 'desc' }),
+    column('weight', 'Weight', 'How much the feature counts', {
+      minWidth: 170, widthGrow: 3, formatter: weightCell, headerSortStartingDir: 'desc',
+    }),
     column('kept', 'Kept', 'Whether the method selects it', {
-      width: 84, sorter: 'boolean', formatter: written((kept) => (kept ? 'yes' : 'no')), headerSortStartingDir: 'desc',
+      width: 84, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
     }),
-    column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', { width: 104, formatter: written(count) }),
+    column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', {
+      width: 104, formatter: written(count),
+    }),
   ];
   if (resampled) {
     all.push(column('low', 'Rank, resampled', 'Where the rank lies in nine of ten resamples', {
-      width: 120, sorter: byInterval, formatter: (cell) => textNode(rankRange(cell.getData().low, cell.getData().high)),
+      width: 120, sorter: byInterval, formatter: intervalCell,
     }));
   }
   if (features.frequency !== null) {
@@ -138,17 +150,18 @@ rankingTable.on('rowClick', (event, row) => markFeature(row.getData().place));
 // ---- the shown rows as a file ----
 
 function shownRows() {
-  const fields = ['rank', 'name', 'weight', 'kept', 'alone'];
+  const rows = rankingTable.getData('active').map((row) => {
+    const fields = [row.rank, row.name, row.weight, yesOrNo(row.kept), row.alone];
+    if (resampled) fields.push(row.low, row.high);
+    if (features.frequency !== null) fields.push(row.frequency);
+    return fields;
+  });
   const titles = ['rank', 'feature', 'weight', 'kept', 'rank_alone'];
-  if (resampled) {
-    fields.push('low', 'high');
-    titles.push('rank_low', 'rank_high');
-  }
-  if (features.frequency !== null) {
-    fields.push('frequency');
-    titles.push('frequency');
-  }
-  return [titles, ...rankingTable.getData('active').map((row) => fields.map((field) => (field === 'kept' ? (row.kept ? 'yes' : 'no') : row[field])))];
+  if (resampled) titles.push('rank_low', 'rank_high');
+  if (features.frequency !== null) titles.push('frequency');
+  return [titles, ...rows];
 }
 
-document.getElementById('csv').addEventListener('click', () => offerText('ranking.csv', csvText(shownRows()), 'text/csv'));
+document.getElementById('csv').addEventListener('click', () => {
+  offerText('ranking.csv', csvText(shownRows()), 'text/csv');
+});

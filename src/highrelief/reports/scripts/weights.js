@@ -1,0 +1,144 @@
+'use strict';
+// The weights of all features as bars, best first, and what of them the reader looks at.
+
+const numberOfFeatures = features.names.length;
+const mostNamed = 60;
+
+const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1 };
+
+function aboutFeature(place) {
+  const lines = [
+    shortly(features.names[place]),
+    `rank ${count(features.ranks[place])}${features.kept[place] ? ', kept' : ''}`,
+    `weight ${figure(features.weights[place])}`,
+    `rank alone ${count(features.ranks_alone[place])}`,
+  ];
+  if (resampled) {
+    lines.push(`rank, resampled ${rankRange(features.rank_low[place], features.rank_high[place])}`);
+  }
+  if (features.frequency !== null) {
+    lines.push(`among the best in ${percent(features.frequency[place])} of the resamples`);
+  }
+  return lines.join('\n');
+}
+
+/** Bars of the features that are kept, or of those that are not. Drawn as one path: there may be 20,000. */
+function weightBars(kept) {
+  const placed = features.weights.map((weight, place) => [place, weight]);
+  return {
+    id: kept ? 'kept' : 'others',
+    name: kept ? 'kept' : 'others',
+    type: 'bar',
+    data: placed.filter(([place]) => features.kept[place] === kept),
+    large: true,
+    largeThreshold: 1000,
+    progressive: 0,
+    barGap: '-100%',
+    barCategoryGap: '20%',
+    barMaxWidth: 56,
+    itemStyle: { color: kept ? colour('accent') : colour('faint') },
+  };
+}
+
+/** The feature that was picked in the table. */
+function weightMark() {
+  const place = markedPlace;
+  return {
+    id: 'mark',
+    type: 'scatter',
+    symbol: 'triangle',
+    symbolSize: 9,
+    symbolRotate: 180,
+    symbolOffset: [0, -8],
+    silent: true,
+    itemStyle: { color: colour('ink') },
+    label: {
+      show: true, position: 'top', color: colour('ink'), formatter: () => shortly(features.names[place], 30),
+    },
+    data: place === null ? [] : [[place, Math.max(features.weights[place], 0)]],
+  };
+}
+
+/** Names under the bars where they fit, ranks where they do not. */
+function weightLabels(narrow) {
+  const number = view.last - view.first + 1;
+  const named = number <= (narrow ? 20 : mostNamed);
+  return {
+    interval: named ? 0 : 'auto',
+    rotate: named && number > (narrow ? 2 : 8) ? 60 : 0,
+    formatter: (place) => (named ? shortly(features.names[place], 14) : count(features.ranks[place])),
+  };
+}
+
+function weightsOption(narrow) {
+  const numberKept = features.kept.filter(Boolean).length;
+  const shown = {
+    kept: `kept (${count(numberKept)})`,
+    others: `not kept (${count(numberOfFeatures - numberKept)})`,
+  };
+  return {
+    grid: grid({ top: 40, bottom: numberOfFeatures > 20 ? 52 : 8 }),
+    legend: legend({ data: ['kept', 'others'], icon: 'rect', formatter: (name) => shown[name] }),
+    tooltip: barTooltip(aboutFeature),
+    // Weights below zero hang under the axis; names stay beneath them.
+    xAxis: namedAxis(features.names, { axisLabel: weightLabels(narrow), axisLine: atTheBottom() }),
+    yAxis: numberAxis({ name: 'weight', nameGap: 12 }),
+    dataZoom: [
+      slider({ show: numberOfFeatures > 20, startValue: view.first, endValue: view.last }),
+      // On a touch screen a finger on the chart scrolls the page; there the slider is for this.
+      {
+        type: 'inside',
+        disabled: matchMedia('(pointer: coarse)').matches,
+        startValue: view.first,
+        endValue: view.last,
+        zoomOnMouseWheel: 'ctrl',
+        moveOnMouseMove: true,
+      },
+    ],
+    series: [weightBars(true), weightBars(false), weightMark()],
+  };
+}
+
+const bestButtons = [...document.querySelectorAll('[data-best]')];
+
+function sayWhichAreShown() {
+  for (const button of bestButtons) {
+    const whole = view.first === 0 && view.last === Number(button.dataset.best) - 1;
+    button.setAttribute('aria-pressed', String(whole));
+  }
+}
+
+function weightsChart() {
+  drawWaiting(document.getElementById('weights-chart'));
+  return drawn.get('weights-chart').chart;
+}
+
+function showFeatures(first, last) {
+  weightsChart().dispatchAction({ type: 'dataZoom', startValue: first, endValue: last });
+}
+
+/** Show a feature in the chart, in the middle of the window, and its row as marked. */
+function markFeature(place) {
+  const before = markedPlace;
+  markedPlace = place;
+  const width = Math.min(view.last - view.first, mostNamed - 1);
+  const first = Math.max(0, Math.min(place - Math.floor(width / 2), numberOfFeatures - 1 - width));
+  if (place < view.first || place > view.last) showFeatures(first, first + width);
+  weightsChart().setOption({ series: [weightMark()] });
+  [before, place].filter((each) => each !== null).forEach((each) => rankingTable.getRow(each).reformat());
+}
+
+drawChart('weights-chart', weightsOption, (chart) => {
+  const watch = () => {
+    const [zoom] = chart.getOption().dataZoom;
+    Object.assign(view, { first: zoom.startValue, last: zoom.endValue });
+    chart.setOption({ xAxis: { axisLabel: weightLabels(isNarrow(chart.getDom())) } });
+    sayWhichAreShown();
+  };
+  chart.on('datazoom', watch);
+  if (isNarrow(chart.getDom())) showFeatures(0, Math.min(20, numberOfFeatures) - 1);
+  sayWhichAreShown();
+});
+for (const button of bestButtons) {
+  button.addEventListener('click', () => showFeatures(0, Number(button.dataset.best) - 1));
+}
