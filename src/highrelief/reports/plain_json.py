@@ -19,8 +19,8 @@ def as_json(contents: Contents) -> dict[str, Any]:
     """Contents as dicts, lists, texts and numbers.
 
     Numbers have at most 6 digits: features keep their order, which ``ranks`` says, also where rounded weights
-    are equal. Quantiles of ranks are rounded to whole ones from 100 on, frequencies to four places. What is not
-    finite becomes None. Texts stay as they are.
+    are equal. Quantiles of ranks are rounded to whole ones from 100 on, frequencies to four places. What is
+    not finite becomes None. Texts stay as they are.
     """
     made: dict[str, Any] = _converted(contents)
     features = made["features"]
