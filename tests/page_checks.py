@@ -77,9 +77,9 @@ _FOCUSED = """
 
 def wait_until(page, condition):
     """Wait for a condition on the page; Playwright's own way needs what the page's policy forbids."""
-    end = time.monotonic() + 5.0
+    end = time.monotonic() + 15.0
     while not page.evaluate(condition):
-        assert time.monotonic() < end, f"not within 5 s: {condition}"
+        assert time.monotonic() < end, f"not within 15 s: {condition}"
         page.wait_for_timeout(20)
 
 
