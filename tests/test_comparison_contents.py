@@ -89,6 +89,8 @@ def test_features_that_most_methods_keep_come_first(contents):
     assert chosen.features == ["alpha", "beta", "gamma", "delta"]
     assert chosen.shares == [[1.0, 0.5, 1.0], [0.75, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.5, 0.0]]
     assert chosen.ranks[0] == [1.0, 2.5, 1.0]
+    # "other" has no weight for delta in most folds.
+    assert chosen.ranks[3] == [4.0, 2.5, None]
     assert chosen.words == [
         "4 features are kept in at least half of the folds by one method or more, 1 by all 3."
     ]

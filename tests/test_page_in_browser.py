@@ -22,6 +22,7 @@ from page_checks import (
 from report_contents import EVIL, bare_contents, evil_contents, full_contents
 
 from highrelief.reports.page import ranking_page
+from highrelief.reports.report import Report
 
 CONTENTS = {
     "full": full_contents,
@@ -418,3 +419,20 @@ def test_ten_thousand_samples_and_long_names_fit(visit, tmp_path):
     page.wait_for_selector(ROWS)
     assert_charts_are_drawn(page, 10)
     assert_fits(page)
+
+
+def test_in_a_notebook_the_page_stands_in_a_frame_and_gives_its_file(visit, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(
+        f"<!doctype html><title>n</title>{Report(contents_of('full'))._repr_html_()}", encoding="utf-8"
+    )
+    page = visit(path, **DESK)
+    frame = page.frame_locator("iframe")
+    frame.locator(".tabulator-row").first.wait_for()
+    assert frame.locator("#weights-chart canvas").count() == 1
+    frame.locator("#search").fill("gene 0000")
+    with page.expect_download() as offer:
+        frame.locator("#csv").click()
+    assert len(offer.value.path().read_text().splitlines()) == 10
+    # The frame is sealed off from what is around it.
+    assert frame.locator("body").evaluate("() => self.origin") == "null"

@@ -30,8 +30,6 @@ class Judgement:
 
     classifier: str
     accuracy: Estimate
-    #: Standard deviation over the folds; None for one fold.
-    deviation: float | None
     #: Accuracy in each fold.
     folds: list[float]
     #: Above all features, fold by fold; its ends are None where chance cannot be told.
@@ -69,9 +67,10 @@ class ChosenFeatures:
     features: list[str]
     #: The baseline is left out.
     methods: list[str]
-    #: Feature by feature, method by method: share of the folds in which it is kept, and its median rank.
+    #: Feature by feature, method by method: share of the folds in which it is kept, and its median rank;
+    #: None if it weighs 0 in most folds, as many others do.
     shares: list[list[float]]
-    ranks: list[list[float]]
+    ranks: list[list[float | None]]
     words: list[str]
 
 
@@ -180,7 +179,6 @@ def _methods(comparison: Comparison) -> list[ComparedMethod]:
                     Judgement(
                         classifier=name,
                         accuracy=Estimate(accuracy.mean, *accuracy.interval),
-                        deviation=_told(accuracy.deviation),
                         folds=accuracy.folds.tolist(),
                         gain=_difference(accuracy, baseline.accuracy[name]),
                         behind=_difference(best[name].accuracy[name], accuracy),
@@ -223,8 +221,9 @@ def _words(name: str) -> str:
 def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeatures:
     """The features that most methods keep most often, those that rank higher first among equals."""
     shares = np.stack([each.selections.mean(axis=0) for each in methods])
-    # Equal weights share the mean of their ranks.
-    ranks = np.stack([np.median(rankdata(-np.asarray(each.weights), axis=1), axis=0) for each in methods])
+    weights = [np.asarray(each.weights) for each in methods]
+    ranks = np.stack([np.median(rankdata(-each, axis=1), axis=0) for each in weights])
+    weighs = np.stack([np.median(each != 0.0, axis=0) > 0.0 for each in weights])
     often = (shares >= 0.5).sum(axis=0)
     order = np.lexsort((ranks.mean(axis=0), -shares.mean(axis=0), -often))
     shown = [each for each in order[:N_CHOSEN] if shares[:, each].any()]
@@ -232,7 +231,13 @@ def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeat
         features=[names[each] for each in shown],
         methods=[each.name for each in methods],
         shares=shares[:, shown].T.tolist(),
-        ranks=ranks[:, shown].T.tolist(),
+        ranks=[
+            [
+                float(rank) if weighing else None
+                for rank, weighing in zip(ranks[:, each], weighs[:, each], strict=True)
+            ]
+            for each in shown
+        ],
         words=_chosen_words(often, len(methods)),
     )
 

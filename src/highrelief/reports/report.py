@@ -64,7 +64,8 @@ class Report:
     def _repr_html_(self) -> str:
         """The page inside a frame, which keeps its scripts and styles from the notebook's."""
         return (
-            f'<iframe title="{markup.escape(self.contents.title)}" sandbox="allow-scripts"'
+            f'<iframe title="{markup.escape(self.contents.title)}"'
+            ' sandbox="allow-scripts allow-downloads allow-popups"'
             ' style="width: 100%; height: 800px; border: 1px solid #8888"'
             f' srcdoc="{markup.escape(self.html)}"></iframe>'
         )
