@@ -138,12 +138,23 @@ function sayFor(button, words) {
   }, 2000);
 }
 
+/** In a notebook's frame an address within the page is taken for one of the notebook: go there by hand. */
+function followInside(event) {
+  const link = event.target.closest('a[href^="#"]');
+  const target = link && document.getElementById(link.getAttribute('href').slice(1));
+  if (!target) return;
+  event.preventDefault();
+  target.scrollIntoView();
+  target.focus({ preventScroll: true });
+}
+
 // ---- start ----
 
 document.documentElement.classList.add('live');
 useDark(darkPreferred.matches);
 darkPreferred.addEventListener('change', () => useDark(darkPreferred.matches));
 themeButton.addEventListener('click', () => useDark(themeButton.getAttribute('aria-pressed') !== 'true'));
+if (location.protocol === 'about:') document.addEventListener('click', followInside);
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', async () => {
     await copyText(document.getElementById(button.dataset.copy));
