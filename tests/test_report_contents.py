@@ -166,7 +166,7 @@ def test_the_variance_of_an_agreement_by_hand():
         [[1.0, 0.5, 0.2, 0.4], [0.5, 1.0, 0.1, 0.3], [0.2, 0.1, 1.0, 0.7], [0.4, 0.3, 0.7, 1.0]]
     )
     within, by_half = [0.5, 0.7], [0.3, 0.2, 0.15, 0.35]
-    variance = 4.0 * np.var(by_half, ddof=1) + np.var(within, ddof=1) / 2.0
+    variance = max(4.0 * np.var(by_half, ddof=1), np.var(within, ddof=1)) + np.var(within, ddof=1) / 2.0
     half = 3.182446305284263 * np.sqrt(variance)  # Student's t of 3 degrees of freedom
     found = agreement(matrix, least=-1.0, step=0.0)
     assert (found.value, found.lower) == pytest.approx((0.6, 0.6 - half))
@@ -225,6 +225,20 @@ def test_intervals_hold_the_truth_as_often_as_they_claim(height):
     assert np.all(np.sum(held, axis=0) >= 52)
 
 
+@pytest.mark.parametrize("estimator", [FisherScore(), ReliefF(scale=None)])
+def test_weights_spread_over_halves_as_over_new_tables(estimator):
+    """Of features that matter; over subsets of 90 % it would be a ninth."""
+    random = np.random.default_rng(0)
+    shifts = np.where(np.arange(10) < 5, 1.5, 0.0)
+    new = [estimator.fit(*shifted(random, 100, shifts)).feature_weights_[:5] for _ in range(200)]
+    over_halves = []
+    for seed in range(15):
+        X, y = shifted(random, 100, shifts)
+        fits = fits_to_halves(estimator, X, y, resamples=20, random_state=seed, n_jobs=None)
+        over_halves.append(fits.scores[:, :5].var(axis=0, ddof=1))
+    assert 0.75 < np.mean(over_halves) / np.mean(np.var(new, axis=0, ddof=1)) < 1.4
+
+
 def test_noise_is_not_stable():
     random = np.random.default_rng(1)
     values = []
@@ -271,6 +285,37 @@ def test_the_seed_matters():
     first, again, other = (report(model, X, y, resamples=6, random_state=seed).contents for seed in (1, 1, 2))
     assert first.features == again.features
     assert first.features.rank_low != other.features.rank_low or first.stability != other.stability
+
+
+def test_what_is_kept_in_words():
+    X, y = continuous_table()
+    model = EnsembleWeighting(ReliefF(), n_estimators=2, aggregate="ranks", random_state=0)
+    for estimator, words in (
+        (ReliefF(n_features_to_select=2), "2 features are kept, as was chosen."),
+        (model, "6 features are kept: mean ranks do not say which are of no use."),
+        (GFlip(random_state=0), "features are kept: the members of the set."),
+        (FisherScore(), "6 features are kept: all with a weight above 0."),
+    ):
+        found = report(estimator.fit(X, y), X, y, resamples=0).contents
+        assert words in found.features.words[0]
+        assert words in " ".join(found.summary)
+
+
+def test_features_that_act_only_together_are_named():
+    X, y, _ = make_xor(400, n_irrelevant=60, random_state=1)
+    model = IRelief().fit(X, y)
+    alone = FisherScore().fit(X, y).ranking_
+    found = report(model, X, y, resamples=10).contents
+    named = " ".join(sentence for sentence in found.features.words if "far down alone" in sentence)
+    assert set(found.features.names[:2]) == {"x0", "x1"}
+    assert max(alone[:2]) > 20
+    for j in (0, 1):
+        assert (f"x{j} ({alone[j]})" in named) == (alone[j] > 20)
+    # Others are there by chance, which other samples would not confirm.
+    for name, often in zip(found.features.names, found.features.frequency, strict=True):
+        assert often >= 0.5 or f"{name} (" not in named
+    only = report(FisherScore().fit(X, y), X, y, resamples=0).contents
+    assert "far down alone" not in " ".join(only.features.words)
 
 
 def test_equal_weights_are_told():
@@ -495,6 +540,7 @@ def test_at_most_fifty_are_named():
     found = report(Relief().fit(X, y), X, y, resamples=0).contents.samples
     n_negative = sum(margin < 0 for margin in found.margins)
     assert n_negative > 50 == len(found.suspects) == len(found.reasons)
+    assert found.n_suspects == n_negative
     assert f"{n_negative} samples of 300" in found.words[1]
     assert "The first 50 are named here." in found.words[1]
 
@@ -679,6 +725,9 @@ def test_where_a_report_comes_from():
     found = report(model, X, y, resamples=4, random_state=7).contents.origin
     assert found.parameters["n_neighbors"] == "3"
     assert found.parameters["metric"] == "'manhattan'"
+    model = fitted(IRelief(), X, y)
+    parameters = report(model, X, y, resamples=0).contents.origin.parameters
+    assert (parameters["sigma"], float(parameters["sigma_"])) == ("'auto'", model.sigma_)
     assert hashlib.sha256(X.tobytes()).hexdigest() in found.data.values()
     assert {"highrelief", "python", "numpy", "scipy", "scikit-learn", "numba"} <= set(found.versions)
     assert "resampling" in found.time

@@ -80,6 +80,8 @@ class Samples:
     suspects: list[int]
     reasons: list[str]
     words: list[str]
+    #: How many suspects there are, named or not.
+    n_suspects: int = 0
 
 
 @dataclass(frozen=True)

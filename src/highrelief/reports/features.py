@@ -31,8 +31,8 @@ class Weights:
     order: NDArray[np.int64]
     #: Whether the number of kept features was chosen, by the user or by a cross-validation.
     chosen: bool
-    #: Whether sizes of weights can be compared: not if they are members of a set, or ranks.
-    comparable: bool
+    #: "weights"; or "set" if they are 1 and 0, or "ranks".
+    kind: str
 
     @classmethod
     def of(cls, given: Given) -> Weights:
@@ -43,8 +43,17 @@ class Weights:
             np.asarray(estimator.get_support()),
             given.order,
             estimator.n_features_to_select is not None or hasattr(estimator, "n_features_"),
-            not hasattr(estimator, "score_losses_") and getattr(estimator, "aggregate", None) != "ranks",
+            "set"
+            if hasattr(estimator, "score_losses_")
+            else "ranks"
+            if getattr(estimator, "aggregate", None) == "ranks"
+            else "weights",
         )
+
+    @property
+    def comparable(self) -> bool:
+        """Whether it means anything that one weight is twice another."""
+        return self.kind == "weights"
 
     @property
     def n_positive(self) -> int:
@@ -97,9 +106,13 @@ def kept_in_words(weights: Weights) -> str:
     kept = f"{counted(weights.n_kept, 'feature')} {'is' if weights.n_kept == 1 else 'are'} kept"
     if weights.chosen:
         return f"{kept}, as was chosen."
-    if weights.n_positive:
-        return f"{kept}: {'that' if weights.n_kept == 1 else 'all'} with a weight above 0."
-    return f"{kept}, since one must be; none has a weight above 0."
+    if not weights.n_positive:
+        return f"{kept}, since one must be; none has a weight above 0."
+    if weights.kind == "set":
+        return f"{kept}: the members of the set."
+    if weights.kind == "ranks":
+        return f"{kept}: mean ranks do not say which are of no use."
+    return f"{kept}: {'that' if weights.n_kept == 1 else 'all'} with a weight above 0."
 
 
 def _words(given: Given, weights: Weights, alone: NDArray[np.int64], spread: RankSpread | None) -> list[str]:
@@ -138,7 +151,7 @@ def act_together(
         return []
     n_features = weights.values.size
     best = [j for j in given.order[:N_NAMED] if weights.values[j] > 0.0]
-    far = max(_FAR_DOWN * n_features, 2.0 * N_NAMED)
+    far = max(_FAR_DOWN * n_features, min(2.0 * N_NAMED, 0.5 * n_features))
     sure = [j for j in best if spread is None or spread.frequency[j] >= _OFTEN]
     return [(given.feature_names[j], int(alone[j])) for j in sure if alone[j] > far]
 

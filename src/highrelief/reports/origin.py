@@ -52,7 +52,7 @@ def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], 
     """Parameters, data, versions, time and papers of a fitted estimator."""
     software = about_software()
     return Origin(
-        {name: repr(value) for name, value in _parameters(estimator)},
+        {name: repr(value) for name, value in [*_parameters(estimator), *_chosen(estimator)]},
         dict(data),
         {
             "highrelief": software["highrelief"],
@@ -69,6 +69,14 @@ def _parameters(estimator: Any) -> list[tuple[str, Any]]:
     """Names and values; numbers of NumPy as Python's: 2.0, and not np.float64(2.0)."""
     known = sorted(estimator.get_params(deep=True).items())
     return [(name, value.item() if isinstance(value, np.generic) else value) for name, value in known]
+
+
+def _chosen(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """What the fit chose for parameters that were left to it."""
+    inside = getattr(estimator, "estimator_", estimator)
+    for name in ("sigma_", "alpha_"):
+        if hasattr(inside, name):
+            yield name, float(getattr(inside, name))
 
 
 def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:

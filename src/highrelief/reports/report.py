@@ -93,10 +93,10 @@ def report(
 
     Stability is measured by fitting clones of the estimator to halves of the samples, two halves at a time
     that share none. How well two such halves agree is 0 on average where there is nothing but noise; subsets
-    of 90 % of the samples share most of them, and agree on noise too. The ranks of a feature spread over the
-    halves as they would over new tables of the full size: a mean over half of n samples, drawn without
-    replacement, has the variance :math:`\sigma^2/n` around that of all, as a mean over n new ones has around
-    the truth.
+    of 90 % of the samples share most of them, and agree on noise too. The weight of a feature that matters
+    spreads over the halves about as it would over new tables of the full size: a mean over half of n samples,
+    drawn without replacement, has the variance :math:`\sigma^2/n` around that of all, as a mean over n new
+    ones has around the truth.
 
     Parameters
     ----------

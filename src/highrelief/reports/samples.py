@@ -43,6 +43,7 @@ def samples(given: Given) -> Samples | str:
         chosen[:_NAMED].tolist(),
         reasons,
         told,
+        int(chosen.size),
     )
 
 

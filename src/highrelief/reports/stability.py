@@ -2,9 +2,10 @@ r"""How much a ranking depends on which samples were drawn, by fits to halves of
 
 Two halves that share no sample are two small studies: their agreement is what chance has left of the
 ranking, 0 where nothing but chance made it. (Subsets that overlap agree on noise too: two random halves
-share half of their samples, two subsets of 90 % nearly all.) The spread of a feature's rank over the halves
-is what it would be over new tables as large as the given one: a mean over half of n samples, drawn without
-replacement, varies by σ²/n around that of all, as means over n new samples do around the truth.
+share half of their samples, two subsets of 90 % nearly all.) A weight spreads over the halves as it would
+over new tables as large as the given one: a mean over half of n samples, drawn without replacement, varies by
+σ²/n around that of all, as means over n new samples do around the truth. That holds to first order; weights
+of features of no use, which are noise alone, vary more.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _STEPS = (1, 2, 5)
 #: Marks of agreement beyond chance: poor below the first, excellent above the second (Fleiss, as Nogueira et
 #: al. 2018 take them over for the stability of selections).
 POOR, EXCELLENT = 0.4, 0.75
+#: Lists shorter than this agree by so few steps that their interval, made for many, is rough.
+_ROUGH = 3
 #: Agreement that is as good as none.
 _CHANCE = 0.1
 #: Share of the halves from which on a feature counts as found in nearly all.
@@ -119,10 +122,13 @@ def agreement(matrix: NDArray[np.float64], *, least: float, step: float) -> Esti
     mean agreement of one half with the halves of other pairs moves by the sum over its own n/2 samples, drawn
     without replacement from n: of the variance (n/4)·Var(g). So
 
-    .. math:: \mathrm{Var} \approx 4 \operatorname{Var}_i(h_i) + \operatorname{Var}_j(a_j) / J
+    .. math:: \mathrm{Var} \approx \max\bigl(4 \operatorname{Var}_i(h_i), \operatorname{Var}_j(a_j)\bigr)
+              + \operatorname{Var}_j(a_j) / J
 
     with :math:`h_i` the mean agreement of half i with those of other pairs and :math:`a_j` that within pair
-    j; the second term is for the finite number of pairs. Student's t with 2J − 1 degrees of freedom. A
+    j, which counts where the first order vanishes (two halves differ from the whole by the same, up and down:
+    what is left is of second order, and varies with the samples as with the cut). The last term is for the
+    finite number of pairs. Student's t with 2J − 1 degrees of freedom. A
     jackknife over the halves would only tell how well 2J of them stand for all halves of the same samples:
     its intervals hold the truth in a third to a half of the cases.
 
@@ -149,7 +155,8 @@ def agreement(matrix: NDArray[np.float64], *, least: float, step: float) -> Esti
     others = matrix.sum(axis=1) - matrix.diagonal() - matrix[np.arange(n), partner]
     by_half = others / (n - 2)
     value = float(within.mean())
-    variance = 4.0 * by_half.var(ddof=1) + within.var(ddof=1) / within.size
+    second_order = within.var(ddof=1)
+    variance = max(4.0 * by_half.var(ddof=1), second_order) + second_order / within.size
     half = max(float(stdtrit(n - 1, 0.975) * np.sqrt(variance)), step * (1.0 - 0.05 ** (1.0 / within.size)))
     # Rounding must not carry the mean beyond its bounds either.
     return Estimate(*(min(max(each, least), 1.0) for each in (value, value - half, value + half)))
@@ -183,25 +190,29 @@ def _words(
 ) -> list[str]:
     """What the halves say."""
     n_resamples, n_features = fits.scores.shape
+    which = "which feature is the best" if n_best == 1 else f"which features are the best {n_best:,}"
+    there = "the best" if n_best == 1 else f"among the best {n_best:,}"
     told = [
         f"The method was fitted anew to {n_resamples} halves of the samples: {n_resamples // 2} times they"
         " were cut in two at random, class by class. Two halves share no sample, so that they agree only on"
         " what is in the data and not on its noise. 0 is agreement by chance, 1 is the same result.",
         f"The rankings of all features by two halves agree by {with_interval(ranking)} (Spearman's rank"
         " correlation).",
-        f"On which features are the best {n_best:,}, two halves agree by {with_interval(selection)}"
-        f" (Nogueira's stability): {in_words(n_best, selection)}.",
+        f"On {which}, two halves agree by {with_interval(selection)} (Nogueira's stability):"
+        f" {in_words(n_best, selection)}.",
         "Either ranking is made of half of the samples; that of all samples is somewhat more stable.",
-        "The ranges of the ranks are what to expect of new samples, as many as there are here: a half varies"
-        " around the whole as much as the whole around the truth. (Subsets of 90 % share most of their"
-        " samples and look more stable than they are.)",
+        "The range of a rank is where it lies in 90 % of the halves. A half varies around the whole about as"
+        " much as the whole varies around the truth, so that the range shows how far the rank is to be"
+        " trusted. (Subsets of 90 % share most of their samples and look more stable than they are.)",
     ]
+    if n_best < _ROUGH:
+        told.append("For so short a list the interval is rough, and may be too narrow.")
     often = int(np.count_nonzero(spread.frequency >= NEARLY_ALL))
     told.append(
-        f"{counted(often, 'feature')} {'is' if often == 1 else 'are'} among the best {n_best:,} in at least"
+        f"{counted(often, 'feature')} {'is' if often == 1 else 'are'} {there} in at least"
         f" {percent(NEARLY_ALL)} of the halves."
         if often
-        else f"No feature is among the best {n_best:,} in {percent(NEARLY_ALL)} of the halves."
+        else f"No feature is {there} in {percent(NEARLY_ALL)} of the halves."
     )
     equal = float(np.mean([np.max(np.unique(row, return_counts=True)[1]) for row in fits.scores]))
     if equal > 0.5 * n_features:

@@ -74,7 +74,11 @@ def _about_samples(given: Given, samples: Samples) -> str:
     """The second sentence of the part, which counts; with what it means."""
     if samples.outlier_probability is not None:
         return f"{samples.words[1]} (Probability above {LIKELY:g} and margin below 0, by I-RELIEF.)"
-    return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
+    return (
+        f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
+        if samples.suspects
+        else samples.words[1]
+    )
 
 
 def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:
@@ -117,7 +121,7 @@ def facts(
         best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
     if samples is not None and samples.outlier_probability is not None:
-        found.append(("Likely mislabelled", samples.words[1].split()[0].replace("No", "0")))
+        found.append(("Likely mislabelled", f"{samples.n_suspects:,}"))
     if convergence is not None:
         found.append(("Came to rest", "yes" if convergence.converged else "no"))
     return found
