@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from browser import launched, visited
 
+pytest.register_assert_rewrite("page_checks")
+
 ROOT = Path(__file__).resolve().parent.parent
 # Pictures are drawn in memory, where there is a screen too.
 os.environ.setdefault("MPLBACKEND", "Agg")

@@ -33,6 +33,7 @@ EVIL = (
     "<style>*{display:none}</style>",
     "<iframe srcdoc='<script>alert(6)</script>'></iframe>",
     "__proto__",
+    "constructor",
     "\u202eright to left",
     "",
 )

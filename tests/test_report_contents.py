@@ -819,7 +819,7 @@ def test_a_notebook_shows_the_page_in_a_frame(page):
     X, y = continuous_table()
     made = report(ReliefF().fit(X, y), X, y, title='"><script>', resamples=0)
     shown = made._repr_html_()
-    assert shown.startswith('<iframe title="&quot;&gt;&lt;script&gt;" sandbox="allow-scripts"')
+    assert shown.startswith('<iframe title="&quot;&gt;&lt;script&gt;" sandbox="allow-scripts ')
     assert "<script>" not in shown
     assert "allow-same-origin" not in shown
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .lmba import Lmba
     from .logo import LOGO
     from .relief import Relief, ReliefF
+    from .reports.comparison_report import comparison_report as comparison_report
     from .reports.report import report as report
     from .simba import Simba
     from .variance_reduction import VarianceReduction
@@ -74,7 +75,7 @@ _HOMES = {
     "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
-_FUNCTIONS = {"report": "reports.report"}
+_FUNCTIONS = {"comparison_report": "reports.comparison_report", "report": "reports.report"}
 _MODULES = ("datasets", "plots", "stability")
 
 

@@ -304,20 +304,72 @@ def accuracy_interval(
     >>> round(low, 3), high
     (0.929, 1.0)
     """
-    mean, n_folds = float(np.mean(scores)), len(scores)
+    mean = float(np.mean(scores))
     # Each sample is left out at most once in J folds; repeated folds are of the same samples again.
     n_tested = min(float(np.sum(n_left_out)), float(np.max(n_fitted + n_left_out)))
     z = float(ndtri(0.5 + 0.5 * confidence))
     middle = (mean + z**2 / (2.0 * n_tested)) / (1.0 + z**2 / n_tested)
     spread = mean * (1.0 - mean) / n_tested + z**2 / (4.0 * n_tested**2)
     wilson = z * float(np.sqrt(spread)) / (1.0 + z**2 / n_tested)
-    corrected = 0.0
-    if n_folds > 1:
-        shared = float(np.mean(n_left_out) / np.mean(n_fitted))
-        t = float(stdtrit(n_folds - 1, 0.5 + 0.5 * confidence))
-        corrected = t * float(np.sqrt((1.0 / n_folds + shared) * np.var(scores, ddof=1)))
+    corrected = 0.0 if len(scores) < 2 else _half_width(scores, n_fitted, n_left_out, confidence)
     lower = min(middle - wilson, mean - corrected)
     return max(lower, 0.0), min(max(middle + wilson, mean + corrected), 1.0)
+
+
+def difference_interval(
+    differences: NDArray[np.float64],
+    n_fitted: NDArray[np.int64],
+    n_left_out: NDArray[np.int64],
+    *,
+    confidence: float = 0.95,
+) -> tuple[float, float]:
+    """Confidence interval of the difference of two accuracies in the same folds.
+
+    That of Nadeau and Bengio (2003), see :func:`accuracy_interval`, for what one scores above the other fold
+    by fold: what makes a fold easy or hard for both takes no part in it.
+
+    Parameters
+    ----------
+    differences : array of shape (n_folds,)
+        Accuracy of one minus accuracy of the other.
+    n_fitted, n_left_out : array of shape (n_folds,)
+        Numbers of samples.
+    confidence : float, default=0.95
+        Of the interval.
+
+    Returns
+    -------
+    lower, upper : float
+        nan where nothing can be told: for one fold, or if the difference is the same in all, which says
+        nothing about how it varies.
+
+    References
+    ----------
+    Nadeau, C. and Bengio, Y. (2003). Inference for the generalization error. Machine Learning 52, 239-281.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from highrelief.comparison import difference_interval
+    >>> low, high = difference_interval(np.array([0.1, 0.2, 0.3]), np.full(3, 40), np.full(3, 20))
+    >>> round(low, 3), round(high, 3)
+    (-0.193, 0.593)
+    """
+    mean = float(np.mean(differences))
+    half = float("nan")
+    # Equal up to what rounding leaves of differences of shares.
+    if len(differences) > 1 and np.ptp(differences) > 1e-12:
+        half = _half_width(differences, n_fitted, n_left_out, confidence)
+    return mean - half, mean + half
+
+
+def _half_width(
+    values: NDArray[np.float64], n_fitted: NDArray[np.int64], n_left_out: NDArray[np.int64], confidence: float
+) -> float:
+    """How far the interval of Nadeau and Bengio reaches to either side of the mean."""
+    shared = float(np.mean(n_left_out) / np.mean(n_fitted))
+    t = float(stdtrit(len(values) - 1, 0.5 + 0.5 * confidence))
+    return t * float(np.sqrt((1.0 / len(values) + shared) * np.var(values, ddof=1)))
 
 
 # One fold

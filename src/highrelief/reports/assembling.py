@@ -28,7 +28,7 @@ except ModuleNotFoundError as error:
 #: Libraries of every page, and what pages have in common.
 _LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
 _COMMON = ("scripts/common.js", "scripts/charts.js")
-_STYLE = ("vendor/tabulator_simple.min.css", "style/page.css", "style/table.css")
+_STYLE = ("vendor/tabulator_simple.min.css", "style/page.css", "style/table.css", "style/comparison.css")
 #: Applies where the reader prefers it, never on paper; a button may overrule it.
 _DARK = "style/dark.css"
 

@@ -16,6 +16,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..progress import terminal_line, watching
+from .comparison_contents import ComparisonContents
 from .contents import Contents
 from .findings import contents as found
 
@@ -27,12 +28,12 @@ class Report:
     In a notebook it shows itself.
     """
 
-    contents: Contents
+    contents: Contents | ComparisonContents
 
     @cached_property
     def html(self) -> str:
         """The page, as one self-contained document."""
-        return _page()(self.contents)
+        return _page(type(self.contents))(self.contents)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page into a file, whole or not at all.
@@ -63,7 +64,8 @@ class Report:
     def _repr_html_(self) -> str:
         """The page inside a frame, which keeps its scripts and styles from the notebook's."""
         return (
-            f'<iframe title="{markup.escape(self.contents.title)}" sandbox="allow-scripts"'
+            f'<iframe title="{markup.escape(self.contents.title)}"'
+            ' sandbox="allow-scripts allow-downloads allow-popups"'
             ' style="width: 100%; height: 800px; border: 1px solid #8888"'
             f' srcdoc="{markup.escape(self.html)}"></iframe>'
         )
@@ -150,7 +152,7 @@ def report(
     if path is not None:
         # Before what takes long.
         _check_folder(Path(path))
-        _page()
+        _page(Contents)
     with _told(progress):
         made = Report(
             found(
@@ -170,15 +172,16 @@ def report(
     return made
 
 
-def _page() -> Callable[[Contents], str]:
-    """What makes a page out of contents."""
+def _page(kind: type) -> Callable[[Any], str]:
+    """What makes a page out of such contents."""
     try:
-        from .page import ranking_page  # noqa: PLC0415  needs Jinja2, which the contents do not
+        from .comparison_page import comparison_page  # noqa: PLC0415  needs Jinja2, which the contents do not
+        from .page import ranking_page  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name != "jinja2":
             raise
         raise ImportError("The page of a report needs Jinja2: pip install 'highrelief[report]'") from error
-    return ranking_page
+    return comparison_page if kind is ComparisonContents else ranking_page
 
 
 @contextmanager

@@ -45,7 +45,9 @@ function label(name) {
 function shortly(name, length = 60) {
   const letters = Array.from(label(name.slice(0, 4 * length).replace(unseen, ' ')));
   const clipped = letters.length > length ? `${letters.slice(0, length - 1).join('')}…` : letters.join('');
-  return clipped.replaceAll('{', '{\u200b');
+  const inert = clipped.replaceAll('{', '{\u200b');
+  // ECharts keeps the widths of texts in a plain object, which has entries of its own by names such as `__proto__`.
+  return inert in Object.prototype ? `${inert}\u200b` : inert;
 }
 
 /** A class; a number alone would not be known for one. */

@@ -136,6 +136,9 @@ rankingTable.on('dataFiltered', (filters, rows) => {
   shownCount.textContent = `${count(rows.length)} of ${count(features.names.length)}`;
 });
 rankingTable.on('tableBuilt', () => {
+  // What scrolls stands between the grid and its rows; to screen readers it is their group.
+  rankingPlace.querySelector('.tabulator-tableholder').setAttribute('role', 'rowgroup');
+  rankingPlace.querySelector('.tabulator-table').setAttribute('role', 'presentation');
   searchBox.addEventListener('input', search);
   searchBox.addEventListener('keydown', (event) => {
     const [first] = event.key === 'Enter' ? rankingTable.getRows('active') : [];

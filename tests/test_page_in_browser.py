@@ -1,0 +1,438 @@
+"""The page of a ranking in a real browser: what a reader does with it, and what names must not do."""
+
+import csv
+from functools import cache
+
+import pytest
+from browser import broken_rules
+from page_checks import (
+    DESK,
+    PHONE,
+    assert_charts_are_drawn,
+    assert_colours_follow,
+    assert_fits,
+    assert_inert,
+    assert_keyboard_reaches,
+    assert_outline,
+    background,
+    scroll_through,
+    wait_until,
+    without_breaks,
+)
+from report_contents import EVIL, bare_contents, evil_contents, full_contents
+
+from highrelief.reports.page import ranking_page
+from highrelief.reports.report import Report
+
+CONTENTS = {
+    "full": full_contents,
+    "bare": bare_contents,
+    "evil": evil_contents,
+    "large": lambda: full_contents(20_000),
+}
+ROWS = "#ranking-table .tabulator-row"
+COLUMNS = ("rank", "name", "weight", "kept", "alone", "low", "frequency")
+
+
+@cache
+def contents_of(kind):
+    return CONTENTS[kind]()
+
+
+@pytest.fixture(scope="session")
+def page_file(tmp_path_factory):
+    """Path of the page of some contents; each is made once in a process."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def path(kind):
+        made = folder / f"{kind}.html"
+        if not made.exists():
+            made.write_text(ranking_page(contents_of(kind)), encoding="utf-8")
+        return made
+
+    return path
+
+
+@pytest.fixture
+def reader(visit, page_file):
+    """Open the page of some contents, and wait until its table stands."""
+
+    def opened(kind="full", **options):
+        page = visit(page_file(kind), **{**DESK, **options})
+        if options.get("scripts", True):
+            page.wait_for_selector(ROWS)
+        return page
+
+    return opened
+
+
+def names_shown(page):
+    return page.locator(f"{ROWS} .name").all_text_contents()
+
+
+def downloaded(page):
+    """The shown rows as the page offers them: a list of dicts."""
+    with page.expect_download() as offer:
+        page.click("#csv")
+    with open(offer.value.path(), encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def header(field):
+    return f"#ranking-table .tabulator-col[tabulator-field={field}] button"
+
+
+# Seeing it
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_charts", "scheme"), [("full", 13, "light"), ("bare", 1, "light"), ("large", 13, "dark")]
+)
+def test_every_chart_is_drawn(reader, kind, n_charts, scheme):
+    page = reader(kind, color_scheme=scheme)
+    assert_charts_are_drawn(page, n_charts)
+
+
+def test_what_is_absent_is_explained(reader):
+    page = reader("bare")
+    for reason in contents_of("bare").absent.values():
+        assert page.get_by_text(reason).is_visible()
+
+
+@pytest.mark.parametrize("kind", ["full", "evil"])
+def test_a_phone_does_not_scroll_sideways(reader, kind):
+    assert_fits(reader(kind, **PHONE))
+
+
+def test_colours_follow_the_reader_and_the_button(reader):
+    assert_colours_follow(reader())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_charts_have_colours_that_stand_out(reader, scheme):
+    page = reader(color_scheme=scheme)
+    ratios = page.evaluate("""() => {
+      const canvas = document.createElement('canvas').getContext('2d');
+      const light = (each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
+      const luminance = (name) => {
+        canvas.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+        const channels = canvas.fillStyle.match(/[0-9a-f]{2}/g).map((each) => parseInt(each, 16) / 255);
+        const [r, g, b] = channels.map(light);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const ratio = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+      const classes = [0, 1, 2, 3, 4, 5, 6, 7].map((each) => `class-${each}`);
+      const names = ['soft', 'ink', 'warm', 'accent', ...classes];
+      return Object.fromEntries(names.map((name) => [name, ratio(luminance(name), luminance('paper'))]));
+    }""")
+    texts = ("soft", "ink", "warm", "accent")
+    assert min(ratios[name] for name in texts) >= 4.5, ratios
+    assert min(ratios.values()) >= 3.0, ratios
+
+
+def test_charts_follow_the_width(reader):
+    page = reader()
+    scroll_through(page)
+    wide = page.evaluate("document.querySelector('#weights-chart canvas').clientWidth")
+    page.set_viewport_size({"width": 600, "height": 900})
+    wait_until(page, "document.querySelector('#weights-chart canvas').clientWidth < 600")
+    assert wide > 600
+    assert_charts_are_drawn(page, 13)
+
+
+def test_paper(reader):
+    page = reader(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert background(page) > 0.9
+    assert page.locator("#plain-ranking tbody tr").count() == 50
+    assert page.locator("#plain-ranking").is_visible()
+    assert not page.locator("#ranking-table").is_visible()
+    assert not page.locator("nav").is_visible()
+    assert len(page.pdf()) > 50_000
+
+
+def test_without_scripts_the_words_and_the_best_features_stand(reader):
+    page = reader(scripts=False)
+    contents = contents_of("full")
+    for sentence in (*contents.summary, *contents.stability.words, *contents.warnings):
+        assert page.get_by_text(sentence).is_visible()
+    shown = page.locator("#plain-ranking tbody th").all_inner_texts()
+    assert shown == contents.features.names[:50]
+    assert not page.locator("#search").is_visible()
+    assert page.locator("noscript p").is_visible()
+    assert_fits_without_scripts(page)
+
+
+def assert_fits_without_scripts(page):
+    page.set_viewport_size({"width": 375, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+# Reading it with the keyboard, or with a screen reader
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("full", {"color_scheme": "light"}),
+        ("full", {"color_scheme": "dark", **PHONE}),
+        ("bare", {}),
+        ("evil", {}),
+    ],
+    ids=["light", "dark phone", "bare", "evil"],
+)
+def test_accessible(reader, kind, options):
+    page = reader(kind, **options)
+    scroll_through(page)
+    assert broken_rules(page) == []
+    assert_outline(page)
+
+
+def test_everything_is_reached_by_the_keyboard(reader):
+    page = reader()
+    stops = assert_keyboard_reaches(
+        page,
+        [
+            "a.skip",
+            "#search",
+            "#theme",
+            "#csv",
+            "[data-best]",
+            "[data-save]",
+            "[data-copy]",
+            "nav a",
+            "summary",
+        ]
+        + [header(field) for field in COLUMNS],
+    )
+    assert stops[0]["classes"] == "skip"
+    assert len(stops) < 120
+
+
+def test_the_skip_link_leads_to_the_contents(reader):
+    page = reader()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    wait_until(page, "document.activeElement.id === 'main'")
+
+
+def test_the_keyboard_sorts_searches_zooms_and_changes_colours(reader):
+    page = reader()
+    names = contents_of("full").features.names
+    column = page.locator("#ranking-table .tabulator-col[tabulator-field=rank]")
+    assert column.get_attribute("aria-sort") == "ascending"
+    page.focus(header("rank"))
+    page.keyboard.press("Enter")
+    assert column.get_attribute("aria-sort") == "descending"
+    assert names_shown(page)[0] == names[-1]
+    page.keyboard.press("Space")
+    assert column.get_attribute("aria-sort") == "ascending"
+    assert names_shown(page)[0] == names[0]
+
+    page.focus("#search")
+    page.keyboard.type("00042")
+    assert names_shown(page) == ["gene 00042"]
+    page.keyboard.press("Enter")
+    shown = "echarts.getInstanceByDom(document.getElementById('weights-chart')).getOption().dataZoom[0]"
+    wait_until(page, f"{shown}.startValue <= 41 && {shown}.endValue >= 41")
+
+    page.focus("[data-best='20']")
+    page.keyboard.press("Space")
+    wait_until(page, f"{shown}.startValue === 0 && {shown}.endValue === 19")
+    assert page.get_attribute("[data-best='20']", "aria-pressed") == "true"
+
+    page.focus("#theme")
+    page.keyboard.press("Enter")
+    assert background(page) < 0.15
+
+
+# The table
+
+
+def test_searching_narrows_the_table_and_says_by_how_much(reader):
+    page = reader()
+    assert page.inner_text("#shown") == "120 of 120"
+    page.fill("#search", "GENE 0001")
+    assert page.inner_text("#shown") == "10 of 120"
+    assert names_shown(page) == [f"gene 0001{digit}" for digit in range(10)]
+    page.fill("#search", "nowhere")
+    assert page.inner_text("#shown") == "0 of 120"
+    assert page.get_by_text("No feature matches.").is_visible()
+    page.fill("#search", "")
+    assert page.inner_text("#shown") == "120 of 120"
+
+
+#: Time from the reader's event until the rows that stand in the page are others and have been painted.
+WATCH_ROWS = """(kind) => {
+  const drawn = () => [...document.querySelectorAll('#ranking-table .tabulator-row')];
+  const rows = () => drawn().map((each) => each.textContent).join();
+  const before = rows();
+  window.took = new Promise((tell) => {
+    addEventListener(kind, () => {
+      const start = performance.now();
+      const passed = () => performance.now() - start;
+      const look = () => {
+        const done = rows() !== before || passed() > 5000;
+        requestAnimationFrame(done ? () => tell(passed()) : look);
+      };
+      look();
+    }, { capture: true, once: true });
+  });
+}"""
+
+
+def milliseconds(page, kind, act):
+    page.evaluate(WATCH_ROWS, kind)
+    act()
+    return page.evaluate("window.took")
+
+
+def test_searching_20_000_rows_takes_less_than_a_second(reader):
+    page = reader("large")
+    times = {}
+    for sought, found in [("gene 1", 10_000), ("gene 12", 1_000), ("19999", 1), ("", 20_000)]:
+        times[sought] = milliseconds(page, "input", lambda: page.fill("#search", sought))  # noqa: B023
+        assert page.inner_text("#shown") == f"{found:,} of 20,000"
+    assert max(times.values()) < 1000, times
+
+
+def python_order(features, field):
+    """The values of a column, upwards."""
+    columns = {
+        "rank": features.ranks,
+        "name": features.names,
+        "weight": features.weights,
+        "kept": ["yes" if each else "no" for each in features.kept],
+        "alone": features.ranks_alone,
+        "low": features.rank_low,
+        "frequency": features.frequency,
+    }
+    return sorted(columns[field])
+
+
+CSV_NAMES = {"name": "feature", "alone": "rank_alone", "low": "rank_low"}
+
+
+def test_20_000_rows_are_sorted_by_each_column_within_a_second(reader):
+    page = reader("large")
+    times = {}
+    for field in (*COLUMNS[1:], "rank"):
+        upwards = python_order(contents_of("large").features, field)
+        for _ in range(2):
+            took = milliseconds(page, "click", lambda: page.click(header(field)))  # noqa: B023
+            column = page.locator(f"#ranking-table .tabulator-col[tabulator-field={field}]")
+            direction = column.get_attribute("aria-sort")
+            times[field, direction] = took
+            rows = downloaded(page)
+            order = [type(upwards[0])(row[CSV_NAMES.get(field, field)]) for row in rows]
+            assert order == (upwards if direction == "ascending" else upwards[::-1])
+            assert names_shown(page)[:5] == [row["feature"] for row in rows[:5]]
+    assert set(times) == {(field, way) for field in COLUMNS for way in ("ascending", "descending")}
+    assert max(times.values()) < 1000, times
+
+
+def test_scrolling_to_the_end_shows_the_last_rows(reader):
+    page = reader("large")
+    page.evaluate("document.querySelector('.tabulator-tableholder').scrollTo(0, 1e7)")
+    wait_until(
+        page,
+        """[...document.querySelectorAll('#ranking-table .tabulator-row .name')]
+      .some((each) => each.textContent === 'gene 20000')""",
+    )
+    assert page.locator(ROWS).count() < 200
+
+
+def test_the_file_holds_the_shown_rows(reader):
+    page = reader()
+    page.fill("#search", "gene 0000")
+    page.click(header("rank"))
+    rows = downloaded(page)
+    features = contents_of("full").features
+    assert [row["feature"] for row in rows] == features.names[8::-1]
+    for row in rows:
+        place = features.names.index(row["feature"])
+        assert int(row["rank"]) == features.ranks[place]
+        assert float(row["weight"]) == features.weights[place]
+        assert row["kept"] == ("yes" if features.kept[place] else "no")
+        assert int(row["rank_alone"]) == features.ranks_alone[place]
+        assert float(row["rank_low"]) == features.rank_low[place]
+        assert float(row["rank_high"]) == features.rank_high[place]
+        assert float(row["frequency"]) == features.frequency[place]
+
+
+# Names are text
+
+
+def test_names_make_no_elements(reader):
+    plain = reader("full")
+    expected = plain.evaluate("['script', 'style'].map((each) => document.querySelectorAll(each).length)")
+    page = reader("evil")
+    assert_inert(page, *expected)
+    for selector in ("#weights-chart", "#samples-chart", "#correlations-chart"):
+        page.locator(selector).scroll_into_view_if_needed()
+        box = page.locator(selector).bounding_box()
+        for share in (0.2, 0.4, 0.6, 0.8):
+            page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+    page.click(ROWS)
+    assert_inert(page, *expected)
+
+
+def test_names_show_as_they_are(reader):
+    page = reader("evil")
+    contents = contents_of("evil")
+    kept = [without_breaks(each) for each in EVIL]
+
+    def texts(selector):
+        return [without_breaks(each) for each in page.locator(selector).all_text_contents()]
+
+    assert texts(".lead p") == kept
+    assert texts(".facts dt") == texts(".facts dd") == kept
+    assert texts("h1") == [without_breaks(contents.title)]
+    assert without_breaks(page.title()) == without_breaks(contents.title)
+    assert texts(".note.warning li") == kept
+    assert [each or "(no name)" for each in kept] == texts("#plain-ranking tbody th")
+    assert texts(".pairs dt") == texts(".pairs dd") == 4 * kept
+    assert texts("#suspects tbody th") == [without_breaks(each + "1") for each in EVIL]
+    assert names_shown(page) == [each or "(no name)" for each in EVIL]
+    assert page.locator(".references a").count() == 0
+
+
+def test_a_malicious_name_is_found_by_searching(reader):
+    page = reader("evil")
+    page.fill("#search", "<img src=x")
+    assert names_shown(page) == ["<img src=x onerror=alert(2)>"]
+    assert page.locator(f"{ROWS} .name").is_visible()
+
+
+def test_the_file_has_no_formulas(reader):
+    rows = downloaded(reader("evil"))
+    names = [row["feature"] for row in rows]
+    assert "'=cmd|' /C calc'!A0" in names
+    assert names == [f"'{each}" if each.startswith(("=", "-", "+", "@")) else each for each in EVIL]
+
+
+def test_ten_thousand_samples_and_long_names_fit(visit, tmp_path):
+    long = ["n" * 3000, "two words " * 200, "\u0645" * 300]
+    path = tmp_path / "page.html"
+    path.write_text(ranking_page(full_contents(3, 10_000, names=long)), encoding="utf-8")
+    page = visit(path, **PHONE)
+    page.wait_for_selector(ROWS)
+    assert_charts_are_drawn(page, 10)
+    assert_fits(page)
+
+
+def test_in_a_notebook_the_page_stands_in_a_frame_and_gives_its_file(visit, tmp_path):
+    path = tmp_path / "notebook.html"
+    path.write_text(
+        f"<!doctype html><title>n</title>{Report(contents_of('full'))._repr_html_()}", encoding="utf-8"
+    )
+    page = visit(path, **DESK)
+    frame = page.frame_locator("iframe")
+    frame.locator(".tabulator-row").first.wait_for()
+    assert frame.locator("#weights-chart canvas").count() == 1
+    frame.locator("#search").fill("gene 0000")
+    with page.expect_download() as offer:
+        frame.locator("#csv").click()
+    assert len(offer.value.path().read_text().splitlines()) == 10
+    # The frame is sealed off from what is around it.
+    assert frame.locator("body").evaluate("() => self.origin") == "null"
