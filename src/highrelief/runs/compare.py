@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,14 @@ class ComparedMethods:
     found: Comparison
     #: What was warned of, each once.
     warnings: list[str]
+    #: The methods as they were given to the comparison, by name.
+    weighters: Mapping[str, Any]
+
+    def arguments(self) -> list[str]:
+        """What ``highrelief compare`` is given to do the same again."""
+        words = [*self.request.arguments(), "--methods", ",".join(self.methods)]
+        words += ["--folds", str(self.folds), "--inner-folds", str(self.inner_folds)]
+        return words if self.groups is None else [*words, "--groups", self.groups]
 
     def csv(self) -> str:
         """``comparison.csv``: a row for each method and classifier."""
@@ -99,4 +107,6 @@ def compared(
         except ValueError as error:
             raise TableError(" ".join(str(error).split())) from error
     told = list(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
-    return ComparedMethods(request, tuple(methods), groups, folds, inner_folds, table, digest, found, told)
+    return ComparedMethods(
+        request, tuple(methods), groups, folds, inner_folds, table, digest, found, told, weighters
+    )

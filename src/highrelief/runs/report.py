@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,12 +52,35 @@ def write_report(
             n_jobs=n_jobs,
             notes=ranking.table.notes,
             warnings=ranking.warnings,
-            data={f"SHA-256 of {name}": digest for name, digest in ranking.digest.items()},
+            data=_digests(ranking.digest),
             time={"Started": ranking.started.isoformat(timespec="seconds")}
             | {f"{part.capitalize()} took": f"{seconds:.2f} s" for part, seconds in ranking.seconds.items()},
             again=f"highrelief rank --repeat {shlex.quote(str(folder / 'run.json'))}",
         )
     return _written(folder, ranking_page(contents))
+
+
+def write_comparison_report(compared: ComparedMethods, folder: Path) -> Path:
+    """Make the page of a comparison that was written to a folder; returns where it is."""
+    from ..reports.comparison_report import comparison_report  # noqa: PLC0415
+
+    report = comparison_report(
+        compared.found,
+        title=Path(compared.request.data).name,
+        feature_names=compared.table.feature_names,
+        methods=compared.weighters,
+        parameters={"inner folds": str(compared.inner_folds), "seed": str(compared.request.seed)}
+        | ({} if compared.groups is None else {"groups": compared.groups}),
+        data=_digests(compared.digest),
+        again=shlex.join(["highrelief", "compare", *compared.arguments()]),
+        notes=compared.table.notes,
+        warnings=compared.warnings,
+    )
+    return _written(folder, report.html)
+
+
+def _digests(digest: Mapping[str, str]) -> dict[str, str]:
+    return {f"SHA-256 of {name}": each for name, each in digest.items()}
 
 
 def _written(folder: Path, page: str) -> Path:
@@ -65,8 +89,3 @@ def _written(folder: Path, page: str) -> Path:
 
     write_file(folder / REPORT, write, force=True)
     return folder / REPORT
-
-
-def write_comparison_report(found: ComparedMethods, folder: Path) -> Path:
-    """Make the page of a comparison that was written to a folder; returns where it is."""
-    raise NotImplementedError
