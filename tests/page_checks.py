@@ -204,6 +204,22 @@ def assert_inert(page, n_scripts, n_styles):
     assert page.evaluate(counts) == [n_scripts, n_styles]
 
 
+def point_at_everything(page):
+    """Have every chart tell of each thing it shows, the first of each kind, as if a mouse pointed at it."""
+    page.evaluate("""async () => {
+      for (const place of document.querySelectorAll('.canvas')) {
+        place.scrollIntoView();
+        const chart = echarts.getInstanceByDom(place);
+        chart.getOption().series.forEach(({ silent, data }, seriesIndex) => {
+          for (let dataIndex = 0; dataIndex < 20 && dataIndex < data.length && !silent; dataIndex += 1) {
+            chart.dispatchAction({ type: 'showTip', seriesIndex, dataIndex });
+          }
+        });
+        await new Promise((next) => requestAnimationFrame(next));
+      }
+    }""")
+
+
 def background(page):
     """Luminance of the paper, roughly: mean of its channels in [0, 1]."""
     return page.evaluate(

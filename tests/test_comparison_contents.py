@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from comparison_contents import NAMES, small_comparison, small_origin
 
-from highrelief.comparison import difference_interval
+from highrelief.comparison import Comparison, difference_interval
 from highrelief.reports.comparison_contents import comparison_contents, is_apart
 from highrelief.reports.contents import Estimate
 
@@ -101,3 +101,14 @@ def test_names_must_fit():
         comparison_contents(small_comparison(), small_origin(), feature_names=["a"])
     unnamed = comparison_contents(small_comparison(), small_origin())
     assert unnamed.chosen.features[0] == "x0"
+
+
+def test_one_method_is_not_called_the_best():
+    small = small_comparison()
+    alone = comparison_contents(
+        Comparison([small.methods[0], small.methods[-1]], small.folds), small_origin()
+    )
+    assert alone.summary[0].startswith("One method chose among 4 features: irelief. In each of 4 folds")
+    assert alone.summary[1].startswith("With knn, irelief reaches 97.5 % (95 % interval ")
+    assert len(alone.summary) == 3
+    assert alone.chosen.words == ["2 features are kept in at least half of the folds."]

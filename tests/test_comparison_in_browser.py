@@ -15,6 +15,7 @@ from page_checks import (
     assert_keyboard_reaches,
     assert_outline,
     background,
+    point_at_everything,
     scroll_through,
     without_breaks,
 )
@@ -172,11 +173,7 @@ def test_names_are_text(reader):
     expected = reader().evaluate("['script', 'style'].map((each) => document.querySelectorAll(each).length)")
     page = reader("evil")
     assert_inert(page, *expected)
-    for selector in ("#accuracy-0", "#stability-chart", "#kept-chart", "#time-chart"):
-        page.locator(selector).scroll_into_view_if_needed()
-        box = page.locator(selector).bounding_box()
-        for share in (0.3, 0.5, 0.7, 0.9):
-            page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.3 * box["height"])
+    point_at_everything(page)
     assert_inert(page, *expected)
 
     def texts(selector):

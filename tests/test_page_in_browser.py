@@ -15,6 +15,7 @@ from page_checks import (
     assert_keyboard_reaches,
     assert_outline,
     background,
+    point_at_everything,
     scroll_through,
     wait_until,
     without_breaks,
@@ -368,11 +369,7 @@ def test_names_make_no_elements(reader):
     expected = plain.evaluate("['script', 'style'].map((each) => document.querySelectorAll(each).length)")
     page = reader("evil")
     assert_inert(page, *expected)
-    for selector in ("#weights-chart", "#samples-chart", "#correlations-chart"):
-        page.locator(selector).scroll_into_view_if_needed()
-        box = page.locator(selector).bounding_box()
-        for share in (0.2, 0.4, 0.6, 0.8):
-            page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+    point_at_everything(page)
     page.click(ROWS)
     assert_inert(page, *expected)
 
