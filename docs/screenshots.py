@@ -1,0 +1,79 @@
+"""Makes the pictures of docs/report.md and README.md: the reports of two runs, as a browser shows them.
+
+``python docs/screenshots.py`` needs Playwright and a Chromium (``HIGHRELIEF_BROWSER``, or ``chromium`` on the path).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+from sklearn.datasets import load_breast_cancer
+
+import highrelief
+from highrelief.comparison import compare
+
+HERE = Path(__file__).parent / "pictures"
+#: Name, page, width, height, colours, and the section to begin with.
+SHOTS = (
+    ("report.png", "ranking", 1180, 1560, "light", None),
+    ("report-dark.png", "ranking", 1180, 760, "dark", "stability"),
+    ("report-phone.png", "ranking", 375, 760, "light", "ranking"),
+    ("comparison.png", "comparison", 1180, 900, "light", None),
+)
+
+
+def main() -> None:
+    """Write the pictures."""
+    folder = Path(tempfile.mkdtemp())
+    data = load_breast_cancer()
+    X, y, names = data.data, data.target_names[data.target], list(data.feature_names)
+    estimator = highrelief.IRelief(n_features_to_select=10).fit(X, y)
+    highrelief.report(
+        estimator, X, y, path=folder / "ranking.html", title="Breast tissue", feature_names=names
+    )
+    methods = {"fisher": highrelief.FisherScore(), "relieff": highrelief.ReliefF(), "logo": highrelief.LOGO()}
+    found = compare(methods, X, y, cv=5, inner_cv=3, random_state=0)
+    highrelief.comparison_report(
+        found,
+        path=folder / "comparison.html",
+        title="Breast tissue",
+        feature_names=names,
+        methods=methods,
+        again="highrelief.comparison.compare(methods, X, y, cv=5, inner_cv=3, random_state=0)",
+    )
+    chromium = os.environ.get("HIGHRELIEF_BROWSER") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for shot in SHOTS:
+            take(browser, folder, *shot)
+        browser.close()
+    shutil.rmtree(folder)
+
+
+def take(
+    browser: Browser,
+    folder: Path,
+    name: str,
+    page: str,
+    width: int,
+    height: int,
+    colours: str,
+    section: str | None,
+) -> None:
+    """One picture."""
+    view = browser.new_page(
+        viewport={"width": width, "height": height}, color_scheme=colours, reduced_motion="reduce"
+    )
+    view.goto((folder / f"{page}.html").as_uri() + (f"#{section}" if section else ""))
+    view.wait_for_timeout(1500)
+    view.screenshot(path=HERE / name)
+    view.close()
+    print(f"{name}: {(HERE / name).stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
