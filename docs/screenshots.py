@@ -1,6 +1,7 @@
 """Makes the pictures of docs/report.md and README.md: the reports of two runs, as a browser shows them.
 
-``python docs/screenshots.py`` needs Playwright and a Chromium (``HIGHRELIEF_BROWSER``, or ``chromium`` on the path).
+``python docs/screenshots.py`` needs Playwright and a Chromium: ``HIGHRELIEF_BROWSER``, or ``chromium`` on the
+path.
 """
 
 from __future__ import annotations
