@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, table_text
+from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, table_text
 
 for needed in ("typer", "rich", "polars", "jinja2"):
     pytest.importorskip(needed, reason="the report needs the extra 'report'")
@@ -74,6 +74,30 @@ def test_resampling_can_be_switched_off(table, tmp_path):
     assert "halves come in pairs" in odd.stderr
 
 
+def test_resampling_without_a_page_is_refused(table):
+    result = highrelief("rank", table, "-t", "class", "-m", "fisher", "--resamples", 40)
+    refused(result, 2, "--resamples is for report.html", "--out")
+
+
+def test_a_run_is_repeated_with_as_many_halves(table, tmp_path):
+    first = ["rank", table, "-t", "class", "-m", "fisher", "--seed", 5, "--resamples", 6]
+    assert highrelief(*first, "--out", tmp_path / "a").returncode == 0
+    shown, text = shown_by(tmp_path / "a" / "report.html")
+    again = re.search(r"highrelief (rank --repeat \S+)", text).group(1).split()
+    assert highrelief(*again, "--out", tmp_path / "b").returncode == 0
+    assert shown_by(tmp_path / "b" / "report.html")[0] == shown
+    assert highrelief(*again, "--out", tmp_path / "c", "--resamples", 8).returncode == 0
+    assert shown_by(tmp_path / "c" / "report.html")[0]["stability"]["n_resamples"] == 8
+
+
+@pytest.mark.parametrize("resamples", [3, -4, "6", None])
+def test_a_record_of_halves_that_cannot_be(table, tmp_path, resamples):
+    record = {"command": "rank", "data": {"sha256": {}}}
+    record["request"] = {"data": str(table), "target": "class", "resamples": resamples}
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    refused(highrelief("rank", "--repeat", tmp_path / "run.json"), 1, "is no record of a run")
+
+
 def test_no_page_where_none_is_wanted(table, tmp_path):
     out = tmp_path / "out"
     command = ["rank", table, "-t", "class", "-m", "fisher", "--out", out]
@@ -128,6 +152,65 @@ def test_compare_writes_a_page(tmp_path):
     assert "relieff" in text
     assert highrelief(*arguments, "--out", out, "--force", "--no-report").returncode == 0
     assert not (out / "report.html").exists()
+
+
+def test_the_page_tells_how_to_compare_again(tmp_path):
+    folder = tmp_path / "an odd 'folder' $HOME"
+    folder.mkdir()
+    lines = [line.split(",") for line in table_text(36, 4).splitlines()]
+    lines = [[*line, "group" if place == 0 else str(place // 3)] for place, line in enumerate(lines)]
+    lines[5][3] = "no value"
+    text = "\n".join("\t".join(line).replace(".", ",") for line in lines) + "\n"
+    (folder / "-a;b.csv").write_text(text.replace("g0", "größe"), encoding="latin-1")
+    how = ["--id", "sample", "--sep", "\t", "--decimal", ",", "--encoding", "latin-1", "--groups", "group"]
+    how += ["--missing-value", "no value", "--drop", "g3", "--seed", 7, "--methods", "relieff,fisher"]
+    how += ["--folds", 3, "--inner-folds", 2, "-t", "class", "--out"]
+    result = highrelief("compare", *how, "first one", "--", "-a;b.csv", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    page = (folder / "first one" / "report.html").read_text(encoding="utf-8")
+    again = html.unescape(re.search(r'<pre id="again"[^>]*>(.*?)</pre>', page, flags=re.DOTALL).group(1))
+    assert "\t" not in again
+    command = f'highrelief() {{ "$PYTHON" -m highrelief "$@"; }}\n{again} --no-report --out second'
+    environment = {**ENVIRONMENT, "PYTHON": sys.executable}
+    subprocess.run(["sh", "-c", command], check=True, capture_output=True, cwd=folder, env=environment)
+    first, second = (rows_of(folder / name / "comparison.csv") for name in ("first one", "second"))
+    assert len(first) == 7
+    # All but the times, which are last.
+    assert [row[:-1] for row in first] == [row[:-1] for row in second]
+    assert first[0][-1] == "seconds"
+
+
+def test_a_closed_output_does_not_keep_the_page_from_being_written(table, tmp_path):
+    command = [sys.executable, "-m", "highrelief", "rank", table, "-t", "class", "-m", "fisher", "--out"]
+    result = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *map(str, command), str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.splitlines()[-1] == f"Report: {tmp_path / 'out' / 'report.html'}"
+
+
+def test_where_there_is_no_memory_for_the_page(table, tmp_path):
+    code = """
+import highrelief.reports.findings as findings
+def contents(*arguments, **options):
+    raise MemoryError
+findings.contents = contents
+from highrelief.cli import main
+main()
+"""
+    out = tmp_path / "out"
+    arguments = ["rank", str(table), "-t", "class", "-m", "fisher", "-q", "--out", str(out)]
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+    assert result.returncode == 1
+    assert "not enough memory for the report" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert sorted(each.name for each in out.iterdir()) == ["ranking.csv", "run.json"]
 
 
 def test_without_jinja_it_is_said_before_the_work(table, tmp_path):

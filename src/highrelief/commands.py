@@ -141,6 +141,8 @@ def rank(
             check_free(out, force=force)
             if not no_report:
                 check_pages()
+        elif _is_given(context, "resamples"):
+            raise UsageError("--resamples is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
             beside = {"repeat", "top", "out", "resamples", "no_report", "jobs", "force", "quiet", "debug"}
@@ -150,7 +152,8 @@ def rank(
                     "DATA" if name == "data" else _OPTION.get(name, f"--{name}") for name in given
                 )
                 raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
-            ranking = repeated(repeat, n_jobs=jobs, watcher=screen)
+            others = resamples if _is_given(context, "resamples") else None
+            ranking = repeated(repeat, resamples=others, n_jobs=jobs, watcher=screen)
         else:
             request = _request(context)
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
@@ -161,7 +164,7 @@ def rank(
         if out is not None:
             screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
             if not no_report:
-                path = write_report(ranking, out, resamples=resamples, n_jobs=jobs, watcher=screen)
+                path = write_report(ranking, out, n_jobs=jobs, watcher=screen)
                 screen.note(f"Report: {path}")
 
 
@@ -378,6 +381,7 @@ def _request(context: typer.Context) -> Request:
         encoding=given["encoding"],
         missing=given.get("missing", "median"),
         missing_values=tuple(given["missing_value"] or ()),
+        resamples=given.get("resamples", 0),
     )
 
 

@@ -15,14 +15,16 @@ def unread() -> Iterator[None]:
     """Go on where who reads the results has seen enough, as `head` does."""
     try:
         yield
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as where it was closed before the start
+            sys.stdout.flush()
     except BrokenPipeError:
         _show_no_more()
 
 
 def _show_no_more() -> None:
     """Have what is left to show go nowhere, so that the end of the process does not fail over it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html as markup
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..progress import terminal_line, watching
+from ..whole_files import written_whole
 from .comparison_contents import ComparisonContents
 from .contents import Contents
 from .findings import contents as found
@@ -51,14 +51,8 @@ class Report:
         target = Path(path)
         _check_folder(target)
         page = self.html.encode()
-        part = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
-        try:
-            with part:
-                part.write(page)
-            Path(part.name).chmod(0o666 & ~_mask())
-            Path(part.name).replace(target)
-        finally:
-            Path(part.name).unlink(missing_ok=True)
+        with written_whole(target) as part:
+            part.write_bytes(page)
         return target
 
     def _repr_html_(self) -> str:
@@ -174,13 +168,9 @@ def report(
 
 def _page(kind: type) -> Callable[[Any], str]:
     """What makes a page out of such contents."""
-    try:
-        from .comparison_page import comparison_page  # noqa: PLC0415  needs Jinja2, which the contents do not
-        from .page import ranking_page  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if error.name != "jinja2":
-            raise
-        raise ImportError("The page of a report needs Jinja2: pip install 'highrelief[report]'") from error
+    from .comparison_page import comparison_page  # noqa: PLC0415  needs jinja2, which the contents do not
+    from .page import ranking_page  # noqa: PLC0415
+
     return comparison_page if kind is ComparisonContents else ranking_page
 
 
@@ -190,11 +180,16 @@ def _told(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
     if callable(progress):
         with watching(progress):
             yield
-    elif progress and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+    elif progress and (_on_a_terminal() or "ipykernel" in sys.modules):
         with terminal_line("report") as line, watching(line):
             yield
     else:
         yield
+
+
+def _on_a_terminal() -> bool:
+    # There may be none, as in a program with windows.
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _check_folder(path: Path) -> None:
@@ -202,10 +197,3 @@ def _check_folder(path: Path) -> None:
         raise IsADirectoryError(f"path={str(path)!r} is a folder; name a file in it, such as report.html.")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"path={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
-
-
-def _mask() -> int:
-    """What new files are denied."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

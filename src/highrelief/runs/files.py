@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..whole_files import permissions, written_whole
 from .errors import RunError
 
 #: What the page of a run is called.
@@ -59,15 +60,8 @@ def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> Non
     check_free(path, force=force)
     with _failures_told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        part = Path(name)
-        try:
+        with written_whole(path) as part:
             write(part)
-            part.chmod(0o666 & ~_mask())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without: Sequence[str] = ()) -> None:
@@ -86,7 +80,7 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without
         try:
             for name, text in texts.items():
                 (part / name).write_text(text, encoding="utf-8", newline="")
-            part.chmod(0o777 & ~_mask())
+            part.chmod(permissions(0o777))
             if folder.exists():
                 for name in without:
                     (folder / name).unlink(missing_ok=True)
@@ -96,13 +90,6 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without
                 part.rename(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-
-
-def _mask() -> int:
-    """What new files are denied."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -130,8 +130,10 @@ def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) ->
     return list(dict.fromkeys(told))
 
 
-def repeated(record: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBODY) -> Ranking:
-    """The run of a ``run.json`` again, on the same data."""
+def repeated(
+    record: Path, *, resamples: int | None = None, n_jobs: int | None = None, watcher: Watcher = NOBODY
+) -> Ranking:
+    """The run of a ``run.json`` again, on the same data; ``resamples`` of its report may be others."""
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
         if kept["command"] != "rank":
@@ -145,6 +147,8 @@ def repeated(record: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBO
         raise TableError(f"{record} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{record} is no record of a run.") from error
+    if resamples is not None:
+        request = replace(request, resamples=resamples)
     for note in other_software(kept):
         watcher.note(f"- {note}")
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from .compare import ComparedMethods
     from .rank import Ranking
 
-#: How often a ranking is made again from half of the samples, unless the user says otherwise.
-RESAMPLES = 20
-
 
 def check_pages() -> None:
     """Raise, before anything is computed, if pages cannot be made here."""
@@ -27,19 +25,15 @@ def check_pages() -> None:
 
 
 def write_report(
-    ranking: Ranking,
-    folder: Path,
-    *,
-    resamples: int = RESAMPLES,
-    n_jobs: int | None = None,
-    watcher: Watcher = NOBODY,
+    ranking: Ranking, folder: Path, *, n_jobs: int | None = None, watcher: Watcher = NOBODY
 ) -> Path:
     """Make the page of a ranking that was written to a folder; returns where it is."""
     from ..reports.findings import contents as found  # noqa: PLC0415  the fit need not wait for it
     from ..reports.page import ranking_page  # noqa: PLC0415
 
+    resamples = ranking.request.resamples
     what = f"Ranking {resamples} halves of the samples" if resamples else "Making the report"
-    with watcher.working(what):
+    with _shortage_told(), watcher.working(what):
         contents = found(
             ranking.estimator,
             ranking.table.X,
@@ -57,7 +51,8 @@ def write_report(
             | {f"{part.capitalize()} took": f"{seconds:.2f} s" for part, seconds in ranking.seconds.items()},
             again=f"highrelief rank --repeat {shlex.quote(str(folder / 'run.json'))}",
         )
-    return _written(folder, ranking_page(contents))
+        page = ranking_page(contents)
+    return _written(folder, page)
 
 
 def write_comparison_report(compared: ComparedMethods, folder: Path) -> Path:
@@ -77,6 +72,16 @@ def write_comparison_report(compared: ComparedMethods, folder: Path) -> Path:
         warnings=compared.warnings,
     )
     return _written(folder, report.html)
+
+
+@contextmanager
+def _shortage_told() -> Iterator[None]:
+    try:
+        yield
+    except MemoryError as error:
+        raise RunError(
+            "The machine has not enough memory for the report; the other files are written."
+        ) from error
 
 
 def _digests(digest: Mapping[str, str]) -> dict[str, str]:

@@ -7,10 +7,14 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
+from ..reports.halves import checked_resamples
 from ..table import Roles, Source
 from ..table.completing import RULES
 from ..table.delimited import Dialect
 from .errors import UsageError
+
+#: Halves of the samples that are ranked again for the report, unless the user says otherwise.
+RESAMPLES = 20
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Request:
     encoding: str | None = None
     missing: str = "median"
     missing_values: tuple[str, ...] = ()
+    #: Of the report; the ranking does not depend on it.
+    resamples: int = RESAMPLES
 
     def source(self, folder: Path | None = None) -> Source:
         """Where the table is; files that are not where they were are looked for in ``folder``."""
@@ -58,9 +64,13 @@ class Request:
 
     def arguments(self) -> list[str]:
         """DATA and the options of the table, as the command takes them; what is as usual is left out."""
-        words = [self.data, "--target", self.target]
+        # A path is not taken for an option.
+        data = f"./{self.data}" if self.data.startswith("-") else self.data
+        words = [data, "--target", self.target]
         repeated = {"--id": self.identifiers, "--drop": self.drop, "--missing-value": self.missing_values}
-        single = {"--labels": self.labels, "--sep": self.separator, "--decimal": self.decimal}
+        # A tab would become spaces where the words are copied from a page.
+        separator = "tab" if self.separator == "\t" else self.separator
+        single = {"--labels": self.labels, "--sep": separator, "--decimal": self.decimal}
         single |= {"--encoding": self.encoding, "--seed": str(self.seed) if self.seed else None}
         for option, value in single.items():
             words += [] if value is None else [option, value]
@@ -74,9 +84,11 @@ class Request:
         known = {each.name for each in fields(cls)}
         if not isinstance(kept, Mapping) or not {"data", "target"} <= set(kept) <= known:
             raise UsageError("The record of the run does not say what was asked for.")
-        types = {"data": str, "target": str, "method": str, "settings": Mapping, "seed": int, "missing": str}
+        types: dict[str, type] = dict.fromkeys(("data", "target", "method", "missing"), str)
+        types |= {"settings": Mapping, "seed": int, "resamples": int}
         if not all(isinstance(kept[name], each) for name, each in types.items() if name in kept):
             raise UsageError("The record of the run was changed.")
+        checked_resamples(kept.get("resamples", RESAMPLES))
         lists = {"identifiers", "drop", "missing_values"}
         given: dict[str, Any] = {
             name: tuple(value) if name in lists else value for name, value in kept.items()
