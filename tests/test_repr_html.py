@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
-from highrelief import LFE, EnsembleWeighting, FisherScore, GFlip, ReliefF
+from highrelief import LFE, EnsembleWeighting, FisherScore, GFlip, HKNNClassifier, IRelief, ReliefF
 from highrelief.selector_base import falling, largest_first
 from highrelief.views import best_features_table
 
@@ -167,10 +167,19 @@ def test_ranks_of_thousands_are_written_out():
 
 def test_a_parameter_that_became_useless_after_the_fit_does_not_break_the_view():
     X, y = continuous_table()
-    weighter = FisherScore().fit(X, y).set_params(n_features_to_select="many")
-    html = weighter._repr_html_()
-    assert "not kept" not in own_part(html)
-    assert len(rows(html)) == 6
+    for weighter in (FisherScore(), ReliefF(), EnsembleWeighting(FisherScore(), n_estimators=2)):
+        html = weighter.fit(X, y).set_params(n_features_to_select="many")._repr_html_()
+        assert "not kept" not in own_part(html)
+        assert len(rows(html)) == 6
+
+
+@pytest.mark.parametrize(
+    "estimator", [IRelief(), LFE(), HKNNClassifier()], ids=lambda each: type(each).__name__
+)
+def test_nor_does_one_that_a_property_checks(estimator):
+    X, y = continuous_table()
+    html = estimator.fit(X, y).set_params(n_jobs="many")._repr_html_()
+    assert "many" in html
 
 
 def test_members_of_g_flip_come_in_the_order_of_its_ranking():

@@ -22,6 +22,7 @@ from .core.parameters import check_choice, checked_thread_count
 from .core.ranges import c_ordered
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
+from .views import FittedViewMixin
 
 #: What is computed in its own precision; anything else becomes float64.
 PRECISIONS = [np.float64, np.float32]
@@ -65,7 +66,7 @@ def working_memory() -> float:
     return float(get_config()["working_memory"] * 2.0**20)
 
 
-class ClassTableMixin:
+class ClassTableMixin(FittedViewMixin):
     """Judges samples and their classes, and scales them: for weighters, extractors and classifiers alike.
 
     A subclass says in :meth:`_check_parameters` what its parameters may be and in :meth:`_forget` how it

@@ -202,8 +202,9 @@ class LFE(FeatureExtractor):
         without = object.__new__(_WithoutMetric)
         without.__dict__.update(self.__dict__)
         attributes = super(LFE, without)._get_fitted_attr_html(doc_link)
-        del attributes["metric_"]
-        attributes.estimator_class = type(self)
+        if attributes:
+            del attributes["metric_"]
+            attributes.estimator_class = type(self)
         return attributes
 
 

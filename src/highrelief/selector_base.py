@@ -25,7 +25,7 @@ from .core.parameters import (
 from .core.scaling import Scaling
 from .input_base import PRECISIONS
 from .progress import CallbackSupportMixin
-from .views import beside, best_features_table
+from .views import FittedViewMixin, beside, best_features_table
 
 #: What ``weighted`` may be.
 WEIGHTED = (False, True, "manhattan", "euclidean")
@@ -45,7 +45,7 @@ class WeighterTags(Tags):
     feature_order_dependent: bool = False
 
 
-class WeightSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseEstimator):
     """Base of weighters and of what is wrapped around them: ranks by ``feature_weights_``, keeps the best.
 
     A subclass implements ``fit``, which sets ``feature_weights_`` and, for ``weighted``, ``_scaling``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 #: Most characters of a name; the whole of it is shown when it is pointed at.
 _LONGEST_NAME = 28
@@ -32,6 +33,20 @@ _STYLE = """<style>
 .highrelief-view .highrelief-words {position: absolute; width: 1px; height: 1px; overflow: hidden;
  clip-path: inset(50%);}
 </style>"""
+
+
+class FittedViewMixin:
+    """Has scikit-learn's view of an estimator hold whatever its parameters were set to after the fit."""
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """What a fit has found, as scikit-learn lists it; nothing where a parameter cannot be used any more.
+
+        scikit-learn asks for all properties, also for those that check a parameter.
+        """
+        try:
+            return super()._get_fitted_attr_html(doc_link)  # type: ignore[misc]
+        except (TypeError, ValueError):
+            return {}
 
 
 def beside(view: str, features: str) -> str:
