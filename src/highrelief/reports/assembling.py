@@ -27,6 +27,11 @@ except ModuleNotFoundError as error:
 
 #: Libraries of every page, and what pages have in common.
 _LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
+#: What a copy of a library must bring along, and of what is inside of it.
+_LICENCES = {
+    "vendor/echarts.min.js": ("NOTICE.echarts", "LICENSE.echarts", "LICENSE.zrender", "LICENSE.d3"),
+    "vendor/tabulator.min.js": ("LICENSE.tabulator",),
+}
 _COMMON = ("scripts/common.js", "scripts/charts.js")
 _STYLE = ("vendor/tabulator_simple.min.css", "style/page.css", "style/table.css", "style/comparison.css")
 #: Applies where the reader prefers it, never on paper; a button may overrule it.
@@ -112,10 +117,16 @@ def as_json(data: object) -> str:
 @cache
 def _inline(name: str) -> Inline:
     """A file of the package as the text of an element."""
-    text = _SOURCE_MAP.sub("", files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    licences = "".join(f"/*\n{_text(f'vendor/{each}').strip()}\n*/\n" for each in _LICENCES.get(name, ()))
+    text = licences + _SOURCE_MAP.sub("", _text(name))
     if _ENDS.search(text):
         raise ValueError(f"{name} holds what would end the element that it stands in.")
     return Inline(name, text)
+
+
+def _text(name: str) -> str:
+    """A file of the package."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
