@@ -323,7 +323,7 @@ def test_no_extra_is_needed():
     code = (
         "import sys\n"
         "class Missing:\n"
-        "    names = ('typer', 'rich', 'jinja2', 'plotly', 'matplotlib', 'polars', 'pandas', 'pyarrow')\n"
+        "    names = ('typer', 'rich', 'jinja2', 'matplotlib', 'polars', 'pandas', 'pyarrow')\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name in self.names:\n"
         "            raise ModuleNotFoundError(name)\n"

@@ -138,15 +138,14 @@ def test_libraries_are_as_published():
 
 def test_the_page_holds_the_licences_of_what_it_holds():
     page = ranking_page(full_contents())
-    licences = [
-        each for kind in ("LICENSE", "NOTICE") for each in REPORTS.joinpath("vendor").glob(f"{kind}.*")
-    ]
+    vendor = REPORTS.joinpath("vendor")
+    licences = [*vendor.glob("LICENSE.*"), *vendor.glob("NOTICE.*")]
     assert len(licences) == 5
     for each in licences:
         text = each.read_text(encoding="utf-8").strip()
         assert "*/" not in text
         assert f"/*\n{text}\n*/\n" in page, each.name
-    mentioned = REPORTS.joinpath("vendor/README.md").read_text()
+    mentioned = vendor.joinpath("README.md").read_text()
     assert all(each.name in mentioned for each in licences)
 
 
