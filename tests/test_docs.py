@@ -35,6 +35,15 @@ def examples(path):
     )
 
 
+def test_the_map_names_every_room():
+    rooms = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Rooms")[1].split("```")[1]
+    package = ROOT / "src" / "highrelief"
+    names = [each.name for each in package.glob("*.py") if not each.name.startswith("__")]
+    names += [f"{each.parent.name}/" for each in package.glob("*/__init__.py")]
+    names += [each.name for each in (package / "reports").glob("*.py") if each.name != "__init__.py"]
+    assert [name for name in names if name not in rooms] == []
+
+
 def test_links_are_seen(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
