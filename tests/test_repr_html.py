@@ -173,13 +173,23 @@ def test_a_parameter_that_became_useless_after_the_fit_does_not_break_the_view()
         assert len(rows(html)) == 6
 
 
-@pytest.mark.parametrize(
-    "estimator", [IRelief(), LFE(), HKNNClassifier()], ids=lambda each: type(each).__name__
-)
-def test_nor_does_one_that_a_property_checks(estimator):
+@pytest.mark.parametrize("method", [IRelief, LFE, HKNNClassifier])
+def test_nor_does_one_that_a_property_checks(method):
     X, y = continuous_table()
-    html = estimator.fit(X, y).set_params(n_jobs="many")._repr_html_()
-    assert "many" in html
+    estimator = method().fit(X, y)
+    names = dir(estimator)
+    estimator.set_params(n_jobs="many")
+    assert "many" in estimator._repr_html_()
+    assert dir(estimator) == names
+
+
+def test_names_are_those_of_what_is_there():
+    X, y = continuous_table()
+    found = {"ranking_", "feature_importances_", "feature_weights_"}
+    weighter = ReliefF()
+    assert not found & set(dir(weighter))
+    assert found | {"transform"} <= set(dir(weighter.fit(X, y)))
+    assert found <= set(dir(weighter.set_params(n_features_to_select="many")))
 
 
 def test_members_of_g_flip_come_in_the_order_of_its_ranking():
@@ -209,6 +219,7 @@ def test_to_look_at_lfe_does_not_make_its_matrix(monkeypatch):
         raise AssertionError("W was made")
 
     monkeypatch.setattr(LFE, "metric_", property(made))
+    assert "metric_" in dir(lfe)
     html = lfe._repr_html_()
     assert "discriminant_power_" in html
     assert "metric_<" not in html.replace("\n", "").replace(" ", "")

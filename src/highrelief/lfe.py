@@ -191,6 +191,8 @@ class LFE(FeatureExtractor):
         S = scatter.scatter_matrix(centered, L, self._n_threads)
         return scatter.of_matrix(S, centered, self.n_components, L)
 
+    _large = ("metric_",)
+
     @property
     def metric_(self) -> NDArray[np.float64]:
         """W = Σ a_i a_iᵀ over the components kept, (n_features, n_features)."""

@@ -36,7 +36,24 @@ _STYLE = """<style>
 
 
 class FittedViewMixin:
-    """Has scikit-learn's view of an estimator hold whatever its parameters were set to after the fit."""
+    """An estimator can be looked at whatever its parameters were set to after the fit, and at no cost."""
+
+    # Properties that are not made to see whether they are there.
+    _large: Sequence[str] = ()
+
+    def __dir__(self) -> list[str]:
+        """Names of what is there, as for completion; scikit-learn 1.9 would ask for every value."""
+        return [name for name in object.__dir__(self) if self._offers(name)]
+
+    def _offers(self, name: str) -> bool:
+        of_class = getattr(type(self), name, None)
+        if isinstance(of_class, property) and (name.startswith("_") or name in self._large):
+            return True
+        try:
+            return hasattr(self, name)
+        except (TypeError, ValueError):
+            # It is there, but for a parameter that cannot be used.
+            return True
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """What a fit has found, as scikit-learn lists it; nothing where a parameter cannot be used any more.
