@@ -9,12 +9,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..halves import checked_halves, fits_to_halves, why_not
 from . import methods
 from .contents import Contents, Stability
 from .convergence import convergence
 from .features import Weights, feature_table
 from .given import Given, given
-from .halves import checked_resamples, fits_to_halves, why_not
 from .origin import about_values, origin, python_again
 from .samples import samples
 from .shapes import correlations, distributions
@@ -57,7 +57,7 @@ def contents(
     contents : Contents
         Plain values.
     """
-    resamples = checked_resamples(resamples)
+    resamples = checked_halves("resamples", resamples, or_none=True)
     asked = given(estimator, X, y, feature_names=feature_names, sample_names=sample_names)
     weights = Weights.of(asked)
     absent: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,15 @@ class Given:
     #: Whether the samples are only numbered.
     numbered: bool
 
-    @property
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """Ranks of the features, 1 = best; equals share the lowest."""
+        return self.estimator.ranking_
+
+    @cached_property
     def order(self) -> NDArray[np.int64]:
         """Features from the best on; of equals the one that comes first in the table."""
-        return np.argsort(self.estimator.ranking_, kind="stable")
+        return np.argsort(self.ranks, kind="stable")
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ def distributions(given: Given) -> list[Distribution]:
         of_class = np.sort(values[given.codes == c], axis=0)
         boxes.append(np.quantile(of_class, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T.tolist())
         points.append(of_class[evenly(len(of_class), most)].T.tolist())
-    ranks = given.estimator.ranking_
+    ranks = given.ranks
     return [
         Distribution(
             given.feature_names[j],
@@ -64,7 +64,7 @@ def correlations(given: Given) -> Correlations | str:
     order = np.concatenate([order, constant])
     names = [given.feature_names[j] for j in best]
     named = [[names[place] for place in group] for group in groups]
-    ranks = given.estimator.ranking_
+    ranks = given.ranks
     return Correlations(
         [names[place] for place in order],
         [int(ranks[best[place]]) for place in order],
