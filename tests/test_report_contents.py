@@ -37,7 +37,8 @@ from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_x
 from highrelief.halves import HalfFits, agreement, fits_to_halves, halves, members
 from highrelief.progress import watching
 from highrelief.reports.findings import contents
-from highrelief.reports.shapes import evenly, pearson
+from highrelief.reports.page import ranking_page
+from highrelief.reports.shapes import evenly, pearson, quartiles
 from highrelief.reports.stability import n_best, stability
 
 
@@ -558,6 +559,21 @@ def test_a_small_class_is_not_suspect_as_a_whole():
 
 
 # Shapes
+
+
+def test_quartiles_of_the_largest_numbers_are_numbers():
+    """NumPy's own are infinite, which no page can hold."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 3)), np.arange(40) % 2
+    X[:, 0] = np.where(random.random(40) > 0.5, 1.7e308, -1.7e308)
+    found = quartiles(np.sort(X, axis=0))
+    np.testing.assert_array_equal(found[:, 1:], np.quantile(X[:, 1:], [0.0, 0.25, 0.5, 0.75, 1.0], axis=0))
+    assert found[0, 0] == -1.7e308
+    assert found[-1, 0] == 1.7e308
+    assert np.all(np.diff(found[:, 0]) >= 0.0)
+    ranking_page(highrelief.report(ReliefF().fit(X, y), X, y, resamples=4).contents)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="weights that are no finite numbers"):
+        highrelief.report(ReliefF(scale=None).fit(X, y), X, y)
 
 
 def test_boxes_by_hand():

@@ -127,4 +127,4 @@ def _caution(given: Given, chosen: NDArray[np.int64]) -> list[str]:
 
 
 def _known(values: Any) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
+    return [float(value) if np.isfinite(value) else None for value in values]

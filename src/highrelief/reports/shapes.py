@@ -31,7 +31,7 @@ def distributions(given: Given) -> list[Distribution]:
     boxes, points = [], []
     for c in range(n_classes):
         of_class = np.sort(values[given.codes == c], axis=0)
-        boxes.append(np.quantile(of_class, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T.tolist())
+        boxes.append(quartiles(of_class).T.tolist())
         points.append(of_class[evenly(len(of_class), most)].T.tolist())
     ranks = given.ranks
     return [
@@ -43,6 +43,15 @@ def distributions(given: Given) -> list[Distribution]:
         )
         for place, j in enumerate(best)
     ]
+
+
+def quartiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least, lower quartile, median, upper quartile and most of columns; finite whatever is finite."""
+    with np.errstate(over="ignore"):
+        wide = ~np.isfinite(values.max(axis=0) - values.min(axis=0))
+    # Between values, NumPy goes by their difference, which may be too large for a number.
+    unit = np.where(wide, 0.5, 1.0)
+    return np.quantile(values * unit, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0) / unit
 
 
 def evenly(n_values: int, most: int) -> NDArray[np.int64]:
