@@ -20,8 +20,6 @@ from .stability import RankSpread
 N_NAMED = 10
 #: A feature is far down alone if so large a part of all features is before it.
 _FAR_DOWN = 0.25
-#: Share of the halves in which a feature must be among the best to be said to act together with others.
-_OFTEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,8 @@ def act_together(
     # Of few features, ten would be nearly all.
     best = [j for j in given.order[: min(N_NAMED, n_features // 4)] if weights.values[j] > 0.0]
     far = max(_FAR_DOWN * n_features, min(2.0 * N_NAMED, 0.5 * n_features))
-    sure = [j for j in best if spread is None or spread.frequency[j] >= _OFTEN]
+    # Nearer to always than to what chance gives, which is much where the best are half of all.
+    sure = [j for j in best if spread is None or spread.frequency[j] >= 0.5 + 0.5 * spread.frequency.mean()]
     return [(given.feature_names[j], int(alone[j])) for j in sure if alone[j] > far]
 
 

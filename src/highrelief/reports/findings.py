@@ -17,6 +17,7 @@ from .features import Weights, feature_table
 from .given import Given, given
 from .origin import about_values, origin, python_again
 from .samples import samples
+from .sentences import counted
 from .shapes import correlations, distributions
 from .stability import RankSpread, n_best, stability
 from .summary import facts, summary
@@ -81,7 +82,7 @@ def contents(
     if stable is not None:
         known_time["Resampling took"] = f"{seconds:.2f} s"
     return Contents(
-        title=title or f"{methods.title(estimator)}: {asked.X.shape[1]:,} features ranked",
+        title=title or f"{methods.title(estimator)}: {counted(asked.X.shape[1], 'feature')} ranked",
         method=methods.title(estimator),
         method_class=type(estimator).__name__,
         method_words=method_words,

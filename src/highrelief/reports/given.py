@@ -90,8 +90,8 @@ def _check_estimator(estimator: Any) -> None:
         check_is_fitted(estimator)
         if not np.isfinite(estimator.feature_weights_).all():
             raise ValueError(
-                f"{kind} has weights that are no finite numbers, which cannot be shown. Values of X may be too"
-                " large to be compared as they are; features in smaller units would help."
+                f"{kind} has weights that are no finite numbers, which cannot be shown. Values of X may be"
+                " too large to be compared as they are; features in other units would help."
             )
         return
     if hasattr(estimator, "steps") or hasattr(estimator, "best_estimator_"):

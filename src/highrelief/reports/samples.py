@@ -15,8 +15,8 @@ from .sentences import counted, listed, number, percent
 
 #: How often this happens where labels are right: 27 tables of scikit-learn, UCI, IDA and microarrays.
 USUAL = (
-    "They are hard samples or wrong labels: look at them again. In well-known tables, the labels of which are"
-    " taken for right, 0 to 18 % of the samples are named so, 4 % on median."
+    "Each is a hard sample, or one with a wrong label: look at it again. In well-known tables, the labels of"
+    " which are taken for right, 0 to 18 % of the samples are named so, 4 % on median."
 )
 #: The most samples that are named.
 _NAMED = 50
@@ -29,8 +29,8 @@ def samples(given: Given) -> Samples | str:
     estimator = given.estimator
     if not hasattr(estimator, "margins"):
         return "The method knows no neighbours, so that samples have no margins by it."
-    if not np.any(estimator.feature_weights_ > 0.0) and not np.any(estimator.feature_weights_ < 0.0):
-        return "All weights are 0, so that samples have no margins."
+    if not np.any(estimator.feature_weights_ > 0.0):
+        return "No feature weighs more than 0: under such weights, margins of samples mean nothing."
     margins = np.asarray(estimator.margins(given.table, given.y), dtype=np.float64)
     probability = getattr(fit_inside(estimator), "outlier_proba_", None)
     if probability is None:

@@ -26,8 +26,9 @@ _SOME = 20
 #: Marks of agreement beyond chance: poor below the first, excellent above the second (Fleiss, as Nogueira et
 #: al. 2018 take them over for the stability of selections).
 POOR, EXCELLENT = 0.4, 0.75
-#: Lists shorter than this agree by so few steps that their interval, made for many, is rough.
-_ROUGH = 3
+#: Agreements that differ by so much at least are so few that their interval, made for many, is rough: those
+#: of up to 3 features, or of all but 3, and those of 4 of 9. Simulated, it may hold the truth in 85 % only.
+_ROUGH = 0.3
 #: Agreement that is as good as none.
 _CHANCE = 0.1
 #: Share of the halves from which on a feature counts as found in nearly all.
@@ -111,8 +112,11 @@ def _words(
         " much as the whole varies around the truth, so that the range shows how far the rank is to be"
         " trusted. (Subsets of 90 % share most of their samples and look more stable than they are.)",
     ]
-    if n_best < _ROUGH:
-        told.append("For so short a list the interval is rough, and may be too narrow.")
+    if n_features / (n_best * (n_features - n_best)) >= _ROUGH:
+        told.append(
+            "Lists so short, or of so few features, agree in large steps: the interval is rough, and may be"
+            " too narrow."
+        )
     often = int(np.count_nonzero(spread.frequency >= NEARLY_ALL))
     told.append(
         f"{counted(often, 'feature')} {'is' if often == 1 else 'are'} {there} in at least"

@@ -80,8 +80,8 @@ def _about_samples(given: Given, samples: Samples) -> str:
         return samples.words[1]
     if samples.outlier_probability is not None:
         return (
-            f"{samples.words[1]} By I-RELIEF they are nearer to other classes than to their own. A wrong"
-            " label is one reason, a hard sample another."
+            f"{samples.words[1]} By I-RELIEF, more of what is near is of other classes. A wrong label is one"
+            " reason, a hard sample another."
         )
     return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
 
