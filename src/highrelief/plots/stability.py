@@ -58,7 +58,7 @@ class StabilityDisplay:
     >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
     >>> display = StabilityDisplay.from_estimator(ReliefF(), X, y, sizes=[1, 2, 5], random_state=0)
     >>> display.stability.round(2)
-    array([0.43, 1.  , 0.41])
+    array([0.24, 1.  , 0.21])
     """
 
     def __init__(
