@@ -1,6 +1,7 @@
 """What the page of a comparison says, against numbers made by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,9 +78,7 @@ def test_words_tell_what_chance_may_have_given(contents):
         "that of fisher most: between folds the ranks correlate by 1.00 and \N{MINUS SIGN}0.33"
         in contents.summary[3]
     )
-    assert contents.summary[4] == (
-        "The fewest features are kept by fisher: 1 on median, 1 to 1 over the folds."
-    )
+    assert contents.summary[4] == ("The fewest features are kept by fisher: 1 in every fold.")
 
 
 def test_features_that_most_methods_keep_come_first(contents):
@@ -112,3 +111,17 @@ def test_one_method_is_not_called_the_best():
     assert alone.summary[1].startswith("With knn, irelief reaches 97.5 % (95 % interval ")
     assert len(alone.summary) == 3
     assert alone.chosen.words == ["2 features are kept in at least half of the folds."]
+
+
+def test_equals_are_not_set_against_each_other():
+    """The same method twice, by two names: none is more stable, or keeps fewer."""
+    whole = small_comparison()
+    twin = replace(whole.methods[0], name="twin")
+    found = comparison_contents(
+        Comparison([whole.methods[0], twin, whole.methods[-1]], whole.folds), small_origin()
+    )
+    told = " ".join(found.summary)
+    assert "irelief and twin are equally accurate" in told
+    assert "The rankings of irelief and twin depend equally on which samples are drawn" in told
+    assert "All methods keep equally many features: 2 on median, 1 to 2 over the folds." in told
+    assert found.chosen.words[0].endswith("2 by both.")

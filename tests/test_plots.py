@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import highrelief
 from highrelief import (
     DANN,
     IM4E,
@@ -29,11 +30,13 @@ from highrelief import (
     IRelief,
     OnlineIRelief,
     ReliefF,
+    VarianceReduction,
 )
 from highrelief.datasets import flip_labels, make_xor
+from highrelief.halves import agreement_by_size, fits_to_halves, halves
 from highrelief.plots.drawing import ALARM, COLORS, shown
 from highrelief.selector_base import best_features, falling
-from highrelief.stability import nogueira, stability_by_size, stability_score
+from highrelief.stability import nogueira, stability_by_size
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 matplotlib.use("Agg")
@@ -71,7 +74,7 @@ def _drawn_without_warnings():
 DRAW = [
     lambda ax=None: FeatureWeightsDisplay.from_estimator(ReliefF().fit(X, y), ax=ax),
     lambda ax=None: ConvergenceDisplay.from_estimator(IRelief().fit(X, y), ax=ax),
-    lambda ax=None: StabilityDisplay.from_estimator(ReliefF(), X, y, n_resamples=3, random_state=0, ax=ax),
+    lambda ax=None: StabilityDisplay.from_estimator(ReliefF(), X, y, n_resamples=4, random_state=0, ax=ax),
     lambda ax=None: MarginDisplay.from_estimator(IRelief().fit(X, y), X, y, ax=ax),
     lambda ax=None: MetricDisplay.from_estimator(LFE().fit(X, y), ax=ax),
 ]
@@ -414,20 +417,42 @@ def test_the_curve_is_nogueiras_stability_of_the_best():
     assert set(display.chance_.get_ydata()) == {0.0}
 
 
-def test_resamples_are_those_of_the_score():
-    display = StabilityDisplay.from_estimator(
-        ReliefF(), X, y, n_resamples=6, share=0.7, sizes=[2], random_state=3
-    )
-    score = stability_score(
-        ReliefF(), X, y, n_subsets=6, fraction=0.7, measure="nogueira", n_features=2, random_state=3
-    )
-    np.testing.assert_allclose([display.stability[0], display.lower[0], display.upper[0]], score, rtol=1e-12)
-    assert display.ax_.get_title() == "ReliefF: 6 fits to 70% of the samples"
+def test_the_curve_is_that_of_the_report():
+    """Who looks at both sees one number for the stability of the best."""
+    sizes = [1, 2, 4]
+    display = StabilityDisplay.from_estimator(ReliefF(), X, y, n_resamples=6, sizes=sizes, random_state=3)
+    weighter = ReliefF().fit(X, y)
+    found = highrelief.report(weighter, X, y, resamples=6, random_state=3).contents.stability
+    for place, size in enumerate(sizes):
+        told = found.by_size[found.sizes.index(size)]
+        drawn = (display.stability[place], display.lower[place], display.upper[place])
+        assert drawn == (told.value, told.lower, told.upper)
+    assert display.ax_.get_title() == "ReliefF: 6 fits to halves of the samples"
+
+
+def test_halves_of_samples_in_groups_share_no_group():
+    groups = np.repeat(np.arange(20), 3)
+    fits = fits_to_halves(ReliefF(), X, y, resamples=4, random_state=0, groups=groups)
+    first, second = halves(np.random.RandomState(0), np.zeros(60, dtype=int), groups)
+    assert len(first) == len(second) == 30
+    assert not set(groups[first]) & set(groups[second])
+    display = StabilityDisplay.from_estimator(ReliefF(), X, y, n_resamples=4, groups=groups, random_state=0)
+    by_hand = agreement_by_size(fits, display.sizes.tolist())
+    np.testing.assert_array_equal(display.stability, [each.value for each in by_hand])
+    with pytest.raises(ValueError, match="All samples are of one group"):
+        StabilityDisplay.from_estimator(ReliefF(), X, y, groups=np.zeros(60), random_state=0)
+
+
+def test_stability_of_other_estimators_is_that_of_their_weights():
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    display = StabilityDisplay.from_estimator(model, X, y, n_resamples=4, sizes=[2], random_state=0)
+    assert -1.0 <= display.lower[0] <= display.stability[0] <= display.upper[0] <= 1.0
+    assert display.ax_.get_title().startswith("LogisticRegression")
 
 
 def test_the_estimator_is_left_alone():
     weighter = ReliefF()
-    StabilityDisplay.from_estimator(weighter, X, y, n_resamples=2, random_state=0)
+    StabilityDisplay.from_estimator(weighter, X, y, n_resamples=4, random_state=0)
     assert not hasattr(weighter, "feature_weights_")
 
 
@@ -435,8 +460,8 @@ def test_members_of_an_ensemble_are_not_fitted_again():
     ensemble = EnsembleWeighting(ReliefF(), n_estimators=4, random_state=0).fit(X, y)
     display = StabilityDisplay.from_estimator(ensemble)
     np.testing.assert_array_equal(display.stability, stability_by_size(ensemble.member_weights_).stability)
-    again = StabilityDisplay.from_estimator(clone(ensemble), X, y, n_resamples=2, sizes=[1], random_state=0)
-    assert again.n_resamples == 2
+    again = StabilityDisplay.from_estimator(clone(ensemble), X, y, n_resamples=4, sizes=[1], random_state=0)
+    assert again.n_resamples == 4
 
 
 def test_sizes_at_which_a_fit_does_not_tell_are_left_out():
@@ -469,9 +494,8 @@ def test_usual_sizes(n_features, sizes):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"n_resamples": 1}, "n_resamples=1"),
-        ({"share": 1.0}, "share=1.0"),
-        ({"share": 0.01}, "share=0.01 of 60 samples are fewer than 2"),
+        ({"n_resamples": 0}, "n_resamples=0 must be an even number of at least 4"),
+        ({"n_resamples": 5}, "n_resamples=5 must be an even number of at least 4"),
         ({"sizes": [6]}, "sizes=6"),
         ({"sizes": [0]}, "sizes=0"),
         ({"sizes": []}, "sizes is empty"),
@@ -484,7 +508,7 @@ def test_bad_parameters_of_resampling(given, sentence):
 
 
 def test_a_single_feature_leaves_no_choice():
-    with pytest.raises(ValueError, match="weights has a single feature"):
+    with pytest.raises(ValueError, match="There is a single feature"):
         StabilityDisplay.from_estimator(ReliefF(), X[:, :1], y, random_state=0)
 
 
@@ -557,6 +581,22 @@ def test_where_classes_are_many_a_probability_alone_raises_no_suspicion():
     assert display.suspects_.size < 10
 
 
+def test_suspects_are_those_of_the_report():
+    """Also where classes differ in size; of what is around I-RELIEF there are some, too."""
+    random = np.random.default_rng(0)
+    classes = np.repeat([0, 1], [100, 20])
+    samples = random.normal(size=(120, 6))
+    samples[:, :2] += 1.0 * classes[:, np.newaxis]
+    weighter = IRelief().fit(samples, classes)
+    display = MarginDisplay.from_estimator(weighter, samples, classes)
+    told = highrelief.report(weighter, samples, classes, resamples=0).contents.samples
+    assert display.suspects_.tolist() == told.suspects
+    beyond = (weighter.outlier_proba_ > 0.5) & (weighter.margins(samples, classes) < 0.0)
+    assert 0 < len(told.suspects) < np.sum(beyond)
+    around = VarianceReduction(IRelief()).fit(samples, classes)
+    assert MarginDisplay.from_estimator(around, samples, classes).suspects_.size > 0
+
+
 def test_the_worst_are_named_suspects_first():
     margins = np.array([-1.0, -3.0, 2.0, -2.0, 1.0, -0.5])
     proba = [0.9, 0.1, 0.8, 0.1, 0.1, 0.2]
@@ -600,8 +640,9 @@ def test_labels_that_are_words_and_margins_that_are_unknown():
     display = MarginDisplay.from_estimator(ReliefF().fit(X, words), X, words)
     ticks = [label.split("\n")[0] for label in labels(display.ax_.xaxis)]
     assert ticks == ["maybe", "no", "yes"]
-    unknown = MarginDisplay([np.nan, 1.0, -1.0], [0, 0, 1], outlier_proba=[0.9, np.nan, 0.9]).plot()
-    assert [len(points.get_offsets()) for points in unknown.points_] == [1, 1]
+    proba = [0.9, np.nan, 0.9, 0.1]
+    unknown = MarginDisplay([np.nan, 1.0, -1.0, 1.0], [0, 0, 1, 1], outlier_proba=proba).plot()
+    assert [len(points.get_offsets()) for points in unknown.points_] == [1, 2]
     assert unknown.suspects_.tolist() == [2]
 
 

@@ -29,16 +29,21 @@ from highrelief import (
     OnlineIRelief,
     Relief,
     ReliefF,
+    VarianceReduction,
     report,
 )
 from highrelief.catalogue import METHODS, WRAPPERS
 from highrelief.citations import REFERENCES, address, as_text
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
+from highrelief.halves import HalfFits, agreement, fits_to_halves, halves, members
 from highrelief.progress import watching
+from highrelief.reports.features import Weights, act_together
 from highrelief.reports.findings import contents
-from highrelief.reports.halves import HalfFits, fits_to_halves, halves
-from highrelief.reports.shapes import evenly, pearson
-from highrelief.reports.stability import agreement, members, n_best, stability
+from highrelief.reports.given import given
+from highrelief.reports.page import ranking_page
+from highrelief.reports.sentences import two_digits
+from highrelief.reports.shapes import evenly, pearson, quartiles
+from highrelief.reports.stability import RankSpread, n_best, stability
 
 
 def fitted(estimator, X, y):
@@ -95,11 +100,11 @@ def test_wrapped_methods_are_named_with_what_is_around_them():
     X, y = continuous_table()
     inside = EnsembleWeighting(IRelief(), n_estimators=2, random_state=0)
     found = report(fitted(CrossValidatedSelector(inside, cv=2), X, y), X, y, resamples=0).contents
-    assert found.method == "Cross-validated Ensemble of I-RELIEF"
+    assert found.method == "Cross-validated ensemble of I-RELIEF"
     assert found.method_class == "CrossValidatedSelector"
     assert [each.address for each in found.origin.references] == [
         "https://doi.org/10.1109/TPAMI.2007.1093",
-        None,
+        "https://doi.org/10.1109/TNNLS.2014.2341627",
     ]
     assert found.absent["convergence"] == (
         "The result is the mean of 2 fits, each by itself; 2 of 2 came to rest."
@@ -148,7 +153,7 @@ def test_stability_by_hand():
     np.testing.assert_allclose(np.stack([spread.low, spread.high], axis=1), quantiles, rtol=1e-13)
     assert found.selection.value == pytest.approx(selection, rel=1e-12)
     assert found.ranking.value == pytest.approx(ranking, rel=1e-12)
-    assert found.sizes == [1, 2, 4, 5, 10]
+    assert found.sizes == list(range(1, 12))
     for size, estimate in zip(found.sizes, found.by_size, strict=True):
         wanted = by_hand(scores, [(0, 1), (2, 3), (4, 5), (6, 7)], size)[2]
         assert estimate.value == pytest.approx(wanted, rel=1e-12)
@@ -157,7 +162,7 @@ def test_stability_by_hand():
 
 def test_equals_share_the_last_places():
     scores = np.array([[3.0, 2.0, 2.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0]])
-    best = members(scores, -np.sort(-scores, axis=1), 2)
+    best = members(HalfFits(scores, 0), 2)
     np.testing.assert_allclose(best, [[1, 1 / 3, 1 / 3, 1 / 3, 0], [0.4, 0.4, 0.4, 0.4, 0.4]])
 
 
@@ -424,7 +429,9 @@ def test_nothing_found_is_said():
     assert not model.feature_weights_.any()
     found = report(model, X, y, resamples=4).contents
     assert any(sentence.startswith("No feature weighs more than 0") for sentence in found.summary)
-    assert found.absent["samples"] == "All weights are 0, so that samples have no margins."
+    assert found.absent["samples"] == (
+        "No feature weighs more than 0: under such weights, margins of samples mean nothing."
+    )
     assert found.convergence.steps == []
     assert "first iteration" in found.convergence.words[0]
 
@@ -523,7 +530,7 @@ def test_what_is_said_of_suspects():
     assert likely.reasons[0].startswith(
         f"probability {probabilities[0]:.2f} that the label {wrong[first]} is wrong"
     )
-    assert f"{len(likely.suspects)} samples of 300 are likely mislabelled" in " ".join(found.summary)
+    assert f"{len(likely.suspects)} samples of 300 may be mislabelled" in " ".join(found.summary)
     hard = report(ReliefF().fit(X, wrong), X, wrong, resamples=0).contents
     assert hard.samples.outlier_probability is None
     assert "mislabelled:" not in " ".join([*hard.summary, *hard.samples.words])
@@ -558,6 +565,23 @@ def test_a_small_class_is_not_suspect_as_a_whole():
 
 
 # Shapes
+
+
+def test_quartiles_of_the_largest_numbers_are_numbers():
+    """NumPy's own are infinite, which no page can hold."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(40, 3)), np.arange(40) % 2
+    X[:, 0] = np.where(random.random(40) > 0.5, 1.7e308, -1.7e308)
+    found = quartiles(np.sort(X, axis=0))
+    np.testing.assert_array_equal(found[:, 1:], np.quantile(X[:, 1:], [0.0, 0.25, 0.5, 0.75, 1.0], axis=0))
+    assert found[0, 0] == -1.7e308
+    assert found[-1, 0] == 1.7e308
+    assert np.all(np.diff(found[:, 0]) >= 0.0)
+    ranking_page(highrelief.report(ReliefF().fit(X, y), X, y, resamples=4).contents)
+    infinite = ReliefF().fit(X, y)
+    infinite.feature_weights_[0] = np.inf
+    with pytest.raises(ValueError, match="weights that are no finite numbers"):
+        highrelief.report(infinite, X, y)
 
 
 def test_boxes_by_hand():
@@ -840,3 +864,81 @@ def test_report_is_a_function_of_the_package():
     assert highrelief.report is report
     assert "report" in dir(highrelief)
     assert "References" in report.__doc__
+
+
+# What a stranger reads
+
+
+def test_acting_together_takes_more_than_chance():
+    """Where the best are half of all, every feature is among them in half of the halves."""
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 12)), np.arange(60) % 2
+    asked = given(ReliefF().fit(X, y), X, y, feature_names=None, sample_names=None)
+    best = asked.order[0]
+    alone = 13 - asked.ranks
+    frequency = np.full(12, 0.5)
+    frequency[best] = 0.7
+    spread = RankSpread(frequency, frequency, frequency)
+    assert act_together(asked, Weights.of(asked), alone, spread) == []
+    frequency[best] = 0.8
+    assert act_together(asked, Weights.of(asked), alone, spread) == [(f"x{best}", 12)]
+    # The third of 12 is not among the best, though it is among the first ten.
+    frequency[:] = 0.5
+    frequency[asked.order[3]] = 1.0
+    assert act_together(asked, Weights.of(asked), np.full(12, 12), spread) == []
+
+
+def test_equals_are_counted_with_the_best():
+    X, y = np.repeat(np.arange(40.0)[:, np.newaxis] % 2, 8, axis=1), np.arange(40) % 2
+    found = report(ReliefF().fit(X, y), X, y, resamples=0).contents
+    assert "The best features are x0, x1, x2, x3, x4 and 3 more." in found.summary[2]
+
+
+def test_weights_below_0_give_no_margins():
+    """FREL's are signed: all samples would look as if they were nearer to others."""
+    X, y = continuous_table()
+    model = FREL().fit(X, y)
+    model.feature_weights_ = -np.abs(model.feature_weights_) - 1.0
+    found = report(model, X, y, resamples=0).contents
+    assert found.samples is None
+    assert found.absent["samples"].startswith("No feature weighs more than 0")
+    one = report(ReliefF().fit(X[:, :1], y), X[:, :1], y).contents
+    assert one.title == "RELIEF-F: 1 feature ranked"
+
+
+def test_classes_are_called_classes():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(48, 4)), np.repeat([0, 1], [40, 8])
+    told = " ".join(report(ReliefF().fit(X, y), X, y, resamples=0).contents.summary)
+    assert "few samples of class 1 (8)" in told
+    assert "the classes differ much in size, 8 to 40 samples" in told
+
+
+@pytest.mark.parametrize(
+    ("estimator", "begin"),
+    [
+        (FisherScore(), "The Fisher score ranked"),
+        (EnsembleWeighting(FisherScore(), n_estimators=2), "An ensemble of Fisher score ranked"),
+        (CrossValidatedSelector(ReliefF(), cv=2), "Cross-validated RELIEF-F ranked"),
+    ],
+)
+def test_the_first_sentence_begins_with_the_method(estimator, begin):
+    X, y = continuous_table()
+    assert report(estimator.fit(X, y), X, y, resamples=0).contents.summary[0].startswith(begin)
+
+
+def test_what_is_inside_two_wrappers_is_found():
+    """Convergence, suspects and the kind of the weights are those of the method in the middle."""
+    X, y = continuous_table()
+    model = CrossValidatedSelector(VarianceReduction(IRelief()), cv=2)
+    found = report(model.fit(X, y), X, y, resamples=0).contents
+    assert found.convergence is not None
+    assert found.samples.outlier_probability is not None
+    ranks = CrossValidatedSelector(EnsembleWeighting(ReliefF(), n_estimators=2, aggregate="ranks"), cv=2)
+    found = report(ranks.fit(X, y), X, y, resamples=0).contents
+    assert "positive weight" not in " ".join([*found.summary, *found.features.words])
+
+
+def test_next_to_nothing_has_no_sign():
+    assert two_digits(-0.001) == "0.00"
+    assert two_digits(-0.126) == "\N{MINUS SIGN}0.13"

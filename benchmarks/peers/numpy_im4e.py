@@ -1,6 +1,6 @@
 """I-M4E as one writes it in NumPy and SciPy, cost and entropies included.
 
-The formulas are those of ``IM4E(sigma=…, tol=0)`` (Bei and Hong 2012, eqs. 3, 5, 6 and 9), in the precision
+The formulas are those of ``IM4E(sigma=…, tol=0)`` (Bei and Hong 2015, eqs. 3, 5, 6 and 9), in the precision
 of the table. Two forms. "per anchor" takes the differences of one sample to all others, in one array that is
 written again and again, for its distances and, after the softmax, for its margin. "pdist" has SciPy's
 compiled loop find each distance once, and then takes every difference once: the coefficients of both

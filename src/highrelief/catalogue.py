@@ -68,7 +68,7 @@ METHODS: Mapping[str, Method] = {
     "im4e": Method(
         "IM4E",
         "margins that do not hang on single samples",
-        ("bei2012",),
+        ("bei2015",),
         "I-M4E",
         "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
         " which this does not hang on single neighbours.",

@@ -137,7 +137,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     References
     ----------
-    Bei, Y. and Hong, P. (2012). Maximizing margin quality and quantity. IEEE International Workshop on
+    Bei, Y. and Hong, P. (2015). Maximizing margin quality and quantity. IEEE International Workshop on
     Machine Learning for Signal Processing.
 
     Examples
@@ -199,7 +199,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Weigh the features (Bei and Hong 2012, Algorithm 1), and keep what the classifier needs.
+        """Weigh the features (Bei and Hong 2015, Algorithm 1), and keep what the classifier needs.
 
         Parameters
         ----------

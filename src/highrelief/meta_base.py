@@ -266,6 +266,13 @@ def innermost(fitted: Any) -> Any:
     return fitted
 
 
+def fit_inside(fitted: Any) -> Any:
+    """The fitted estimator in the middle of meta-estimators that have a single fit to all samples."""
+    while hasattr(fitted, "estimator_"):
+        fitted = innermost(fitted.estimator_)
+    return fitted
+
+
 def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
     """One weight per feature, larger = better, of any fitted estimator that has them.
 

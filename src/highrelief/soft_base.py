@@ -161,6 +161,12 @@ class RepeatedWeighter(SoftWeighter):
     def _averages(self) -> bool:
         return self._automatic if self.averaging is None else self.averaging
 
+    @property
+    def _ran_its_schedule(self) -> bool:
+        """Whether all steps of a fixed number were made, the weights averaged over them."""
+        whole = self._averages and self.max_iter is None and self.n_iter_ == AVERAGED_STEPS
+        return bool(whole and self.converged_)
+
     def _repeat(
         self,
         step: Step,

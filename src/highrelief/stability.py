@@ -258,13 +258,7 @@ def stability_by_size(
     """
     rows = _checked_rows(weights, "weights")
     n_features = rows.shape[1]
-    if n_features < 2:
-        raise ValueError("weights has a single feature: there is no choice that could be stable.")
-    wanted = _usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
-    if not wanted.size:
-        raise ValueError("sizes is empty: it must say how many features count as the best.")
-    for size in wanted:
-        check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
+    wanted = checked_sizes(sizes, n_features)
     falling = np.argsort(-rows, axis=1, kind="stable")
     ordered = np.take_along_axis(rows, falling, axis=1)
     results = np.full((len(wanted), 3), np.nan)
@@ -274,10 +268,22 @@ def stability_by_size(
             supports[:] = False
             np.put_along_axis(supports, falling[:, :size], True, axis=1)
             results[place] = nogueira(supports, confidence=confidence)
-    return StabilityBySize(wanted.astype(np.int64), *results.T)
+    return StabilityBySize(wanted, *results.T)
 
 
-def _usual_sizes(n_features: int) -> NDArray[np.int64]:
+def checked_sizes(sizes: ArrayLike | None, n_features: int) -> NDArray[np.int64]:
+    """How many features count as the best: what was asked for, or the usual numbers."""
+    if n_features < 2:
+        raise ValueError("There is a single feature: no choice that could be stable.")
+    wanted = usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
+    if not wanted.size:
+        raise ValueError("sizes is empty: it must say how many features count as the best.")
+    for size in wanted:
+        check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
+    return wanted.astype(np.int64)
+
+
+def usual_sizes(n_features: int) -> NDArray[np.int64]:
     """1, 2, 5, 10, … below the number of features; all where these are few."""
     if n_features <= 20:
         return np.arange(1, n_features)
@@ -354,7 +360,7 @@ def stability_score(
     check_count("n_subsets", n_subsets, at_least=2)
     check_number("fraction", fraction, above=0.0, below=1.0)
     by_itself = measure != "spearman" and n_features is None
-    fits = (_SubsetSelections if by_itself else SubsetFits)(
+    fits = (_SubsetSelections if by_itself else _SubsetFits)(
         estimator,
         n_estimators=n_subsets,
         max_samples=float(fraction),
@@ -370,7 +376,7 @@ def stability_score(
     return jaccard(supports) if measure == "jaccard" else kuncheva(supports)
 
 
-class SubsetFits(ResampledWeighter):
+class _SubsetFits(ResampledWeighter):
     """The fits of a score, in its words."""
 
     _size_name = "fraction"
@@ -392,7 +398,7 @@ def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
     return support
 
 
-class _SubsetSelections(SubsetFits):
+class _SubsetSelections(_SubsetFits):
     """The fits of a score that needs to know only what is kept: the rows of ``member_weights_``."""
 
     _ask = staticmethod(_support_of)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from highrelief import FisherScore
-from highrelief.reports.halves import HalfFits, fits_to_halves
+from highrelief.halves import HalfFits, fits_to_halves
 from highrelief.reports.stability import stability
 
 # Samples, features, height of the shifts, how many are shifted, correlation of all, how many are the best.

@@ -16,7 +16,7 @@ from .automatic_width import *
 from .fisher_score import *
 from .frel_2015 import *
 from .hknn_2002 import *
-from .im4e_2012 import *
+from .im4e_2015 import *
 from .irelief_2007 import *
 from .lfe_2008 import *
 from .lhr_2014 import *

@@ -16,7 +16,7 @@ _FARTHEST = 1e305
 
 
 class ClassDistances:
-    """Ψ_c(x) = Σ_{n in c} P_n d(x_n, x), with P the softmax of −d/σ over class c (Bei and Hong 2012, eq. 10).
+    """Ψ_c(x) = Σ_{n in c} P_n d(x_n, x), with P the softmax of −d/σ over class c (Bei and Hong 2015, eq. 10).
 
     In float64, whatever the data are: a decision may hang on the last digits. The samples are scaled and laid
     out when the first query comes: of most fits only the weights are of interest.

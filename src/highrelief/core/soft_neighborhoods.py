@@ -70,7 +70,7 @@ class SoftNeighborhoods:
         return table.unpacked(np.where(self._valid, log_inlier, 0.0))
 
     def entropies(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Entropy of P_h and of P_m over the misses of all classes (Bei and Hong 2012), (n_samples,) each.
+        """Entropy of P_h and of P_m over the misses of all classes (Bei and Hong 2015), (n_samples,) each.
 
         In nats; both are 0 for a sample without a hit. Copies of a sample count one by one.
         """

@@ -27,7 +27,7 @@ def euclidean_norm(v: NDArray[np.float64]) -> float:
 
 
 def simplex_positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """(ν)⁺/‖(ν)⁺‖₁ (Bei and Hong 2012, eq. 9), or None where no component of ν is positive."""
+    """(ν)⁺/‖(ν)⁺‖₁ (Bei and Hong 2015, eq. 9), or None where no component of ν is positive."""
     positive = np.maximum(nu, 0.0)
     largest = positive.max(initial=0.0)
     if not largest > 0.0:

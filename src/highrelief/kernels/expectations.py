@@ -1,4 +1,4 @@
-"""Expected distances in softmax neighbourhoods (Bei and Hong 2012, eqs. 5, 6 and 10).
+"""Expected distances in softmax neighbourhoods (Bei and Hong 2015, eqs. 5, 6 and 10).
 
 With ``nearest`` and ``mass`` of :mod:`.soft`, what is missing of an expected distance, and of an entropy, is
 the first moment of e = (d − nearest)/σ: ``moment[c, n]`` = Σ_i s_i·exp(−e)·e over the rows i of class c. Then

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..gflip import GFlip
 from ..im4e import IM4E
 from ..irelief_online import OnlineIRelief
-from ..meta_base import innermost
-from ..soft_base import AVERAGED_STEPS, RepeatedWeighter
+from ..meta_base import fit_inside, innermost
+from ..soft_base import RepeatedWeighter
 from .drawing import ALARM, COLORS, axes_or_new, counted, pyplot, quiet_spines, styled
 
 
@@ -237,17 +237,15 @@ class ConvergenceDisplay:
 def _whole_schedule(fitted: Any) -> bool:
     """Whether all steps were made that belong to the method: averaged ones, or the passes over a stream."""
     if isinstance(fitted, RepeatedWeighter):
-        averaged = fitted._averages and fitted.max_iter is None
-        return averaged and fitted.converged_ and fitted.n_iter_ == AVERAGED_STEPS
+        return fitted._ran_its_schedule
     return isinstance(fitted, OnlineIRelief) and fitted.converged_
 
 
 def _with_history(estimator: Any) -> Any:
     """The fitted weighter that iterated: itself, or what is inside."""
-    inside = innermost(estimator)
-    check_is_fitted(inside)
-    while not hasattr(inside, "history_") and hasattr(inside, "estimator_"):
-        inside = innermost(inside.estimator_)
+    outside = innermost(estimator)
+    check_is_fitted(outside)
+    inside = fit_inside(outside)
     if hasattr(inside, "history_"):
         return inside
     if hasattr(inside, "estimators_"):

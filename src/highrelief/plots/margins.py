@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.parameters import check_whole
 from ..irelief import IRelief
-from ..meta_base import innermost
+from ..meta_base import fit_inside, innermost
+from ..suspects import LIKELY, suspects
 from .drawing import (
     ALARM,
     COLORS,
@@ -31,8 +32,6 @@ _WIDTH = 0.8
 _BESIDE, _LINE = 12.0, 11.0
 #: Share of the axis that a letter of a name takes.
 _LETTER = 0.012
-#: Probability of an outlier above which a sample of negative margin is suspected to be mislabelled.
-_SUSPECT = 0.5
 
 
 class MarginDisplay:
@@ -48,9 +47,9 @@ class MarginDisplay:
     y : array-like of shape (n_samples,)
         Classes of the samples.
     outlier_proba : array-like of shape (n_samples,), default=None
-        How likely each sample is an outlier. Above 0.5, and with a negative margin, it is suspected to be
-        mislabelled and marked. Not above 0.5 alone: where classes are many, or one is small, most neighbours
-        of any sample are of other classes.
+        How likely each sample is an outlier. Above 0.5, also if all classes counted as equally large, and
+        with a negative margin, it may be mislabelled and is marked. Not above 0.5 alone: where classes are
+        many, or one is small, most neighbours of any sample are of other classes.
     sample_names : array-like of shape (n_samples,), default=None
         Names of the samples; None: their places.
     name : str, default=None
@@ -65,7 +64,7 @@ class MarginDisplay:
     points_ : list of matplotlib PathCollection
         Their samples, in rising order of margins.
     suspects_ : array of shape (n_suspects,)
-        Places of the samples with a negative margin and an ``outlier_proba`` above 0.5, the likeliest first.
+        Places of the samples that may be mislabelled, the likeliest first, as in :func:`highrelief.report`.
     suspect_points_ : matplotlib PathCollection or None
         Their marks.
     texts_ : list of matplotlib Annotation
@@ -191,7 +190,8 @@ class MarginDisplay:
         self.ax_.axhline(0.0, color=self.ax_.xaxis.label.get_color(), linewidth=1.0)
         across = _places(margins, codes)
         self._draw_classes(margins, codes, across, scatter_kw)
-        self._draw_suspects(margins, across, proba, suspect_kw)
+        self.suspects_ = np.empty(0, dtype=np.int64) if proba is None else suspects(proba, margins, codes)
+        self._draw_suspects(margins, across, suspect_kw)
         sizes = np.bincount(codes)
         labels = [
             f"{shown(each, 18)}\n{counted(int(size), 'sample')}"
@@ -233,18 +233,12 @@ class MarginDisplay:
         self,
         margins: NDArray[np.float64],
         across: NDArray[np.float64],
-        proba: NDArray[np.float64] | None,
         given: dict[str, Any] | None,
     ) -> None:
         from matplotlib.collections import PathCollection  # noqa: PLC0415
 
-        self.suspects_, self.suspect_points_ = np.empty(0, dtype=np.int64), None
-        if proba is None:
-            return
-        # What is not known, nan, is not suspected.
-        suspected = np.flatnonzero((proba > _SUSPECT) & (margins < 0.0))
-        self.suspects_ = suspected[np.argsort(-proba[suspected], kind="stable")]
-        if not suspected.size:
+        self.suspect_points_ = None
+        if not self.suspects_.size:
             return
         usual = {
             "marker": "o",
@@ -253,7 +247,7 @@ class MarginDisplay:
             "edgecolor": ALARM,
             "linewidth": 1.5,
             "zorder": 3,
-            "label": f"margin < 0, outlier probability > {_SUSPECT:g} ({self.suspects_.size:,})",
+            "label": f"margin < 0, outlier probability > {LIKELY:g} ({self.suspects_.size:,})",
         }
         self.suspect_points_ = self.ax_.scatter(
             across[self.suspects_], margins[self.suspects_], **styled(PathCollection, usual, given)
@@ -326,8 +320,9 @@ def _outlier_proba(estimator: Any, X: ArrayLike, y: ArrayLike) -> NDArray[np.flo
     For those of ``fit`` it is ``outlier_proba_``, unless samples were weighted; but nobody can tell whether
     these are those.
     """
-    if not isinstance(estimator, IRelief):
+    inside = fit_inside(estimator)
+    if not isinstance(inside, IRelief):
         return None
-    rows, _ = estimator._margin_rows(X, y)
-    near = rows.soft_neighborhoods(estimator.feature_importances_, estimator.sigma_)
+    rows, _ = inside._margin_rows(X, y)
+    near = rows.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
     return 1.0 - near.inlier

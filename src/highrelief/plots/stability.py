@@ -8,17 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.parameters import check_count, check_number
 from ..ensemble import EnsembleWeighting
+from ..halves import agreement_by_size, checked_halves, fits_to_halves
 from ..meta_base import innermost
-from ..stability import SubsetFits, stability_by_size
+from ..stability import checked_sizes, stability_by_size
 from .drawing import COLORS, axes_or_new, pyplot, quiet_spines, styled
-
-
-class _Resamples(SubsetFits):
-    """The fits to random subsets, in the words of the display."""
-
-    _size_name = "share"
 
 
 class StabilityDisplay:
@@ -36,8 +30,8 @@ class StabilityDisplay:
         Ends of the interval.
     n_resamples : int, default=None
         Number of fits that were compared, for the title.
-    share : float, default=None
-        Share of the samples in each, for the title.
+    halves : bool, default=False
+        Whether each was fitted to half of the samples, for the title.
     name : str, default=None
         What the title begins with.
 
@@ -64,7 +58,7 @@ class StabilityDisplay:
     >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
     >>> display = StabilityDisplay.from_estimator(ReliefF(), X, y, sizes=[1, 2, 5], random_state=0)
     >>> display.stability.round(2)
-    array([0.43, 1.  , 0.41])
+    array([0.24, 1.  , 0.21])
     """
 
     def __init__(
@@ -75,7 +69,7 @@ class StabilityDisplay:
         upper: ArrayLike,
         *,
         n_resamples: int | None = None,
-        share: float | None = None,
+        halves: bool = False,
         name: str | None = None,
     ) -> None:
         self.sizes = sizes
@@ -83,7 +77,7 @@ class StabilityDisplay:
         self.lower = lower
         self.upper = upper
         self.n_resamples = n_resamples
-        self.share = share
+        self.halves = halves
         self.name = name
 
     @classmethod
@@ -94,7 +88,6 @@ class StabilityDisplay:
         y: ArrayLike | None = None,
         *,
         n_resamples: int = 20,
-        share: float = 0.5,
         sizes: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -105,7 +98,11 @@ class StabilityDisplay:
         line_kw: dict[str, Any] | None = None,
         fill_between_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Fit clones of an estimator to random subsets of the samples and draw how much they agree.
+        """Fit clones of an estimator to halves of the samples and draw how much they agree.
+
+        As :func:`highrelief.report` does it: the samples are cut in two at random, class by class, again and
+        again, and the two halves of a cut, which share no sample, are compared. The interval is for what two
+        new tables of half the size would agree by.
 
         Parameters
         ----------
@@ -118,13 +115,11 @@ class StabilityDisplay:
         y : array-like of shape (n_samples,), default=None
             Their classes.
         n_resamples : int, default=20
-            Number of subsets.
-        share : float, default=0.5
-            Share of the samples in each, drawn without replacement; below 1.
+            Number of halves, an even one.
         sizes : array-like of shape (n_sizes,), default=None
             How many features count as the best; None: 1, 2, 5, 10, 20, 50, …
         groups : array-like of shape (n_samples,), default=None
-            Samples of the same group are all in a subset, or none of them.
+            Samples of the same group are in one half; classes are then not halved one by one.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts.
         n_jobs : int or None, default=None
@@ -132,7 +127,7 @@ class StabilityDisplay:
         verbose : int, default=0
             1 shows how many fits are done.
         random_state : int, RandomState or None, default=None
-            Which subsets are drawn.
+            Which halves are drawn.
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         line_kw, fill_between_kw : dict, default=None
@@ -149,19 +144,20 @@ class StabilityDisplay:
         if X is None:
             members = _members(estimator)
             return cls.from_weights(members.member_weights_, sizes=sizes, name=name, **look)
-        check_count("n_resamples", n_resamples, at_least=2)
-        check_number("share", share, above=0.0, below=1.0)
-        fits = _Resamples(
+        fits = fits_to_halves(
             estimator,
-            n_estimators=n_resamples,
-            max_samples=float(share),
-            n_jobs=n_jobs,
-            verbose=verbose,
+            X,
+            y,
+            resamples=checked_halves("n_resamples", n_resamples),
             random_state=random_state,
+            n_jobs=n_jobs,
+            groups=groups,
+            sample_weight=sample_weight,
+            verbose=verbose,
         )
-        # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups)  # type: ignore[arg-type]
-        return cls.from_weights(fits.member_weights_, sizes=sizes, share=share, name=name, **look)
+        wanted = checked_sizes(sizes, fits.scores.shape[1])
+        curve = np.array(agreement_by_size(fits, wanted.tolist())).T
+        return cls(wanted, *curve, n_resamples=n_resamples, halves=True, name=name).plot(**look)
 
     @classmethod
     def from_weights(
@@ -169,13 +165,15 @@ class StabilityDisplay:
         weights: ArrayLike,
         *,
         sizes: ArrayLike | None = None,
-        share: float | None = None,
         name: str | None = None,
         ax: Any = None,
         line_kw: dict[str, Any] | None = None,
         fill_between_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw how much given weights of several fits agree.
+        """Draw how much given weights of several fits agree, each with each.
+
+        The interval is that of :func:`~highrelief.stability.nogueira`, for fits that have nothing to do with
+        each other; fits to subsets that share samples agree on noise too.
 
         Parameters
         ----------
@@ -183,8 +181,6 @@ class StabilityDisplay:
             Weights, larger = better, one row for each fit.
         sizes : array-like of shape (n_sizes,), default=None
             How many features count as the best; None: 1, 2, 5, 10, 20, 50, …
-        share : float, default=None
-            Share of the samples that each was fitted to, for the title.
         name : str, default=None
             What the title begins with.
         ax : matplotlib Axes, default=None
@@ -198,9 +194,7 @@ class StabilityDisplay:
             What was drawn.
         """
         pyplot(cls.__name__)
-        display = cls(
-            *stability_by_size(weights, sizes), n_resamples=len(np.asarray(weights)), share=share, name=name
-        )
+        display = cls(*stability_by_size(weights, sizes), n_resamples=len(np.asarray(weights)), name=name)
         return display.plot(ax, line_kw=line_kw, fill_between_kw=fill_between_kw)
 
     def plot(
@@ -259,8 +253,8 @@ class StabilityDisplay:
         else:
             axis.set_major_locator(MaxNLocator(integer=True))
         fits = "" if self.n_resamples is None else f"{self.n_resamples:,} fits"
-        if fits and self.share is not None:
-            fits += f" to {self.share:.0%} of the samples"
+        if fits and self.halves:
+            fits += " to halves of the samples"
         self.ax_.set(
             xlabel="number of best features",
             ylabel="stability (Nogueira)",

@@ -305,6 +305,12 @@ def _stability_words(methods: list[ComparedMethod]) -> list[str]:
     if not ranked:
         return []
     most, least = max(ranked, key=lambda name: ranked[name]), min(ranked, key=lambda name: ranked[name])
+    if two_digits(ranked[most]) == two_digits(ranked[least]):
+        return [
+            f"The rankings of {listed(list(ranked))} depend equally on which samples are drawn: between folds"
+            f" the ranks correlate by {two_digits(ranked[most])} on average (1 is the same ranking in every"
+            " fold, 0 is chance)."
+        ]
     return [
         f"The ranking of {most} depends least on which samples are drawn, that of {least} most: between folds"
         f" the ranks correlate by {two_digits(ranked[most])} and {two_digits(ranked[least])} on average (1 is"
@@ -313,12 +319,14 @@ def _stability_words(methods: list[ComparedMethod]) -> list[str]:
 
 
 def _size_words(methods: list[ComparedMethod]) -> str:
-    fewest = min(methods, key=lambda each: each.n_features.value or 0.0)
-    kept = fewest.n_features
-    return (
-        f"The fewest features are kept by {fewest.name}: {kept.value:,.0f} on median, {kept.lower:,.0f} to"
-        f" {kept.upper:,.0f} over the folds."
-    )
+    least = min(each.n_features.value or 0.0 for each in methods)
+    fewest = [each for each in methods if each.n_features.value == least]
+    low = min(each.n_features.lower or 0.0 for each in fewest)
+    high = max(each.n_features.upper or 0.0 for each in fewest)
+    over = "in every fold" if low == high else f"on median, {low:,.0f} to {high:,.0f} over the folds"
+    if len(fewest) == len(methods):
+        return f"All methods keep equally many features: {least:,.0f} {over}."
+    return f"The fewest features are kept by {listed([each.name for each in fewest])}: {least:,.0f} {over}."
 
 
 def is_apart(difference: Estimate) -> bool:
@@ -341,4 +349,6 @@ def _chosen_words(often: NDArray[np.int64], n_methods: int) -> list[str]:
     kept = f"{by_any:,} feature{'s are' if by_any > 1 else ' is'} kept in at least half of the folds"
     if n_methods == 1:
         return [f"{kept}."]
-    return [f"{kept} by one method or more, {by_all:,} by all {n_methods}."]
+    return [
+        f"{kept} by one method or more, {by_all:,} by {'both' if n_methods == 2 else f'all {n_methods}'}."
+    ]

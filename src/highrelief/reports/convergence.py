@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..meta_base import fit_inside
 from .contents import Convergence
 from .sentences import counted, number
 
@@ -16,7 +15,7 @@ _PASSES = ("FREL", "Lmba", "Simba")
 
 def convergence(estimator: Any) -> Convergence | str:
     """The course of an iteration; or why there is none, in a sentence."""
-    inside = getattr(estimator, "estimator_", estimator)
+    inside = fit_inside(estimator)
     name = type(inside).__name__
     if getattr(inside, "history_", None) is None:
         return _why_not(inside)
@@ -33,20 +32,14 @@ def convergence(estimator: Any) -> Convergence | str:
             f" {number(steps[-1])}. There is no bound to wait for: it ends when all passes are made."
         ]
         return Convergence(steps, f"{_CHANGE} in each pass", None, converged, 0, told, scheduled=True)
-    scheduled = converged and _is_scheduled(inside, steps)
+    scheduled = getattr(inside, "_ran_its_schedule", False)
     # I-M4E waits for its cost, not for the weights.
     waits = name != "IM4E" and not scheduled and hasattr(inside, "tol")
-    told = _words(inside, steps, converged, cycle)
+    told = _words(inside, steps, converged, cycle, scheduled=scheduled)
     meaning = f"{_CHANGE} in each iteration"
     return Convergence(
         steps, meaning, float(inside.tol) if waits else None, converged, cycle, told, scheduled=scheduled
     )
-
-
-def _is_scheduled(inside: Any, steps: list[float]) -> bool:
-    """Whether all iterations of a fixed number were made, the weights averaged over them."""
-    averaged = bool(steps) and getattr(inside, "_averages", False) and inside.max_iter is None
-    return averaged and not (bool(np.isfinite(inside.tol)) and steps[-1] < inside.tol)
 
 
 def _why_not(inside: Any) -> str:
@@ -79,7 +72,7 @@ def _of_flips(steps: list[float], converged: bool) -> list[str]:
     ]
 
 
-def _words(inside: Any, steps: list[float], converged: bool, cycle: int) -> list[str]:
+def _words(inside: Any, steps: list[float], converged: bool, cycle: int, *, scheduled: bool) -> list[str]:
     iterations = counted(len(steps), "iteration")
     if not steps:
         return [
@@ -95,7 +88,7 @@ def _words(inside: Any, steps: list[float], converged: bool, cycle: int) -> list
         ]
     if not converged:
         return [f"It did not come to rest in {iterations}; {last}. {_advice(inside)}"]
-    if _is_scheduled(inside, steps):
+    if scheduled:
         return [f"{iterations}, the weights averaged over them, are the whole method; {last}."]
     return [f"It came to rest after {iterations}; {last}."]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..fisher import FisherScore
+from ..meta_base import fit_inside
 from .contents import FeatureTable
 from .given import Given
 from .methods import is_one_by_one, title
@@ -18,8 +20,6 @@ from .stability import RankSpread
 N_NAMED = 10
 #: A feature is far down alone if so large a part of all features is before it.
 _FAR_DOWN = 0.25
-#: Share of the halves in which a feature must be among the best to be said to act together with others.
-_OFTEN = 0.5
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,7 @@ class Weights:
             np.asarray(estimator.get_support()),
             given.order,
             estimator.n_features_to_select is not None or hasattr(estimator, "n_features_"),
-            "set"
-            if hasattr(estimator, "score_losses_")
-            else "ranks"
-            if getattr(estimator, "aggregate", None) == "ranks"
-            else "weights",
+            _kind(fit_inside(estimator)),
         )
 
     @property
@@ -73,6 +69,12 @@ class Weights:
         return float(positive[self.order[:n_best]].sum() / positive.sum()) if positive.any() else 0.0
 
 
+def _kind(inside: Any) -> str:
+    if hasattr(inside, "score_losses_"):
+        return "set"
+    return "ranks" if getattr(inside, "aggregate", None) == "ranks" else "weights"
+
+
 def feature_table(given: Given, weights: Weights, spread: RankSpread | None) -> FeatureTable:
     """All features, the best first."""
     order = given.order
@@ -84,7 +86,7 @@ def feature_table(given: Given, weights: Weights, spread: RankSpread | None) -> 
     )
     return FeatureTable(
         [given.feature_names[j] for j in order],
-        given.estimator.ranking_[order].tolist(),
+        given.ranks[order].tolist(),
         weights.values[order].tolist(),
         weights.kept[order].tolist(),
         alone[order].tolist(),
@@ -127,9 +129,9 @@ def _words(given: Given, weights: Weights, alone: NDArray[np.int64], spread: Ran
     negative = int(np.count_nonzero(weights.values < 0.0))
     if negative:
         told.append(
-            f"{counted(negative, 'feature')} {'weighs' if negative == 1 else 'weigh'} less than 0: by them"
-            " samples are nearer to other classes than to their own, as by chance about half of useless"
-            " features are."
+            f"{counted(negative, 'feature')} {'weighs' if negative == 1 else 'weigh'} less than 0: by"
+            f" {'it' if negative == 1 else 'them'} neighbours of other classes are nearer than those of the"
+            " own. So it is, by chance, for about half of all features that are of no use."
         )
     zero = int(np.count_nonzero(weights.values == 0.0))
     if zero:
@@ -150,9 +152,11 @@ def act_together(
     if is_one_by_one(given.estimator):
         return []
     n_features = weights.values.size
-    best = [j for j in given.order[:N_NAMED] if weights.values[j] > 0.0]
+    # Of few features, ten would be nearly all.
+    best = [j for j in given.order[: min(N_NAMED, n_features // 4)] if weights.values[j] > 0.0]
     far = max(_FAR_DOWN * n_features, min(2.0 * N_NAMED, 0.5 * n_features))
-    sure = [j for j in best if spread is None or spread.frequency[j] >= _OFTEN]
+    # Nearer to always than to what chance gives, which is much where the best are half of all.
+    sure = [j for j in best if spread is None or spread.frequency[j] >= 0.5 + 0.5 * spread.frequency.mean()]
     return [(given.feature_names[j], int(alone[j])) for j in sure if alone[j] > far]
 
 
@@ -160,9 +164,10 @@ def in_company(given: Given, together: list[tuple[str, int]], n_features: int, *
     """A sentence about features that are among the best, but not alone."""
     names = listed([f"{name} ({rank:,})" for name, rank in together], N_NAMED)
     one = len(together) == 1
-    end = "together with others, or by differences that means do not show"
+    seems = "it seems" if one else "they seem"
+    chance = "" if certain else f"; or {'it is' if one else 'they are'} there by chance"
     return (
         f"{names} {'is' if one else 'are'} among the best by {title(given.estimator)}, but far down alone"
-        f" (rank by the Fisher score, of {n_features:,}): {'it acts' if one else 'they act'} {end}"
-        + ("." if certain else "; or they are there by chance, which resampling would tell.")
+        f" (rank by the Fisher score, of {n_features:,}): {seems} to act together with others, or by"
+        f" differences that means do not show{chance}."
     )

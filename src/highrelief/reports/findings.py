@@ -9,14 +9,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..halves import checked_halves, fits_to_halves, why_not
 from . import methods
 from .contents import Contents, Stability
 from .convergence import convergence
 from .features import Weights, feature_table
 from .given import Given, given
-from .halves import checked_resamples, fits_to_halves, why_not
 from .origin import about_values, origin, python_again
 from .samples import samples
+from .sentences import counted
 from .shapes import correlations, distributions
 from .stability import RankSpread, n_best, stability
 from .summary import facts, summary
@@ -57,7 +58,7 @@ def contents(
     contents : Contents
         Plain values.
     """
-    resamples = checked_resamples(resamples)
+    resamples = checked_halves("resamples", resamples, or_none=True)
     asked = given(estimator, X, y, feature_names=feature_names, sample_names=sample_names)
     weights = Weights.of(asked)
     absent: dict[str, str] = {}
@@ -81,7 +82,7 @@ def contents(
     if stable is not None:
         known_time["Resampling took"] = f"{seconds:.2f} s"
     return Contents(
-        title=title or f"{methods.title(estimator)}: {asked.X.shape[1]:,} features ranked",
+        title=title or f"{methods.title(estimator)}: {counted(asked.X.shape[1], 'feature')} ranked",
         method=methods.title(estimator),
         method_class=type(estimator).__name__,
         method_words=method_words,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,15 @@ class Given:
     #: Whether the samples are only numbered.
     numbered: bool
 
-    @property
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """Ranks of the features, 1 = best; equals share the lowest."""
+        return self.estimator.ranking_
+
+    @cached_property
     def order(self) -> NDArray[np.int64]:
         """Features from the best on; of equals the one that comes first in the table."""
-        return np.argsort(self.estimator.ranking_, kind="stable")
+        return np.argsort(self.ranks, kind="stable")
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
@@ -55,7 +61,9 @@ def given(
 ) -> Given:
     """Judge what a report is asked for; raises where it cannot be made, and says what would help."""
     _check_estimator(estimator)
-    values = check_array(X, dtype="numeric", input_name="X", estimator="report")
+    # scikit-learn adds up all values first, which may be too large for a number together.
+    with np.errstate(invalid="ignore"):
+        values = check_array(X, dtype="numeric", input_name="X", estimator="report")
     labels = column_or_1d(y)
     if len(labels) != len(values):
         raise ValueError(
@@ -80,6 +88,11 @@ def _check_estimator(estimator: Any) -> None:
         raise TypeError(f"report needs a fitted estimator, and not the class: {kind}().fit(X, y).")
     if isinstance(estimator, WeightSelector):
         check_is_fitted(estimator)
+        if not np.isfinite(estimator.feature_weights_).all():
+            raise ValueError(
+                f"{kind} has weights that are no finite numbers, which cannot be shown. Values of X may be"
+                " too large to be compared as they are; features in other units would help."
+            )
         return
     if hasattr(estimator, "steps") or hasattr(estimator, "best_estimator_"):
         raise TypeError(

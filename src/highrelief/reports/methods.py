@@ -14,7 +14,17 @@ def title(estimator: Any) -> str:
     around, inside = _taken_apart(estimator)
     method = _known(inside)
     name = type(inside).__name__ if method is None else method.title
-    return " ".join([*(each.title for each in around), name])
+    outer, *inner = [each.title for each in around] or [name]
+    return " ".join([outer, *(each.lower() for each in inner), *([name] if around else [])])
+
+
+def with_article(estimator: Any) -> str:
+    """The same as a sentence begins."""
+    outside = type(estimator).__name__
+    name = title(estimator)
+    if outside == "EnsembleWeighting" and _is_ours(estimator):
+        return f"An {name[0].lower()}{name[1:]}"
+    return f"The {name}" if outside == "FisherScore" else name
 
 
 def words(estimator: Any) -> str:

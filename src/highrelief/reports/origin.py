@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from .. import __version__
 from ..citations import REFERENCES, address, as_text
+from ..meta_base import fit_inside
 from .contents import Origin, Reference
 from .methods import cited
 
@@ -73,7 +74,7 @@ def _parameters(estimator: Any) -> list[tuple[str, Any]]:
 
 def _chosen(estimator: Any) -> Iterator[tuple[str, Any]]:
     """What the fit chose for parameters that were left to it."""
-    inside = getattr(estimator, "estimator_", estimator)
+    inside = fit_inside(estimator)
     for name in ("sigma_", "alpha_"):
         if hasattr(inside, name):
             yield name, float(getattr(inside, name))

@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..meta_base import fit_inside
+from ..suspects import LIKELY, suspects
 from .contents import Samples
 from .given import Given
 from .sentences import counted, listed, number, percent
 
-#: I-RELIEF's probability from which on a label is likely wrong: more likely than not.
-LIKELY = 0.5
+#: How often this happens where labels are right: 27 tables of scikit-learn, UCI, IDA and microarrays.
+USUAL = (
+    "Each is a hard sample, or one with a wrong label: look at it again. In well-known tables, the labels of"
+    " which are taken for right, 0 to 18 % of the samples are named so, 4 % on median."
+)
 #: The most samples that are named.
 _NAMED = 50
 #: Share of negative margins from which on they say more about the classes than about single samples.
@@ -24,11 +29,10 @@ def samples(given: Given) -> Samples | str:
     estimator = given.estimator
     if not hasattr(estimator, "margins"):
         return "The method knows no neighbours, so that samples have no margins by it."
-    if not np.any(estimator.feature_weights_ > 0.0) and not np.any(estimator.feature_weights_ < 0.0):
-        return "All weights are 0, so that samples have no margins."
+    if not np.any(estimator.feature_weights_ > 0.0):
+        return "No feature weighs more than 0: under such weights, margins of samples mean nothing."
     margins = np.asarray(estimator.margins(given.table, given.y), dtype=np.float64)
-    inside = getattr(estimator, "estimator_", estimator)
-    probability = getattr(inside, "outlier_proba_", None)
+    probability = getattr(fit_inside(estimator), "outlier_proba_", None)
     if probability is None:
         chosen, reasons, told = _by_margin(given, margins)
     else:
@@ -51,11 +55,7 @@ def _by_probability(
     given: Given, margins: NDArray[np.float64], probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
     """Samples whose label I-RELIEF takes for wrong, the likeliest first."""
-    with np.errstate(invalid="ignore"):
-        likely = probability > LIKELY
-        beyond = likely & (at_equal_sizes(probability, given) > LIKELY) & (margins < 0.0)
-    places = np.flatnonzero(beyond)
-    chosen = places[np.argsort(-probability[places], kind="stable")]
+    chosen = suspects(probability, margins, given.codes)
     reasons = [
         f"probability {probability[n]:.2f} that the label {given.classes[given.codes[n]]} is wrong; margin"
         f" {number(margins[n])}"
@@ -67,28 +67,18 @@ def _by_probability(
         f" than its own. Named are samples whose probability is above {LIKELY:g}, also if all classes counted"
         " as equally large, and whose margin is below 0: they are nearer to another class."
     ]
-    told.append(_how_many(given, chosen, "is likely mislabelled", "are likely mislabelled"))
-    others = int(np.count_nonzero(likely) - chosen.size)
+    told.append(_how_many(given, chosen, "may be mislabelled", "may be mislabelled"))
+    if chosen.size:
+        told.append(USUAL)
+    with np.errstate(invalid="ignore"):
+        others = int(np.count_nonzero(probability > LIKELY) - chosen.size)
     if others:
         told.append(
             f"{counted(others, 'more sample')} {'has' if others == 1 else 'have'} a probability above"
-            f" {LIKELY:g} and are not named: most samples are of other classes, or they are nearer to their"
-            " own after all."
+            f" {LIKELY:g} and {'is' if others == 1 else 'are'} not named: by margin nearer to the own class"
+            " after all, or among other classes only because those have more samples."
         )
     return chosen, reasons, told + _caution(given, chosen)
-
-
-def at_equal_sizes(probability: NDArray[np.float64], given: Given) -> NDArray[np.float64]:
-    """I-RELIEF's probability as if a sample had as many hits as misses.
-
-    In a wide neighbourhood the share of other classes is their share of all samples: all samples of a small
-    class would be suspects.
-    """
-    hits = given.class_sizes[given.codes] - 1.0
-    misses = len(given.codes) - hits - 1.0
-    of_misses, of_hits = probability * hits, (1.0 - probability) * misses
-    total = of_misses + of_hits
-    return np.divide(of_misses, total, out=np.zeros_like(total), where=total > 0.0)
 
 
 def _by_margin(given: Given, margins: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[str], list[str]]:
@@ -96,9 +86,10 @@ def _by_margin(given: Given, margins: NDArray[np.float64]) -> tuple[NDArray[np.i
     with np.errstate(invalid="ignore"):
         places = np.flatnonzero(margins < 0.0)
     chosen = places[np.argsort(margins[places], kind="stable")]
+    own = [given.classes[code] for code in given.codes[chosen[:_NAMED]]]
     reasons = [
-        f"margin {number(margins[n])}: nearer to another class than to {given.classes[given.codes[n]]}"
-        for n in chosen[:_NAMED]
+        f"margin {number(margin)}: nearer to another class than to its own, {label}"
+        for margin, label in zip(margins[chosen[:_NAMED]], own, strict=True)
     ]
     told = [
         "The margin of a sample is how much farther other classes are than its own, under the weights. Below"
@@ -136,4 +127,4 @@ def _caution(given: Given, chosen: NDArray[np.int64]) -> list[str]:
 
 
 def _known(values: Any) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
+    return [float(value) if np.isfinite(value) else None for value in values]

@@ -39,8 +39,8 @@ def number(value: float) -> str:
 
 
 def two_digits(value: float) -> str:
-    """A measure between −1 and 1."""
-    return f"{value:.2f}".replace("-", MINUS)
+    """A measure between −1 and 1; next to nothing has no sign."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
 def with_interval(estimate: Estimate) -> str:

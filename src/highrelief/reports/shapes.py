@@ -31,9 +31,9 @@ def distributions(given: Given) -> list[Distribution]:
     boxes, points = [], []
     for c in range(n_classes):
         of_class = np.sort(values[given.codes == c], axis=0)
-        boxes.append(np.quantile(of_class, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T.tolist())
+        boxes.append(quartiles(of_class).T.tolist())
         points.append(of_class[evenly(len(of_class), most)].T.tolist())
-    ranks = given.estimator.ranking_
+    ranks = given.ranks
     return [
         Distribution(
             given.feature_names[j],
@@ -43,6 +43,15 @@ def distributions(given: Given) -> list[Distribution]:
         )
         for place, j in enumerate(best)
     ]
+
+
+def quartiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least, lower quartile, median, upper quartile and most of columns; finite whatever is finite."""
+    with np.errstate(over="ignore"):
+        wide = ~np.isfinite(values.max(axis=0) - values.min(axis=0))
+    # Between values, NumPy goes by their difference, which may be too large for a number.
+    unit = np.where(wide, 0.5, 1.0)
+    return np.quantile(values * unit, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0) / unit
 
 
 def evenly(n_values: int, most: int) -> NDArray[np.int64]:
@@ -64,7 +73,7 @@ def correlations(given: Given) -> Correlations | str:
     order = np.concatenate([order, constant])
     names = [given.feature_names[j] for j in best]
     named = [[names[place] for place in group] for group in groups]
-    ranks = given.estimator.ranking_
+    ranks = given.ranks
     return Correlations(
         [names[place] for place in order],
         [int(ranks[best[place]]) for place in order],

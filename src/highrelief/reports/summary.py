@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from .contents import Convergence, Correlations, Samples, Stability
 from .features import N_NAMED, Weights, kept_in_words
 from .given import Given
-from .methods import is_one_by_one, title
-from .samples import LIKELY
+from .methods import with_article
 from .sentences import counted, listed, percent, two_digits, with_interval
 from .stability import in_words
 
@@ -48,7 +49,7 @@ def summary(
 def _what_was_done(given: Given) -> str:
     classes = [f"{name} ({size:,})" for name, size in zip(given.classes, given.class_sizes, strict=True)]
     n_samples, n_features = given.X.shape
-    name = f"{'The ' if is_one_by_one(given.estimator) else ''}{title(given.estimator)}"
+    name = with_article(given.estimator)
     tell = "it tells" if n_features == 1 else "they tell"
     return (
         f"{name} ranked {counted(n_features, 'feature')} by how well {tell} the classes of {n_samples:,}"
@@ -62,8 +63,11 @@ def _what_was_found(given: Given, weights: Weights) -> str:
             "No feature weighs more than 0: by this method nothing tells the classes apart, and the order of"
             " the features means nothing."
         )
-    best = [given.feature_names[j] for j in weights.order[:5] if weights.values[j] > 0.0]
-    found = f"The best {'feature is' if len(best) == 1 else 'features are'} {listed(best)}."
+    ranks = given.ranks
+    # None of those that share a rank is better than the others.
+    n_first = int(np.count_nonzero(ranks <= ranks[weights.order[:5]].max()))
+    best = [given.feature_names[j] for j in weights.order[:n_first] if weights.values[j] > 0.0]
+    found = f"The best {'feature is' if len(best) == 1 else 'features are'} {listed(best, 5)}."
     if weights.comparable and weights.n_positive > N_NAMED:
         share = percent(weights.share_of_best(N_NAMED))
         found += f" The best {N_NAMED} hold {share} of all positive weight."
@@ -72,13 +76,14 @@ def _what_was_found(given: Given, weights: Weights) -> str:
 
 def _about_samples(given: Given, samples: Samples) -> str:
     """The second sentence of the part, which counts; with what it means."""
+    if not samples.suspects:
+        return samples.words[1]
     if samples.outlier_probability is not None:
-        return f"{samples.words[1]} (Probability above {LIKELY:g} and margin below 0, by I-RELIEF.)"
-    return (
-        f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
-        if samples.suspects
-        else samples.words[1]
-    )
+        return (
+            f"{samples.words[1]} By I-RELIEF, more of what is near is of other classes. A wrong label is one"
+            " reason, a hard sample another."
+        )
+    return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
 
 
 def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:
@@ -86,11 +91,12 @@ def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[s
     sizes = given.class_sizes
     small = [f"{given.classes[c]} ({size})" for c, size in enumerate(sizes) if size < _FEW_SAMPLES]
     if small:
-        told.append(f"Be careful: few samples of {listed(small, 5)}, so that much is up to chance.")
+        which = f"{'class' if len(small) == 1 else 'classes'} {listed(small, 5)}"
+        told.append(f"Be careful: there are few samples of {which}, so that much is up to chance.")
     if sizes.max() >= _OUTWEIGHS * sizes.min():
         told.append(
-            f"Be careful: the classes differ much in size, and {given.classes[int(sizes.argmax())]}, the"
-            " largest, has the most to say about the weights."
+            f"Be careful: the classes differ much in size, {sizes.min():,} to {sizes.max():,} samples. Every"
+            " sample counts, so that large classes have the most to say about the weights."
         )
     if given.X.shape[1] > 10 * len(given.codes):
         told.append(
@@ -121,7 +127,7 @@ def facts(
         best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
     if samples is not None and samples.outlier_probability is not None:
-        found.append(("Likely mislabelled", f"{samples.n_suspects:,}"))
+        found.append(("Labels to check", f"{samples.n_suspects:,}"))
     if convergence is not None and not convergence.scheduled:
         found.append(("Came to rest", "yes" if convergence.converged else "no"))
     return found
