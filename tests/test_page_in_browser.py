@@ -141,6 +141,49 @@ def test_charts_follow_the_width(reader):
     assert_charts_are_drawn(page, 13)
 
 
+def test_weights_fit_on_a_phone_and_have_bars_where_it_is_turned(reader):
+    page = reader(**PHONE)
+    edge = page.locator("#ranking-table").bounding_box()
+    for cell in page.locator(f"{ROWS} .tabulator-cell[tabulator-field=weight]").all()[:5]:
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= edge["x"] + edge["width"]
+    assert not page.locator(f"{ROWS} .track").first.is_visible()
+    page.click(header("name"))
+    page.click(header("name"))
+    page.set_viewport_size({"width": 812, "height": 375})
+    page.locator(f"{ROWS} .track").first.wait_for(state="visible")
+    assert names_shown(page)[0] == "gene 00120"
+    holder = "document.querySelector('.tabulator-tableholder')"
+    wait_until(page, f"{holder}.scrollWidth <= {holder}.clientWidth")
+
+
+def test_the_axis_of_stability_ends_with_its_sizes(reader):
+    page = reader()
+    scroll_through(page)
+    extent = """drawn.get('stability-chart').chart.getModel().getComponent('xAxis').axis.scale.getExtent()"""
+    assert page.evaluate(extent) == [1, 20]
+
+
+def test_charts_are_seen_where_the_system_sets_the_colours(reader):
+    page = reader(forced_colors="active", color_scheme="dark")
+    scroll_through(page)
+    style = "getComputedStyle(document.getElementById('weights-chart'))"
+    assert page.evaluate(f"{style}.forcedColorAdjust") == "none"
+    assert page.evaluate(f"{style}.backgroundColor") == "rgb(20, 23, 27)"
+    assert (
+        page.evaluate(f"getComputedStyle(document.querySelector('{ROWS} .bar')).forcedColorAdjust") == "none"
+    )
+
+
+def test_a_button_says_what_it_did_and_then_its_own_words(reader):
+    page = reader()
+    button = page.locator("[data-copy=again]")
+    button.click()
+    button.click()
+    assert button.inner_text() == "Copied"
+    wait_until(page, "document.querySelector('[data-copy=again]').textContent === 'Copy'")
+
+
 def test_paper(reader):
     page = reader(color_scheme="dark")
     page.emulate_media(media="print")
@@ -247,7 +290,110 @@ def test_the_keyboard_sorts_searches_zooms_and_changes_colours(reader):
     assert background(page) < 0.15
 
 
+# The chart of the weights, with a mouse
+
+SHOWN = "[view.first, view.last]"
+
+
+@pytest.fixture
+def weights(reader):
+    """Open a page at its chart of weights; gives the page and a place in the chart, from its left top corner."""
+
+    def opened(kind):
+        page = reader(kind)
+        page.evaluate("document.getElementById('weights-chart').scrollIntoView({ block: 'center' })")
+        box = page.locator("#weights-chart").bounding_box()
+        return page, lambda right, down: (box["x"] + right, box["y"] + down % box["height"])
+
+    return opened
+
+
+def test_pointing_at_a_bar_tells_of_its_feature(weights):
+    page, at = weights("full")
+    page.evaluate("""() => {
+      const { chart } = drawn.get('weights-chart');
+      chart.on('showTip', ({ dataIndex }) => { window.told = dataIndex; });
+    }""")
+    left = page.evaluate("drawn.get('weights-chart').chart.convertToPixel({ xAxisIndex: 0 }, 7)")
+    before = page.evaluate("document.querySelector('#weights-chart canvas').toDataURL()")
+    page.mouse.move(*at(left, 200))
+    wait_until(page, "window.told === 7")
+    assert page.evaluate("aboutFeature(7)").splitlines()[:2] == ["gene 00008", "rank 8, kept"]
+    assert page.evaluate("document.querySelector('#weights-chart canvas').toDataURL()") != before
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_with_ctrl(weights):
+    page, at = weights("full")
+    page.mouse.move(*at(400, 150))
+    before = page.evaluate("scrollY")
+    page.mouse.wheel(0, 120)
+    wait_until(page, f"scrollY === {before + 120}")
+    assert page.evaluate(SHOWN) == [0, 49]
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -120)
+    wait_until(page, "view.last - view.first < 49")
+    page.keyboard.up("Control")
+    assert page.evaluate("scrollY") == before + 120
+
+
+def test_the_slider_is_dragged_by_its_ends_and_its_middle(weights):
+    page, at = weights("full")
+    first, last = page.evaluate(
+        "[0, 49].map((each) => drawn.get('weights-chart').chart.convertToPixel({ xAxisIndex: 0 }, each))"
+    )
+    # The slider is as wide as the 50 bars of 120 that the chart shows.
+    width = (last - first) * 50 / 49
+    left = first - width / 100
+    middle, end = left + width * 25 / 119, left + width * 49 / 119
+    page.mouse.move(*at(end, -20))
+    page.mouse.down()
+    page.mouse.move(*at(end + 200, -20), steps=3)
+    page.mouse.up()
+    wait_until(page, "view.first === 0 && view.last > 60")
+    number = page.evaluate("view.last - view.first")
+    page.mouse.move(*at(middle, -20))
+    page.mouse.down()
+    page.mouse.move(*at(middle + 150, -20), steps=3)
+    page.mouse.up()
+    wait_until(page, "view.first > 5")
+    assert abs(page.evaluate("view.last - view.first") - number) <= 1
+    assert page.get_attribute("[data-best='50']", "aria-pressed") == "false"
+
+
+def test_zooming_20_000_bars_takes_less_than_a_second(weights):
+    page, _ = weights("large")
+    time_of = """async (act) => {
+      const start = performance.now();
+      act();
+      await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+      return performance.now() - start;
+    }"""
+    steps = {
+        "all": "bestButtons.at(-1).click()",
+        "most": "showFeatures(100, 19000)",
+        "few": "showFeatures(100, 140)",
+        "all again": "showFeatures(0, 19999)",
+        "colours": "themeButton.click()",
+    }
+    times = {name: page.evaluate(f"({time_of})(() => {{ {act} }})") for name, act in steps.items()}
+    assert page.evaluate(SHOWN) == [0, 19_999]
+    assert max(times.values()) < 1000, times
+
+
 # The table
+
+
+def test_the_count_is_spoken_when_the_reader_pauses(reader):
+    page = reader()
+    page.evaluate("""() => {
+      window.spoken = [];
+      new MutationObserver(() => window.spoken.push(said.textContent)).observe(said, { childList: true });
+    }""")
+    page.focus("#search")
+    page.keyboard.type("gene 0001")
+    wait_until(page, "window.spoken.length > 0")
+    assert page.evaluate("window.spoken") == ["10 of 120 features"]
+    assert page.get_attribute("#shown", "aria-live") == "off"
 
 
 def test_searching_narrows_the_table_and_says_by_how_much(reader):

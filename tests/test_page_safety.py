@@ -100,7 +100,7 @@ def test_evil_names_come_out_as_they_went_in():
     assert found["features"]["names"] == list(EVIL)
     assert found["classes"] == evil.classes
     assert found["samples"]["names"] == evil.samples.names
-    rows = [text for _, text in Document(page).all("th", scope="row")]
+    rows = [text for _, text in Document(page).all("span", **{"class": "clamped"})]
     assert rows[: len(EVIL)] == [each.replace("\0", "") or "(no name)" for each in EVIL]
 
 

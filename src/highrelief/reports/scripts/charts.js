@@ -89,7 +89,10 @@ function slider(own) {
     brushSelect: false,
     borderColor: colour('rule'),
     fillerColor: `${colour('accent')}22`,
-    handleStyle: { color: colour('paper'), borderColor: colour('accent') },
+    // Thin, for they stand close where a few of many are shown; what is caught beside them is not seen.
+    handleIcon: 'path://M0,0H3V20H0Z',
+    handleStyle: { color: colour('accent'), borderColor: 'rgba(0, 0, 0, 0)', borderWidth: 10 },
+    emphasis: { handleStyle: { color: colour('ink'), borderColor: 'rgba(0, 0, 0, 0)' } },
     moveHandleStyle: { color: colour('faint') },
     dataBackground: inColours('faint', 'rule'),
     selectedDataBackground: inColours('accent', 'accent-wash'),

@@ -30,7 +30,7 @@ function rankRange(low, high) {
 
 /** A share as per cent. */
 function percent(value) {
-  return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`;
+  return value === null || value === undefined ? '–' : `${Math.round(100 * value)}\u00a0%`;
 }
 
 // Line breaks, and signs that turn the direction of what follows.
@@ -127,14 +127,16 @@ async function copyText(element) {
   }
 }
 
+const said = document.getElementById('said');
+
 /** Say on a button, and to screen readers, what it has done. */
 function sayFor(button, words) {
-  const before = button.textContent;
+  button.dataset.words ??= button.textContent;
   button.textContent = words;
-  document.getElementById('said').textContent = words;
+  said.textContent = words;
   setTimeout(() => {
-    button.textContent = before;
-    document.getElementById('said').textContent = '';
+    button.textContent = button.dataset.words;
+    said.textContent = '';
   }, 2000);
 }
 
