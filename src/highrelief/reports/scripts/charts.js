@@ -64,7 +64,10 @@ function grid(own) {
 
 function legend(own) {
   const sizes = { left: 0, top: 0, itemWidth: 12, itemHeight: 12, itemGap: 18 };
-  return { ...sizes, selectedMode: false, textStyle: { color: colour('soft') }, ...own };
+  const words = { color: colour('soft') };
+  // Many classes are leafed through.
+  const leaves = { pageIconColor: colour('accent'), pageIconInactiveColor: colour('rule'), pageTextStyle: words };
+  return { ...sizes, ...leaves, selectedMode: false, textStyle: words, ...own };
 }
 
 /** An axis line that stays beneath bars and boxes below zero. */

@@ -45,7 +45,7 @@ function stabilityOption() {
   const ends = estimates.map(({ lower, upper }, place) => [sizes[place], lower, upper]);
   const lowest = least([0, ...ends.map(([, lower]) => lower ?? 0)]);
   // What lies a hair below zero, as the agreement of nothing does, needs no step of its own.
-  const bottom = Math.floor(Math.round(100 * lowest) / 20) / 5;
+  const bottom = Math.min(0, Math.floor(5 * (lowest + 0.05)) / 5);
   return {
     grid: grid({ bottom: 24 }),
     tooltip: {
