@@ -5,7 +5,7 @@ import json
 from functools import cache
 
 import pytest
-from browser import broken_rules
+from browser import broken_rules, visited
 from page_checks import (
     DESK,
     PHONE,
@@ -576,6 +576,44 @@ def test_a_malicious_name_is_found_by_searching(reader):
     page.fill("#search", "<img src=x")
     assert names_shown(page) == ["<img src=x onerror=alert(2)>"]
     assert page.locator(f"{ROWS} .name").is_visible()
+
+
+#: What somebody might put into a page, and the rule that stops it.
+SMUGGLED = {
+    "script-src-elem": "put('script', { textContent: 'window.harmed = true' })",
+    "style-src-elem": "put('style', { textContent: 'body { display: none }' })",
+    "script-src-attr": "const at = put('p', {}); at.setAttribute('onclick', 'harmed = true'); at.click()",
+    "style-src-attr": "put('p', {}).setAttribute('style', 'color: red')",
+    "img-src": "put('img', { src: 'https://example.org/a.png' })",
+    "connect-src": "fetch('https://example.org/b').catch(() => 0)",
+    "frame-src": "put('iframe', { src: 'https://example.org/c' })",
+    "form-action": "put('form', { action: 'https://example.org/d' }).submit()",
+    "base-uri": "put('base', { href: 'https://example.org/' })",
+    "object-src": "put('object', { data: 'https://example.org/e' })",
+    "font-src": "new FontFace('f', 'url(https://example.org/f)').load().catch(() => 0)",
+    "media-src": "put('video', { src: 'https://example.org/g' })",
+}
+
+
+def test_the_policy_stops_what_is_put_into_the_page(chromium, page_file):
+    visit = visited(chromium, page_file("bare"), **DESK)
+    page = visit.page
+    for act in SMUGGLED.values():
+        page.evaluate(f"""() => {{
+          const put = (kind, own) => {{
+            const made = Object.assign(document.createElement(kind), own);
+            document.body.append(made);
+            return made;
+          }};
+          try {{ {act}; }} catch {{ /* A refusal is told by the policy too. */ }}
+        }}""")
+    expected = json.dumps([f"{each} stops " for each in SMUGGLED])
+    missed = f"{expected}.filter((each) => !window.stopped.some((told) => told.startsWith(each)))"
+    wait_until(page, f"{missed}.length === 0", missed)
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("h1").is_visible()
+    assert page.url == visit.address
+    visit.context.close()
 
 
 def test_the_file_has_no_formulas(reader):
