@@ -165,6 +165,21 @@ def test_the_axis_of_stability_ends_with_its_sizes(reader):
     assert page.evaluate(extent) == [1, 20]
 
 
+def test_few_features_make_low_charts_of_whole_ranks(visit, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(ranking_page(full_contents(3)), encoding="utf-8")
+    page = visit(path, **DESK)
+    page.wait_for_selector(ROWS)
+    assert_charts_are_drawn(page, 10)
+    for chart, most in (("intervals-chart", 200), ("frequency-chart", 200), ("correlations-chart", 320)):
+        assert 80 < page.locator(f"#{chart}").bounding_box()["height"] < most, chart
+    axis = "drawn.get('intervals-chart').chart.getModel().getComponent('xAxis').axis"
+    ticks = page.evaluate(f"{axis}.scale.getTicks().map((each) => each.value)")
+    assert ticks[0] == 1
+    assert all(each == int(each) for each in ticks)
+    assert page.locator("[data-best]").count() == 0
+
+
 def test_charts_are_seen_where_the_system_sets_the_colours(reader):
     page = reader(forced_colors="active", color_scheme="dark")
     scroll_through(page)

@@ -84,7 +84,7 @@ function intervalsOption(narrow) {
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'item', formatter: ({ value }) => aboutFeature(value[1]) },
-    xAxis: numberAxis({ name: 'rank', ...wholeLabels, ...(log ? { type: 'log', min: 1 } : {}) }),
+    xAxis: numberAxis({ name: 'rank', min: 1, minInterval: 1, ...wholeLabels, ...(log ? { type: 'log' } : {}) }),
     yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [
       intervals(ends, true),
@@ -248,6 +248,19 @@ function correlationsOption(narrow) {
 
 // ---- start ----
 
+/** A chart that holds one row for each feature is as high as these need, and at most as the style says. */
+function fitRows(id, number, around, rowRem) {
+  const place = document.getElementById(id);
+  if (place !== null) place.style.maxHeight = `${around + rowRem * number}rem`;
+  return place;
+}
+
+for (const id of ['intervals-chart', 'frequency-chart']) fitRows(id, mostIntervals, 5, 1.6);
+if (contents.correlations !== null) {
+  const number = contents.correlations.names.length;
+  const place = fitRows('correlations-chart', number, 12, 2);
+  place.style.maxWidth = `min(52rem, ${8 + 2.4 * number}rem)`;
+}
 drawChart('convergence-chart', convergenceOption);
 drawChart('stability-chart', stabilityOption);
 drawChart('intervals-chart', intervalsOption);

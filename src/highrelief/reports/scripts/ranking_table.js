@@ -85,7 +85,7 @@ function columns() {
   const all = [
     column('rank', 'Rank', 'The largest weight is first', { width: 74, formatter: written(count) }),
     column('name', 'Feature', 'Name of the feature', {
-      minWidth: 140, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
+      minWidth: 130, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
     }),
     column('weight', 'Weight', 'How much the feature counts', {
       ...weightRoom, formatter: weightCell, headerSortStartingDir: 'desc',
@@ -104,7 +104,7 @@ function columns() {
   }
   if (features.frequency !== null) {
     all.push(column('frequency', 'Among the best', 'Share of the halves of the samples in which it is among the best', {
-      width: 94, formatter: written(percent), headerSortStartingDir: 'desc',
+      width: 104, formatter: written(percent), headerSortStartingDir: 'desc',
     }));
   }
   return all;
