@@ -200,6 +200,17 @@ def test_a_button_says_what_it_did_and_then_its_own_words(reader):
     wait_until(page, "document.querySelector('[data-copy=again]').textContent === 'Copy'")
 
 
+def test_where_nothing_can_be_copied_the_words_are_selected(reader):
+    page = reader()
+    page.evaluate("""() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
+      document.execCommand = () => false;
+    }""")
+    page.click("[data-copy=again]")
+    wait_until(page, "document.querySelector('[data-copy=again]').textContent === 'Selected'")
+    assert page.evaluate("getSelection().toString()") == contents_of("full").origin.again
+
+
 def test_paper(reader):
     page = reader(color_scheme="dark")
     page.emulate_media(media="print")

@@ -117,13 +117,14 @@ function csvText(rows) {
   return rows.map((row) => `${row.map(csvField).join(',')}\n`).join('');
 }
 
-/** Copy an element's text; older browsers, and some for files on disk, copy only what is selected. */
+/** Copy an element's text; older browsers, and some for files or frames, copy only what is selected, or nothing. */
 async function copyText(element) {
   try {
     await navigator.clipboard.writeText(element.textContent);
+    return true;
   } catch {
     getSelection().selectAllChildren(element);
-    document.execCommand('copy');
+    return document.execCommand('copy');
   }
 }
 
@@ -159,7 +160,7 @@ themeButton.addEventListener('click', () => useDark(themeButton.getAttribute('ar
 if (location.protocol === 'about:') document.addEventListener('click', followInside);
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', async () => {
-    await copyText(document.getElementById(button.dataset.copy));
-    sayFor(button, 'Copied');
+    const copied = await copyText(document.getElementById(button.dataset.copy));
+    sayFor(button, copied ? 'Copied' : 'Selected');
   });
 }
