@@ -110,28 +110,6 @@ def test_colours_follow_the_reader_and_the_button(reader):
     assert_colours_follow(reader())
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_charts_have_colours_that_stand_out(reader, scheme):
-    page = reader(color_scheme=scheme)
-    ratios = page.evaluate("""() => {
-      const canvas = document.createElement('canvas').getContext('2d');
-      const light = (each) => (each <= 0.03928 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4);
-      const luminance = (name) => {
-        canvas.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-        const channels = canvas.fillStyle.match(/[0-9a-f]{2}/g).map((each) => parseInt(each, 16) / 255);
-        const [r, g, b] = channels.map(light);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-      };
-      const ratio = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-      const classes = [0, 1, 2, 3, 4, 5, 6, 7].map((each) => `class-${each}`);
-      const names = ['soft', 'ink', 'warm', 'accent', ...classes];
-      return Object.fromEntries(names.map((name) => [name, ratio(luminance(name), luminance('paper'))]));
-    }""")
-    texts = ("soft", "ink", "warm", "accent")
-    assert min(ratios[name] for name in texts) >= 4.5, ratios
-    assert min(ratios.values()) >= 3.0, ratios
-
-
 def test_charts_follow_the_width(reader):
     page = reader()
     scroll_through(page)
@@ -191,17 +169,28 @@ def test_charts_are_seen_where_the_system_sets_the_colours(reader):
     )
 
 
+#: Keeps what is to be done later, so that a test does it when it wants.
+KEEP_TIMERS = """() => {
+  window.later = [];
+  window.setTimeout = (act) => window.later.push(act);
+}"""
+
+
 def test_a_button_says_what_it_did_and_then_its_own_words(reader):
     page = reader()
+    page.evaluate(KEEP_TIMERS)
     button = page.locator("[data-copy=again]")
-    button.click()
-    button.click()
-    assert button.inner_text() == "Copied"
-    wait_until(page, "document.querySelector('[data-copy=again]').textContent === 'Copy'")
+    for clicks in (1, 2):
+        button.click()
+        wait_until(page, f"window.later.length === {clicks}")
+        assert button.inner_text() == "Copied"
+    page.evaluate("window.later.forEach((act) => act())")
+    assert button.inner_text() == "Copy"
 
 
 def test_where_nothing_can_be_copied_the_words_are_selected(reader):
     page = reader()
+    page.evaluate(KEEP_TIMERS)
     page.evaluate("""() => {
       navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
       document.execCommand = () => false;
@@ -420,8 +409,13 @@ def test_the_count_is_spoken_when_the_reader_pauses(reader):
       window.spoken = [];
       new MutationObserver(() => window.spoken.push(said.textContent)).observe(said, { childList: true });
     }""")
-    page.focus("#search")
-    page.keyboard.type("gene 0001")
+    # At once: on a busy machine keys may come with pauses between them.
+    page.evaluate("""() => {
+      for (const typed of ['g', 'gene', 'gene 00', 'gene 0001']) {
+        searchBox.value = typed;
+        searchBox.dispatchEvent(new Event('input'));
+      }
+    }""")
     wait_until(page, "window.spoken.length > 0")
     assert page.evaluate("window.spoken") == ["10 of 120 features"]
     assert page.get_attribute("#shown", "aria-live") == "off"
