@@ -39,8 +39,8 @@ def number(value: float) -> str:
 
 
 def two_digits(value: float) -> str:
-    """A measure between −1 and 1; what rounds to 0 has no sign."""
-    return f"{value:z.2f}".replace("-", MINUS)
+    """A measure between −1 and 1."""
+    return f"{value:.2f}".replace("-", MINUS)
 
 
 def with_interval(estimate: Estimate) -> str:
