@@ -75,11 +75,14 @@ _FOCUSED = """
 """
 
 
-def wait_until(page, condition):
-    """Wait for a condition on the page; Playwright's own way needs what the page's policy forbids."""
+def wait_until(page, condition, told="'no more to tell'"):
+    """Wait for a condition on the page; Playwright's own way needs what the page's policy forbids.
+
+    ``told`` is what the page is asked for if it does not come about.
+    """
     end = time.monotonic() + 15.0
     while not page.evaluate(condition):
-        assert time.monotonic() < end, f"not within 15 s: {condition}"
+        assert time.monotonic() < end, f"not within 15 s: {condition}: {page.evaluate(told)}"
         page.wait_for_timeout(20)
 
 

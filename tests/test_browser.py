@@ -1,6 +1,7 @@
 """The tests in a browser are worth what their watch notices."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -34,8 +35,10 @@ def test_the_watch_notices(chromium, tmp_path, head, body, complaint):
     path = tmp_path / "page.html"
     path.write_text(PAGE.format(head, body))
     visit = visited(chromium, path)
-    visit.page.wait_for_timeout(100)
-    assert any(each.startswith(complaint) for each in visit.complaints()), visit.complaints()
+    end = time.monotonic() + 15.0
+    while not any(each.startswith(complaint) for each in visit.complaints()):
+        assert time.monotonic() < end, visit.complaints()
+        visit.page.wait_for_timeout(20)
     with pytest.raises(pytest.fail.Exception, match=complaint.split(":")[0]):
         visit.close()
 

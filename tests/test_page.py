@@ -13,8 +13,18 @@ pytest.importorskip("jinja2")
 
 from report_contents import bare_contents, evil_contents, feature_table, full_contents
 
-from highrelief.reports.assembling import count, figure, label, web_address
-from highrelief.reports.page import N_PLAIN, ranking_page
+from highrelief.reports import page as page_module
+from highrelief.reports.assembling import (
+    count,
+    figure,
+    label,
+    shortly,
+    signed,
+    two_digits,
+    unbroken,
+    web_address,
+)
+from highrelief.reports.page import N_CARRIED, N_PLAIN, ranking_page
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
@@ -93,7 +103,7 @@ def test_every_word_of_the_contents_stands_in_the_page():
     ):
         words += [*pairs, *pairs.values()]
     words += [each for paper in contents.origin.references for each in (paper.text, paper.bibtex)]
-    assert [each for each in words if each not in text] == []
+    assert [each for each in words if unbroken(each) not in text] == []
 
 
 def test_absent_parts_say_why():
@@ -114,7 +124,7 @@ def test_the_best_features_stand_in_the_page_itself():
     contents = full_contents()
     page = ranking_page(contents)
     document = Document(page)
-    rows = [text for found, text in document.all("th", scope="row")]
+    rows = [text for found, text in document.all("span", **{"class": "clamped"})]
     assert rows[:N_PLAIN] == contents.features.names[:N_PLAIN]
     assert page.count("<tr>") == 1 + N_PLAIN + 1 + len(contents.samples.suspects)
 
@@ -124,6 +134,7 @@ def test_scripts_get_the_numbers_as_they_are():
     found = data_of(ranking_page(contents))
     whole = asdict(contents)
     assert found["features"] == {**whole["features"], "words": []}
+    assert (found["n_features"], found["n_kept"]) == (120, 10)
     for part in (
         "classes",
         "class_sizes",
@@ -154,6 +165,87 @@ def test_20_000_features_take_little_room_and_time():
     assert len(page.encode()) < 5_000_000
 
 
+def test_a_page_carries_as_many_features_as_can_be_opened(monkeypatch):
+    """A million features would make a page of 100 MB: it holds the best, and says so."""
+    monkeypatch.setattr(page_module, "N_CARRIED", 60)
+    contents = full_contents(1_000)
+    page = ranking_page(contents)
+    found = data_of(page)
+    for name, values in found["features"].items():
+        if name != "words":
+            assert values == getattr(contents.features, name)[:60], name
+    assert (found["n_features"], found["n_kept"]) == (1_000, 10)
+    text = " ".join(each[2] for each in Document(page).elements)
+    assert "hold the best 60 of 1,000 features" in text
+    assert "Best 60" in text
+    assert "Full ranking" not in text
+    assert "Bar chart of the weights of the best 60 features" in page
+
+
+def test_a_page_of_very_many_features_stays_of_a_size_that_opens():
+    names = [f"cg{place:08d}_TC21" for place in range(N_CARRIED + 20_000)]
+    page = ranking_page(full_contents(names=names))
+    assert len(page.encode()) < 12_000_000
+    assert len(data_of(page)["features"]["names"]) == N_CARRIED
+
+
+def test_groups_stand_once_in_words_or_in_full():
+    contents = full_contents()
+    assert "not named in full" not in ranking_page(contents)
+    many = replace(contents.correlations, groups=[["a", "b"], list("cdefghijkl")])
+    page = ranking_page(replace(contents, correlations=many))
+    assert [text for _, text in Document(page).all("bdi")][-10:] == list("cdefghijkl")
+    assert page.count("Groups that are not named in full above") == 1
+
+
+def heading_of_suspects(contents):
+    ((_, text),) = Document(ranking_page(contents)).all("h3", id="suspects-title")
+    return text
+
+
+def test_samples_are_called_mislabelled_only_by_a_method_that_tells():
+    contents = full_contents()
+    assert heading_of_suspects(contents) == "Samples that may be mislabelled, the likeliest first"
+    hard = replace(contents.samples, outlier_probability=None, n_suspects=75)
+    told = replace(contents, samples=hard)
+    assert heading_of_suspects(told) == "Hard samples, the hardest first (2 of 75)"
+    page = ranking_page(told)
+    samples = page[page.index('<h2 id="samples">') : page.index('<h2 id="distributions">')]
+    assert "mislabelled" not in samples.replace(hard.words[0], "")
+    assert "Diamonds mark them: the first 2 of 75." in samples
+    assert "75 below zero." in samples
+
+
+@pytest.mark.parametrize(
+    ("number", "classes"),
+    [(3, "wide-3 narrow-3"), (4, "wide-4 narrow-2"), (5, "wide-5 narrow-3"), (6, "wide-6 narrow-3")],
+)
+def test_figures_stand_in_even_rows(number, classes):
+    contents = replace(full_contents(), facts=[("Samples", "72")] * number)
+    assert len(Document(ranking_page(contents)).all("dl", **{"class": f"facts {classes}"})) == 1
+
+
+def test_halves_are_called_halves():
+    page = ranking_page(full_contents())
+    shown = page[page.index("<body>") : page.index('<h2 id="origin">')]
+    assert "halves" in shown
+    assert "resampl" not in shown.lower()
+
+
+def test_a_schedule_is_not_called_a_failure_to_converge():
+    contents = full_contents()
+    convergence = replace(contents.convergence, converged=False, scheduled=True)
+    page = ranking_page(replace(contents, convergence=convergence))
+    assert "did not converge" not in page
+    assert "All of its steps were made." in page
+
+
+def test_names_of_any_length_are_spoken_shortly():
+    contents = full_contents(names=["n" * 100_000, "short"])
+    charts = Document(ranking_page(contents)).all("div", role="img")
+    assert max(len(found["aria-label"]) for found, _ in charts) < 1_000
+
+
 def test_names_that_are_no_unicode_can_be_written():
     contents = full_contents(names=["half \udcff", "whole"])
     page = ranking_page(contents)
@@ -171,6 +263,14 @@ def test_numbers_and_names_as_the_page_writes_them():
     ]
     assert [count(20_000), count(1.45)] == ["20,000", "1"]
     assert [label(each) for each in ("a", "", " ")] == ["a", "(no name)", "(no name)"]
+    assert [signed(each) for each in (-0.04, 0.04, -1.25, 2.0)] == ["0.0", "0.0", "\N{MINUS SIGN}1.2", "+2.0"]
+    assert [two_digits(each) for each in (None, -0.001, -0.5)] == [
+        "\N{EN DASH}",
+        "0.00",
+        "\N{MINUS SIGN}0.50",
+    ]
+    assert unbroken("by 95 % of 3 %") == "by 95\N{NO-BREAK SPACE}% of 3\N{NO-BREAK SPACE}%"
+    assert [shortly("abc", 3), shortly("abcd", 3), shortly(" ")] == ["abc", "ab…", "(no name)"]
     assert web_address("https://doi.org/1") == "https://doi.org/1"
     assert web_address("javascript:alert(1)") is web_address(None) is None
 

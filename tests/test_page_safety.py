@@ -86,6 +86,24 @@ def test_nothing_is_fetched_and_only_citations_lead_out(make):
     assert "sourceMappingURL" not in ranking_page(contents)
 
 
+#: Addresses that stand in a page and are never fetched: names of XML's vocabularies, licences of libraries.
+NEVER_FETCHED = {
+    "http://www.apache.org/licenses/LICENSE-2.0",
+    "http://www.w3.org/1999/xlink",
+    "http://www.w3.org/2000/svg",
+    "http://www.w3.org/2000/xmlns/",
+    "http://www.w3.org/XML/1998/namespace",
+    "https://github.com/ecomfe/zrender/blob/master/LICENSE",
+}
+
+
+def test_every_address_in_the_page_is_known():
+    contents = full_contents()
+    cited = {each.address for each in contents.origin.references if each.address}
+    found = set(re.findall(r"(?:https?|wss?|ftp)://[\w./%~?=&:#-]+", ranking_page(contents), re.IGNORECASE))
+    assert found == NEVER_FETCHED | cited
+
+
 def test_evil_names_make_no_elements():
     """The page of evil names has the elements of the page of the same size with tame names."""
     evil = evil_contents()
@@ -100,7 +118,7 @@ def test_evil_names_come_out_as_they_went_in():
     assert found["features"]["names"] == list(EVIL)
     assert found["classes"] == evil.classes
     assert found["samples"]["names"] == evil.samples.names
-    rows = [text for _, text in Document(page).all("th", scope="row")]
+    rows = [text for _, text in Document(page).all("span", **{"class": "clamped"})]
     assert rows[: len(EVIL)] == [each.replace("\0", "") or "(no name)" for each in EVIL]
 
 

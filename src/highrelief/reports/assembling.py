@@ -42,6 +42,8 @@ _SOURCE_MAP = re.compile(r"(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/
 #: What ends a script or style before its end, or keeps it from ending.
 _ENDS = re.compile(r"</(script|style)|<!--|<script", re.IGNORECASE)
 
+#: Between a number and its sign.
+_PER_CENT = re.compile(r"(?<=\d) %")
 _MINUS = "\N{MINUS SIGN}"
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
@@ -156,6 +158,28 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace("-", _MINUS)
 
 
+def signed(value: float) -> str:
+    """A difference, with its sign; what rounds to 0 has none."""
+    text = f"{value:+z.1f}".replace("-", _MINUS)
+    return "0.0" if text == "+0.0" else text
+
+
+def two_digits(value: float | None) -> str:
+    """A measure to a hundredth; what rounds to 0 has no sign, and a dash stands for none."""
+    return "\N{EN DASH}" if value is None else f"{value:z.2f}".replace("-", _MINUS)
+
+
+def unbroken(words: str) -> str:
+    """A sentence in which no line ends between a number and its per cent sign."""
+    return _PER_CENT.sub("\N{NO-BREAK SPACE}%", words)
+
+
+def shortly(name: str, length: int = 80) -> str:
+    """A name where it is spoken, or stands among others: not too long."""
+    named = label(name)
+    return named if len(named) <= length else f"{named[: length - 1]}…"
+
+
 def label(name: str) -> str:
     """A name, or words for none."""
     return name if name.strip() else "(no name)"
@@ -166,4 +190,6 @@ def web_address(address: str | None) -> str | None:
     return address if address is not None and address.startswith(("https://", "http://")) else None
 
 
-_FILTERS: Mapping[str, Any] = {"figure": figure, "count": count, "label": label, "web_address": web_address}
+_FILTERS: Mapping[str, Any] = {
+    each.__name__: each for each in (figure, count, signed, two_digits, unbroken, shortly, label, web_address)
+}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from .assembling import assemble
-from .contents import Contents
+from .contents import Contents, Correlations, FeatureTable
+from .shapes import N_NAMED_GROUPS, N_NAMED_IN_GROUP
 
 #: Rows that stand in the page itself: for paper, for readers without scripts, and for screen readers.
 N_PLAIN = 50
 #: Features whose rank intervals are drawn.
 N_INTERVALS = 25
+#: Features that a page carries: with these it has about 10 MB, and searching and sorting stay quick.
+N_CARRIED = 100_000
 
 
 def ranking_page(contents: Contents) -> str:
@@ -26,13 +27,16 @@ def ranking_page(contents: Contents) -> str:
     str
         The document.
     """
+    n_features = len(contents.features.names)
     return assemble(
         "ranking.html.j2",
         _drawn(contents),
         ("ranking_table.js", "weights.js", "ranking.js"),
         contents=contents,
-        n_plain=min(N_PLAIN, len(contents.features.names)),
-        n_intervals=min(N_INTERVALS, len(contents.features.names)),
+        n_carried=min(N_CARRIED, n_features),
+        n_plain=min(N_PLAIN, n_features),
+        n_intervals=min(N_INTERVALS, n_features),
+        groups=_groups_in_full(contents.correlations),
     )
 
 
@@ -41,7 +45,9 @@ def _drawn(contents: Contents) -> dict[str, object]:
     return {
         "classes": contents.classes,
         "class_sizes": contents.class_sizes,
-        "features": replace(contents.features, words=[]),
+        "features": _best(contents.features, N_CARRIED),
+        "n_features": len(contents.features.names),
+        "n_kept": sum(contents.features.kept),
         "convergence": contents.convergence,
         "stability": contents.stability,
         "samples": contents.samples,
@@ -49,3 +55,32 @@ def _drawn(contents: Contents) -> dict[str, object]:
         "correlations": contents.correlations,
         "n_intervals": N_INTERVALS,
     }
+
+
+def _best(features: FeatureTable, number: int) -> FeatureTable:
+    """The best so many features, without words."""
+    low, high, frequency = (
+        None if each is None else each[:number]
+        for each in (features.rank_low, features.rank_high, features.frequency)
+    )
+    return FeatureTable(
+        features.names[:number],
+        features.ranks[:number],
+        features.weights[:number],
+        features.kept[:number],
+        features.ranks_alone[:number],
+        low,
+        high,
+        frequency,
+        [],
+    )
+
+
+def _groups_in_full(correlations: Correlations | None) -> list[list[str]]:
+    """Groups of features that say the same and are not named in full in the words about them."""
+    groups = [] if correlations is None else correlations.groups
+    return [
+        group
+        for place, group in enumerate(groups)
+        if place >= N_NAMED_GROUPS or len(group) > N_NAMED_IN_GROUP
+    ]

@@ -16,6 +16,8 @@ from .sentences import counted, listed
 N_DISTRIBUTIONS = 12
 #: Features whose correlations are shown.
 N_CORRELATIONS = 30
+#: Groups of features that say the same that are named in words, and how many features of each.
+N_NAMED_GROUPS, N_NAMED_IN_GROUP = 10, 8
 #: |r| from which on two features say much the same.
 SAME = 0.8
 #: Most points of a class, and of all classes of a feature.
@@ -119,9 +121,10 @@ def _side_by_side(
 def _words(given: Given, groups: list[list[str]], n_shown: int) -> list[str]:
     if not groups:
         return [f"No two of the best {n_shown} features say much the same (all |r| < {SAME:g})."]
-    told = [f"{listed(group, 8)} say much the same (|r| ≥ {SAME:g})." for group in groups[:10]]
-    if len(groups) > 10:
-        told.append(f"So do {counted(len(groups) - 10, 'more group')} of features.")
+    named = groups[:N_NAMED_GROUPS]
+    told = [f"{listed(group, N_NAMED_IN_GROUP)} say much the same (|r| ≥ {SAME:g})." for group in named]
+    if len(groups) > len(named):
+        told.append(f"So do {counted(len(groups) - len(named), 'more group')} of features.")
     told.append(
         "In each group, one feature says most of what the others say: high ranks side by side are not news."
     )

@@ -64,7 +64,10 @@ function grid(own) {
 
 function legend(own) {
   const sizes = { left: 0, top: 0, itemWidth: 12, itemHeight: 12, itemGap: 18 };
-  return { ...sizes, selectedMode: false, textStyle: { color: colour('soft') }, ...own };
+  const words = { color: colour('soft') };
+  // Many classes are leafed through.
+  const leaves = { pageIconColor: colour('accent'), pageIconInactiveColor: colour('rule'), pageTextStyle: words };
+  return { ...sizes, ...leaves, selectedMode: false, textStyle: words, ...own };
 }
 
 /** An axis line that stays beneath bars and boxes below zero. */
@@ -89,7 +92,10 @@ function slider(own) {
     brushSelect: false,
     borderColor: colour('rule'),
     fillerColor: `${colour('accent')}22`,
-    handleStyle: { color: colour('paper'), borderColor: colour('accent') },
+    // Thin, for they stand close where a few of many are shown; what is caught beside them is not seen.
+    handleIcon: 'path://M0,0H3V20H0Z',
+    handleStyle: { color: colour('accent'), borderColor: 'rgba(0, 0, 0, 0)', borderWidth: 10 },
+    emphasis: { handleStyle: { color: colour('ink'), borderColor: 'rgba(0, 0, 0, 0)' } },
     moveHandleStyle: { color: colour('faint') },
     dataBackground: inColours('faint', 'rule'),
     selectedDataBackground: inColours('accent', 'accent-wash'),

@@ -30,7 +30,7 @@ function rankRange(low, high) {
 
 /** A share as per cent. */
 function percent(value) {
-  return value === null || value === undefined ? '–' : `${Math.round(100 * value)} %`;
+  return value === null || value === undefined ? '–' : `${Math.round(100 * value)}\u00a0%`;
 }
 
 // Line breaks, and signs that turn the direction of what follows.
@@ -117,24 +117,27 @@ function csvText(rows) {
   return rows.map((row) => `${row.map(csvField).join(',')}\n`).join('');
 }
 
-/** Copy an element's text; older browsers, and some for files on disk, copy only what is selected. */
+/** Copy an element's text; older browsers, and some for files or frames, copy only what is selected, or nothing. */
 async function copyText(element) {
   try {
     await navigator.clipboard.writeText(element.textContent);
+    return true;
   } catch {
     getSelection().selectAllChildren(element);
-    document.execCommand('copy');
+    return document.execCommand('copy');
   }
 }
 
+const said = document.getElementById('said');
+
 /** Say on a button, and to screen readers, what it has done. */
 function sayFor(button, words) {
-  const before = button.textContent;
+  button.dataset.words ??= button.textContent;
   button.textContent = words;
-  document.getElementById('said').textContent = words;
+  said.textContent = words;
   setTimeout(() => {
-    button.textContent = before;
-    document.getElementById('said').textContent = '';
+    button.textContent = button.dataset.words;
+    said.textContent = '';
   }, 2000);
 }
 
@@ -157,7 +160,7 @@ themeButton.addEventListener('click', () => useDark(themeButton.getAttribute('ar
 if (location.protocol === 'about:') document.addEventListener('click', followInside);
 for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', async () => {
-    await copyText(document.getElementById(button.dataset.copy));
-    sayFor(button, 'Copied');
+    const copied = await copyText(document.getElementById(button.dataset.copy));
+    sayFor(button, copied ? 'Copied' : 'Selected');
   });
 }

@@ -49,7 +49,7 @@ function lines(ends, own) {
 
 /** A share of samples, to a tenth of a per cent. */
 function finePercent(value) {
-  return value === null ? '–' : `${(100 * value).toFixed(1)} %`;
+  return value === null ? '–' : `${(100 * value).toFixed(1)}\u00a0%`;
 }
 
 // ---- accuracy ----

@@ -44,6 +44,8 @@ function stabilityOption() {
   const { sizes, by_size: estimates } = contents.stability;
   const ends = estimates.map(({ lower, upper }, place) => [sizes[place], lower, upper]);
   const lowest = least([0, ...ends.map(([, lower]) => lower ?? 0)]);
+  // What lies a hair below zero, as the agreement of nothing does, needs no step of its own.
+  const bottom = Math.min(0, Math.floor(5 * (lowest + 0.05)) / 5);
   return {
     grid: grid({ bottom: 24 }),
     tooltip: {
@@ -54,10 +56,12 @@ function stabilityOption() {
         return `best ${count(sizes[dataIndex])}\nstability ${figure(value)}\n95 %: ${interval}`;
       },
     },
-    xAxis: numberAxis({ type: 'log', name: 'features that count as the best', ...wholeLabels, ...unruled }),
-    yAxis: numberAxis({ min: Math.floor(lowest * 5) / 5, max: 1 }),
+    xAxis: numberAxis({
+      type: 'log', name: 'features that count as the best', min: 1, max: Math.max(2, ...sizes), ...wholeLabels, ...unruled,
+    }),
+    yAxis: numberAxis({ min: bottom, max: 1 }),
     series: [
-      intervals(ends, false),
+      intervals(ends, false, { clip: false }),
       {
         type: 'line',
         symbolSize: 8,
@@ -80,7 +84,7 @@ function intervalsOption(narrow) {
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'item', formatter: ({ value }) => aboutFeature(value[1]) },
-    xAxis: numberAxis({ name: 'rank', ...wholeLabels, ...(log ? { type: 'log', min: 1 } : {}) }),
+    xAxis: numberAxis({ name: 'rank', min: 1, minInterval: 1, ...wholeLabels, ...(log ? { type: 'log' } : {}) }),
     yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [
       intervals(ends, true),
@@ -99,7 +103,7 @@ function frequencyOption(narrow) {
     grid: grid({ bottom: 24, right: 44 }),
     tooltip: { trigger: 'item', formatter: ({ dataIndex }) => aboutFeature(dataIndex) },
     xAxis: numberAxis({
-      name: 'share of the resamples', min: 0, max: 1, interval: narrow ? 0.5 : 0.2, axisLabel: { formatter: percent },
+      name: 'share of the halves', min: 0, max: 1, interval: narrow ? 0.5 : 0.2, axisLabel: { formatter: percent },
     }),
     yAxis: namedAxis(bestNames, downwards, narrow ? 15 : 20),
     series: [{
@@ -128,7 +132,7 @@ function aboutSample(place) {
   const { names, classes, margins, outlier_probability: outlier, suspects } = contents.samples;
   const lines = [shortly(names[place]), className(classes[place], 40), `margin ${figure(margins[place])}`];
   if (outlier !== null) lines.push(`outlier probability ${figure(outlier[place])}`);
-  if (suspects.includes(place)) lines.push('may be mislabelled');
+  if (outlier !== null && suspects.includes(place)) lines.push('may be mislabelled');
   return lines.join('\n');
 }
 
@@ -244,6 +248,19 @@ function correlationsOption(narrow) {
 
 // ---- start ----
 
+/** A chart that holds one row for each feature is as high as these need, and at most as the style says. */
+function fitRows(id, number, around, rowRem) {
+  const place = document.getElementById(id);
+  if (place !== null) place.style.maxHeight = `${around + rowRem * number}rem`;
+  return place;
+}
+
+for (const id of ['intervals-chart', 'frequency-chart']) fitRows(id, mostIntervals, 5, 1.6);
+if (contents.correlations !== null) {
+  const number = contents.correlations.names.length;
+  const place = fitRows('correlations-chart', number, 12, 2);
+  place.style.maxWidth = `min(52rem, ${8 + 2.4 * number}rem)`;
+}
 drawChart('convergence-chart', convergenceOption);
 drawChart('stability-chart', stabilityOption);
 drawChart('intervals-chart', intervalsOption);

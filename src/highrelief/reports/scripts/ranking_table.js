@@ -2,6 +2,7 @@
 // All features as a table: Tabulator draws only the rows in sight. Cells are made of text, never of HTML.
 
 const features = contents.features;
+const numberOfFeatures = features.names.length;
 const resampled = features.rank_low !== null && features.rank_high !== null;
 const largestWeight = features.weights.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
 // The feature that the reader picked; rows are drawn before the charts' script is read.
@@ -76,30 +77,34 @@ const yesOrNo = (answer) => (answer ? 'yes' : 'no');
 const byName = (a, b) => alphabet.compare(a, b);
 const byInterval = (a, b, one, other) => a - b || one.getData().high - other.getData().high;
 
+// On a phone there is no room for the bars of the weights; the style leaves them out at the same width.
+const phone = matchMedia('(max-width: 40rem)');
+
 function columns() {
+  const weightRoom = phone.matches ? { width: 96 } : { minWidth: 150, widthGrow: 3 };
   const all = [
-    column('rank', 'Rank', 'The largest weight is first', { width: 76, formatter: written(count) }),
+    column('rank', 'Rank', 'The largest weight is first', { width: 74, formatter: written(count) }),
     column('name', 'Feature', 'Name of the feature', {
-      minWidth: 150, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
+      minWidth: 130, widthGrow: 3, cssClass: 'name', formatter: nameCell, sorter: byName,
     }),
     column('weight', 'Weight', 'How much the feature counts', {
-      minWidth: 170, widthGrow: 3, formatter: weightCell, headerSortStartingDir: 'desc',
+      ...weightRoom, formatter: weightCell, headerSortStartingDir: 'desc',
     }),
     column('kept', 'Kept', 'Whether the method selects it', {
-      width: 84, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
+      width: 74, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
     }),
     column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', {
-      width: 104, formatter: written(count),
+      width: 90, formatter: written(count),
     }),
   ];
   if (resampled) {
-    all.push(column('low', 'Rank, resampled', 'Where the rank lies in nine of ten resamples', {
-      width: 120, sorter: byInterval, formatter: intervalCell,
+    all.push(column('low', 'Rank in halves', 'Where the rank lies in nine of ten halves of the samples', {
+      width: 106, sorter: byInterval, formatter: intervalCell,
     }));
   }
   if (features.frequency !== null) {
-    all.push(column('frequency', 'Among the best', 'Share of the resamples in which it is among the best', {
-      width: 112, formatter: written(percent), headerSortStartingDir: 'desc',
+    all.push(column('frequency', 'Among the best', 'Share of the halves of the samples in which it is among the best', {
+      width: 104, formatter: written(percent), headerSortStartingDir: 'desc',
     }));
   }
   return all;
@@ -133,17 +138,33 @@ function search() {
 }
 
 rankingTable.on('dataFiltered', (filters, rows) => {
-  shownCount.textContent = `${count(rows.length)} of ${count(features.names.length)}`;
+  shownCount.textContent = `${count(rows.length)} of ${count(numberOfFeatures)}`;
 });
+
+// Spoken when the reader pauses, not with every letter.
+const pause = 800;
+let speaking = 0;
+
+function speakCount() {
+  clearTimeout(speaking);
+  speaking = setTimeout(() => { said.textContent = `${shownCount.textContent} features`; }, pause);
+}
+
 rankingTable.on('tableBuilt', () => {
   // What scrolls stands between the grid and its rows; to screen readers it is their group.
   rankingPlace.querySelector('.tabulator-tableholder').setAttribute('role', 'rowgroup');
   rankingPlace.querySelector('.tabulator-table').setAttribute('role', 'presentation');
   searchBox.addEventListener('input', search);
+  searchBox.addEventListener('input', speakCount);
   searchBox.addEventListener('keydown', (event) => {
     const [first] = event.key === 'Enter' ? rankingTable.getRows('active') : [];
     if (first !== undefined) markFeature(first.getData().place);
   });
+});
+phone.addEventListener('change', () => {
+  const sorted = rankingTable.getSorters().map(({ field, dir }) => ({ column: field, dir }));
+  rankingTable.setColumns(columns());
+  rankingTable.setSort(sorted);
 });
 rankingTable.on('rowClick', (event, row) => markFeature(row.getData().place));
 

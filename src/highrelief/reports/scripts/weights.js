@@ -1,7 +1,6 @@
 'use strict';
 // The weights of all features as bars, best first, and what of them the reader looks at.
 
-const numberOfFeatures = features.names.length;
 const mostNamed = 60;
 
 const view = { first: 0, last: Math.min(50, numberOfFeatures) - 1 };
@@ -14,10 +13,10 @@ function aboutFeature(place) {
     `rank alone ${count(features.ranks_alone[place])}`,
   ];
   if (resampled) {
-    lines.push(`rank, resampled ${rankRange(features.rank_low[place], features.rank_high[place])}`);
+    lines.push(`rank in halves ${rankRange(features.rank_low[place], features.rank_high[place])}`);
   }
   if (features.frequency !== null) {
-    lines.push(`among the best in ${percent(features.frequency[place])} of the resamples`);
+    lines.push(`among the best in ${percent(features.frequency[place])} of the halves`);
   }
   return lines.join('\n');
 }
@@ -59,22 +58,36 @@ function weightMark() {
   };
 }
 
-/** Names under the bars where they fit, ranks where they do not. */
-function weightLabels(narrow) {
+/** What stands under the bars: names where they fit, slanted if they are many; ranks where they do not. */
+function labelling(narrow) {
   const number = view.last - view.first + 1;
   const named = number <= (narrow ? 20 : mostNamed);
+  return { named, slanted: named && number > (narrow ? 2 : 8) };
+}
+
+/** The first labels of an axis that are asked for in turn: zooming out, ECharts writes them all once more. */
+function firstFew() {
+  let [before, asked] = [Infinity, 0];
+  return (place) => {
+    asked = place > before ? asked + 1 : 1;
+    before = place;
+    return asked <= mostNamed;
+  };
+}
+
+function weightLabels(narrow) {
+  const { named, slanted } = labelling(narrow);
   return {
-    interval: named ? 0 : 'auto',
-    rotate: named && number > (narrow ? 2 : 8) ? 60 : 0,
+    interval: named ? firstFew() : 'auto',
+    rotate: slanted ? 60 : 0,
     formatter: (place) => (named ? shortly(features.names[place], 14) : count(features.ranks[place])),
   };
 }
 
 function weightsOption(narrow) {
-  const numberKept = features.kept.filter(Boolean).length;
   const shown = {
-    kept: `kept (${count(numberKept)})`,
-    others: `not kept (${count(numberOfFeatures - numberKept)})`,
+    kept: `kept (${count(contents.n_kept)})`,
+    others: `not kept (${count(contents.n_features - contents.n_kept)})`,
   };
   return {
     grid: grid({ top: 40, bottom: numberOfFeatures > 20 ? 52 : 8 }),
@@ -128,11 +141,23 @@ function markFeature(place) {
   [before, place].filter((each) => each !== null).forEach((each) => rankingTable.getRow(each).reformat());
 }
 
+/** ECharts takes every turn of the wheel for itself, also those it does not zoom by: leave these to the page. */
+function leaveTheWheel(place) {
+  const leave = (event) => { if (!event.ctrlKey) event.stopPropagation(); };
+  ['wheel', 'mousewheel'].forEach((kind) => place.addEventListener(kind, leave, { capture: true, passive: true }));
+}
+
 drawChart('weights-chart', weightsOption, (chart) => {
+  leaveTheWheel(chart.getDom());
   const watch = () => {
+    const narrow = isNarrow(chart.getDom());
+    const before = labelling(narrow);
     const [zoom] = chart.getOption().dataZoom;
     Object.assign(view, { first: zoom.startValue, last: zoom.endValue });
-    chart.setOption({ xAxis: { axisLabel: weightLabels(isNarrow(chart.getDom())) } });
+    const { named, slanted } = labelling(narrow);
+    if (named !== before.named || slanted !== before.slanted) {
+      chart.setOption({ xAxis: { axisLabel: weightLabels(narrow) } });
+    }
     sayWhichAreShown();
   };
   chart.on('datazoom', watch);
