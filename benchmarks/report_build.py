@@ -15,9 +15,9 @@ from typing import Any
 import highrelief
 from highrelief.catalogue import METHODS
 from highrelief.datasets import make_xor
+from highrelief.halves import fits_to_halves
 from highrelief.reports.contents import Contents
 from highrelief.reports.findings import contents
-from highrelief.reports.halves import fits_to_halves
 from highrelief.reports.page import ranking_page
 from highrelief.reports.stability import stability
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from ..reports.halves import checked_resamples
+from ..halves import checked_halves
 from ..table import Roles, Source
 from ..table.completing import RULES
 from ..table.delimited import Dialect
@@ -88,7 +88,7 @@ class Request:
         types |= {"settings": Mapping, "seed": int, "resamples": int}
         if not all(isinstance(kept[name], each) for name, each in types.items() if name in kept):
             raise UsageError("The record of the run was changed.")
-        checked_resamples(kept.get("resamples", RESAMPLES))
+        checked_halves("resamples", kept.get("resamples", RESAMPLES), or_none=True)
         lists = {"identifiers", "drop", "missing_values"}
         given: dict[str, Any] = {
             name: tuple(value) if name in lists else value for name, value in kept.items()
