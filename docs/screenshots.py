@@ -21,9 +21,9 @@ HERE = Path(__file__).parent / "pictures"
 #: Name, page, width, height, colours, and the section to begin with.
 SHOTS = (
     ("report.png", "ranking", 1180, 1560, "light", None),
-    ("report-dark.png", "ranking", 1180, 760, "dark", "stability"),
+    ("report-dark.png", "ranking", 1180, 1300, "dark", "stability"),
     ("report-phone.png", "ranking", 375, 760, "light", "ranking"),
-    ("comparison.png", "comparison", 1180, 900, "light", None),
+    ("comparison.png", "comparison", 1180, 900, "light", "accuracy"),
 )
 
 
