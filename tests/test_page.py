@@ -282,3 +282,12 @@ def test_without_jinja_one_sentence_says_what_to_install():
     assert result.stderr.splitlines()[-1].endswith(
         "A report needs jinja2, which is not installed: pip install 'highrelief[report]' installs it."
     )
+
+
+def test_ranges_of_features_without_weight_are_not_drawn_where_others_have_one():
+    contents = full_contents()
+    n_features = len(contents.features.names)
+    for n_weighing, n_drawn in ((0, 10), (12, 12), (n_features, 25)):
+        weights = [1.0] * n_weighing + [0.0] * (n_features - n_weighing)
+        some = replace(contents, features=replace(contents.features, weights=weights))
+        assert f"for the best {min(n_drawn, n_features)}." in ranking_page(some)

@@ -86,14 +86,18 @@ def test_nothing_is_fetched_and_only_citations_lead_out(make):
     assert "sourceMappingURL" not in ranking_page(contents)
 
 
-#: Addresses that stand in a page and are never fetched: names of XML's vocabularies, licences of libraries.
+#: Addresses that stand in a page and are never fetched: names of XML's vocabularies, and the libraries'
+#: licences, which stand in it as comments.
 NEVER_FETCHED = {
+    "http://www.apache.org/licenses/",
     "http://www.apache.org/licenses/LICENSE-2.0",
     "http://www.w3.org/1999/xlink",
     "http://www.w3.org/2000/svg",
     "http://www.w3.org/2000/xmlns/",
     "http://www.w3.org/XML/1998/namespace",
+    "https://github.com/d3/d3",
     "https://github.com/ecomfe/zrender/blob/master/LICENSE",
+    "https://www.apache.org/",
 }
 
 

@@ -59,7 +59,7 @@ REFERENCES: Mapping[str, str] = {
   pages     = {188--195},
   year      = {2008},
 }""",
-    "bei2015": """@inproceedings{bei2012,
+    "bei2015": """@inproceedings{bei2015,
   author    = {Bei, Yuanzhe and Hong, Pengyu},
   title     = {Maximizing margin quality and quantity},
   booktitle = {{IEEE} 25th International Workshop on Machine Learning for Signal Processing},

@@ -8,8 +8,8 @@ from .shapes import N_NAMED_GROUPS, N_NAMED_IN_GROUP
 
 #: Rows that stand in the page itself: for paper, for readers without scripts, and for screen readers.
 N_PLAIN = 50
-#: Features whose rank intervals are drawn.
-N_INTERVALS = 25
+#: Features whose rank intervals are drawn, at most; those of weight 0 only to fill up a short list.
+N_INTERVALS, N_FEWEST = 25, 10
 #: Features that a page carries: with these it has about 10 MB, and searching and sorting stay quick.
 N_CARRIED = 100_000
 
@@ -35,7 +35,7 @@ def ranking_page(contents: Contents) -> str:
         contents=contents,
         n_carried=min(N_CARRIED, n_features),
         n_plain=min(N_PLAIN, n_features),
-        n_intervals=min(N_INTERVALS, n_features),
+        n_intervals=_n_intervals(contents.features),
         groups=_groups_in_full(contents.correlations),
     )
 
@@ -53,8 +53,13 @@ def _drawn(contents: Contents) -> dict[str, object]:
         "samples": contents.samples,
         "distributions": contents.distributions,
         "correlations": contents.correlations,
-        "n_intervals": N_INTERVALS,
+        "n_intervals": _n_intervals(contents.features),
     }
+
+
+def _n_intervals(features: FeatureTable) -> int:
+    weighing = sum(weight > 0.0 for weight in features.weights[:N_INTERVALS])
+    return min(max(weighing, N_FEWEST), len(features.names))
 
 
 def _best(features: FeatureTable, number: int) -> FeatureTable:
