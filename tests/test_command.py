@@ -565,3 +565,39 @@ main()
         assert (process.returncode, shown) == (130, "")
         assert errors.splitlines()[-1] == "highrelief: stopped; no file is half-written."
         assert sorted(each.name for each in tmp_path.iterdir()) == ["large.csv"]
+
+
+class TestReproduce:
+    def test_lists_what_there_is(self):
+        result = highrelief("reproduce")
+        assert result.returncode == 0, result.stderr
+        assert "lfe-table2  Test errors of k-NN" in result.stdout
+        assert "lfe-fig4" in result.stdout
+        assert "cannot be run: it is on the AR faces" in result.stdout
+
+    def test_ours_beside_theirs(self, tmp_path):
+        from test_protocols import written_set
+
+        written_set(tmp_path / "data", "thyroid")
+        command = ["reproduce", "lfe-table2", "--data", tmp_path / "data", "--cache", tmp_path / "cache"]
+        first = highrelief(*command, "--repeats", 2, "--out", tmp_path / "out")
+        assert first.returncode == 0, first.stderr
+        assert "2 cells, 0 of them done; the rest will take about" in first.stderr
+        assert "Not at hand: banana, splice, waveform, ringnorm, twonorm" in first.stderr
+        head, row = first.stdout.splitlines()
+        assert head == "set\tKNN\tRELIEF\tDANN\tNCA\tLFE"
+        assert re.fullmatch(r"thyroid(\t[\d.]+\([\d.]+\) / [\d.]+\([\d.]+\) \([+-][\d.]+\)){5}", row)
+        assert "| thyroid |" in (tmp_path / "out" / "results.md").read_text()
+        record = json.loads((tmp_path / "out" / "results.json").read_text())
+        assert (record["experiment"], record["cells"]) == ("lfe-table2", 2)
+        again = highrelief("reproduce", "lfe-fig2", *command[2:], "--repeats", 2, "--out", tmp_path / "two")
+        assert "2 cells, 2 of them done" in again.stderr
+        assert (tmp_path / "two" / "lfe-fig2.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_wrong_usage(self, tmp_path):
+        refused(highrelief("reproduce", "lfe-table9", "-q"), 2, "There is no experiment 'lfe-table9'")
+        refused(highrelief("reproduce", "lfe-fig4", "-q"), 2, "cannot be run: it is on the AR faces")
+        refused(highrelief("reproduce", "lfe-table2", "-q"), 2, "None of its sets is at hand")
+        refused(
+            highrelief("reproduce", "lfe-table2", "--datasets", "iris", "-q"), 2, "has no set 'iris'; it has"
+        )

@@ -9,6 +9,31 @@ import rich  # noqa: F401  typer does without, the commands do not
 import typer
 
 from .endings import told, unread
+from .options import (
+    DATA,
+    TARGET,
+    Data,
+    Debug,
+    Decimal,
+    Drop,
+    Encoding,
+    Force,
+    Identifiers,
+    Jobs,
+    Labels,
+    Method,
+    Missing,
+    MissingValue,
+    NoReport,
+    Quiet,
+    Resamples,
+    Seed,
+    Separator,
+    Settings,
+    Target,
+    Transpose,
+)
+from .paper_commands import reproduce
 
 if TYPE_CHECKING:
     from .runs.rank import Ranking
@@ -21,65 +46,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-_DATA = typer.Argument(
-    metavar="DATA", help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False
-)
-_TARGET = typer.Option("--target", "-t", help="Column with the classes.", show_default=False)
-Data = Annotated[Path, _DATA]
-Target = Annotated[str, _TARGET]
-Method = Annotated[str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Parameter of the method, name=value; can be repeated.")
-]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For methods that draw random numbers.")]
-
-
-def _not_zero(jobs: int | None) -> int | None:
-    if jobs == 0:
-        raise typer.BadParameter("0 threads do nothing.")
-    return jobs
-
-
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", "-j", callback=_not_zero, help="Threads, -1 for all; the result does not depend on it."
-    ),
-]
-Labels = Annotated[Path | None, typer.Option(help="Second file: the classes by the names of the samples.")]
-Transpose = Annotated[
-    bool, typer.Option("--transpose", help="Rows are features and columns samples; needs --labels.")
-]
-Identifiers = Annotated[
-    list[str] | None, typer.Option("--id", help="Column that names the samples; can be repeated.")
-]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
-Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]
-Decimal = Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")]
-Encoding = Annotated[str | None, typer.Option(help="How the text is written, if not in UTF-8.")]
-Missing = Annotated[str, typer.Option(help="Missing values: median, drop-features, drop-samples or error.")]
-MissingValue = Annotated[
-    list[str] | None, typer.Option(help="What else stands for a missing value; can be repeated.")
-]
-
-
-def _in_pairs(resamples: int) -> int:
-    if resamples % 2 or resamples == 2:
-        raise typer.BadParameter("halves come in pairs: 0, or an even number from 4 on.")
-    return resamples
-
-
-Resamples = Annotated[
-    int,
-    typer.Option(
-        min=0, callback=_in_pairs, help="Halves of the samples ranked again for the report; 0 for none."
-    ),
-]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -102,8 +68,8 @@ def common(
 @app.command()
 def rank(
     context: typer.Context,
-    data: Annotated[Path | None, _DATA] = None,
-    target: Annotated[str | None, _TARGET] = None,
+    data: Annotated[Path | None, DATA] = None,
+    target: Annotated[str | None, TARGET] = None,
     method: Method = "irelief",
     settings: Settings = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
@@ -297,6 +263,9 @@ def demo(
         )
         screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
         screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, watcher=screen)}")
+
+
+app.command()(reproduce)
 
 
 @app.command()

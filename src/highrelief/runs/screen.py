@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -23,6 +23,10 @@ from rich.text import Text
 
 from ..progress import watching
 from .watching import Tell, Watcher
+
+if TYPE_CHECKING:
+    from ..protocols.beside import Results
+    from ..protocols.experiment import Experiment
 
 #: Seconds of work before anything is shown about it.
 PATIENCE = 2.0
@@ -120,6 +124,29 @@ class Screen(Watcher):
                 f"{row['seconds']:.2g}",
             )
         self.out.print(table)
+
+    def results(self, results: Results) -> None:
+        """Show ours beside theirs: a table on a terminal, lines with tabs elsewhere."""
+        head, *lines = results.lines()
+        if not self.out.is_terminal:
+            self.out.file.write("\n".join("\t".join(line) for line in (head, *lines)) + "\n")
+        else:
+            table = Table(box=None, pad_edge=False, title=f"{results.title} ({results.unit}): ours / theirs")
+            for heading in head:
+                table.add_column(heading)
+            for line in lines:
+                table.add_row(*(Text(each) for each in line))
+            self.out.print(table)
+        for remark in results.remarks:
+            self.note(f"- {remark}")
+
+    def experiments(self, known: Iterable[Experiment], not_run: Mapping[str, str]) -> None:
+        """List what can be run, and what cannot."""
+        rows = [(each.name, each.title) for each in known]
+        rows += [(name, f"cannot be run: {reason}") for name, reason in not_run.items()]
+        width = max(len(name) for name, _ in rows)
+        for name, title in rows:
+            self.out.print(Text(f"{name:<{width}}  {title}"), soft_wrap=True)
 
 
 def _share(value: float | None) -> str:

@@ -1,0 +1,67 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DATA = typer.Argument(
+    metavar="DATA", help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False
+)
+TARGET = typer.Option("--target", "-t", help="Column with the classes.", show_default=False)
+Data = Annotated[Path, DATA]
+Target = Annotated[str, TARGET]
+Method = Annotated[str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Parameter of the method, name=value; can be repeated.")
+]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For methods that draw random numbers.")]
+
+
+def _not_zero(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("0 threads do nothing.")
+    return jobs
+
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", callback=_not_zero, help="Threads, -1 for all; the result does not depend on it."
+    ),
+]
+Labels = Annotated[Path | None, typer.Option(help="Second file: the classes by the names of the samples.")]
+Transpose = Annotated[
+    bool, typer.Option("--transpose", help="Rows are features and columns samples; needs --labels.")
+]
+Identifiers = Annotated[
+    list[str] | None, typer.Option("--id", help="Column that names the samples; can be repeated.")
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
+Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]
+Decimal = Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")]
+Encoding = Annotated[str | None, typer.Option(help="How the text is written, if not in UTF-8.")]
+Missing = Annotated[str, typer.Option(help="Missing values: median, drop-features, drop-samples or error.")]
+MissingValue = Annotated[
+    list[str] | None, typer.Option(help="What else stands for a missing value; can be repeated.")
+]
+
+
+def _in_pairs(resamples: int) -> int:
+    if resamples % 2 or resamples == 2:
+        raise typer.BadParameter("halves come in pairs: 0, or an even number from 4 on.")
+    return resamples
+
+
+Resamples = Annotated[
+    int,
+    typer.Option(
+        min=0, callback=_in_pairs, help="Halves of the samples ranked again for the report; 0 for none."
+    ),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]

@@ -1,0 +1,1 @@
+"""The papers' experiments: what they did, what we get, side by side."""

@@ -1,0 +1,59 @@
+"""How the papers judge features: by nearest neighbours, their number chosen on the training samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from ..core.nested_neighbors import NestedNeighbors
+
+#: Numbers of neighbours to choose from; larger ones fit the published errors of k-NN worse.
+NEIGHBORS = tuple(range(1, 16, 2))
+
+
+def folds_of(y: NDArray[Any], n_folds: int = 10) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Stratified folds, as many as the smallest class allows."""
+    n_folds = max(2, min(n_folds, int(np.bincount(y).min())))
+    return list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
+
+
+def curve(
+    known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int, length: int
+) -> list[float]:
+    """Errors of k-NN on the first 1, 2, … columns; where there are no more, that on all of them."""
+    cuts = range(1, min(length, known.shape[1]) + 1)
+    found = _errors(known, y, new, y_new, k, list(cuts))
+    return found + [found[-1]] * (length - len(found))
+
+
+def error(known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int) -> float:
+    """Share of the new samples that k-NN gets wrong."""
+    return _errors(known, y, new, y_new, k, [known.shape[1]])[0]
+
+
+def _errors(
+    known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int, cuts: list[int]
+) -> list[float]:
+    n_classes = int(max(y.max(), y_new.max())) + 1
+    neighbors = NestedNeighbors(known, y, n_classes, n_neighbors=k, scale=None)
+    predicted = neighbors.predict(new, np.arange(known.shape[1]), cuts)
+    return [float(np.mean(each != y_new)) for each in predicted]
+
+
+def best_count(X: NDArray[Any], y: NDArray[Any], counts: Sequence[int] = NEIGHBORS) -> int:
+    """The number of neighbours of the least error in 10-fold cross-validation; of equals the smallest."""
+    wrong = np.zeros(len(counts))
+    for train, test in folds_of(y):
+        wrong += [error(X[train], y[train], X[test], y[test], k) * len(test) for k in counts]
+    return counts[int(np.argmin(wrong))]
+
+
+def in_range(known: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both scaled so that every feature of the known samples spans [0, 1]."""
+    low, high = known.min(axis=0), known.max(axis=0)
+    width = np.where(high > low, high - low, 1.0)
+    return (known - low) / width, (new - low) / width

@@ -1,0 +1,38 @@
+"""The experiments by name, and what cannot be run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+
+from .experiment import Experiment
+
+#: Papers, each a file whose ``EXPERIMENTS`` are run and whose ``NOT_RUN`` says what is not, and why.
+PAPERS = ("lfe_2008",)
+
+
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name, in the order of the papers."""
+    return {each.name: each for paper in PAPERS for each in _module(paper).EXPERIMENTS}
+
+
+def not_run() -> Mapping[str, str]:
+    """Published tables and figures that cannot be run, and why."""
+    return {name: reason for paper in PAPERS for name, reason in _module(paper).NOT_RUN.items()}
+
+
+def named(name: str) -> Experiment:
+    """An experiment by its name."""
+    known = experiments()
+    if name in known:
+        return known[name]
+    if name in not_run():
+        raise LookupError(f"{name} cannot be run: {not_run()[name]}")
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}."
+    raise LookupError(f"There is no experiment {name!r}; {hint}")
+
+
+def _module(paper: str):  # type: ignore[no-untyped-def]
+    return import_module(f"{__package__}.{paper}")

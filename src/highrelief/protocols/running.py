@@ -1,0 +1,118 @@
+"""Runs experiments: says how long it will take, works in parallel, keeps every cell when it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from ..core.parameters import checked_thread_count
+from ..core.threads import one_blas_thread
+from .experiment import Cell, Experiment, Outcome
+from .kept import Kept
+from .registry import named
+from .sets import Sets
+
+#: Told how many cells are done, and how many there are.
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run has to do."""
+
+    experiment: Experiment
+    folder: Path | None
+    kept: Kept
+    #: Sets that are at hand, and those that are not.
+    datasets: list[str]
+    absent: list[str]
+    done: dict[Cell, Outcome]
+    left: list[Cell]
+    digests: dict[str, str]
+
+    def seconds(self, n_jobs: int | None) -> float:
+        """About how long it will take: as long as such cells took before, or as the experiment guesses."""
+        known = self.kept.seconds()
+
+        def of(cell: Cell) -> float:
+            measured = known.get(f"{cell.dataset}/{cell.setting}")
+            return float(np.median(measured)) if measured else self.experiment.seconds(cell)
+
+        return sum(of(cell) for cell in self.left) / min(checked_thread_count(n_jobs), max(1, len(self.left)))
+
+
+def plan(
+    experiment: Experiment,
+    *,
+    data: Path | None,
+    cache: Path,
+    datasets: Sequence[str] | None = None,
+    repeats: int | None = None,
+) -> Plan:
+    """What there is to do, and what is done already."""
+    sets, kept = Sets(data), Kept(cache, experiment)
+    wanted = list(experiment.datasets if datasets is None else datasets)
+    for name in wanted:
+        if name not in experiment.datasets:
+            raise ValueError(
+                f"{experiment.name} has no set {name!r}; it has {', '.join(experiment.datasets)}."
+            )
+    present = [name for name in wanted if name in sets]
+    digests = {name: sets.get(name).digest for name in present}
+    cells = experiment.cells(present, experiment.repeats if repeats is None else repeats)
+    finished = kept.outcomes(digests)
+    return Plan(
+        experiment,
+        data,
+        kept,
+        present,
+        [name for name in wanted if name not in present],
+        {cell: finished[cell] for cell in cells if cell in finished},
+        [cell for cell in cells if cell not in finished],
+        digests,
+    )
+
+
+def carry_out(planned: Plan, *, n_jobs: int | None = None, tell: Tell | None = None) -> dict[Cell, Outcome]:
+    """Compute what is left, and give all cells. Who stops it keeps what is done."""
+    outcomes, total = dict(planned.done), len(planned.done) + len(planned.left)
+    for cell, outcome, seconds in _computed(planned, checked_thread_count(n_jobs)):
+        planned.kept.add(cell, outcome, data=planned.digests[cell.dataset], seconds=seconds)
+        outcomes[cell] = outcome
+        if tell is not None:
+            tell(len(outcomes), total)
+    return outcomes
+
+
+def _computed(planned: Plan, n_workers: int) -> Iterator[tuple[Cell, Outcome, float]]:
+    name, folder = planned.experiment.name, planned.folder
+    if n_workers == 1 or len(planned.left) < 2:
+        for cell in planned.left:
+            yield _run(name, folder, cell)
+        return
+    # Processes of their own: most of what is measured here holds Python's lock.
+    pool = ProcessPoolExecutor(min(n_workers, len(planned.left)), mp_context=get_context("spawn"))
+    try:
+        waiting: set[Future[tuple[Cell, Outcome, float]]] = {
+            pool.submit(_run, name, folder, cell) for cell in planned.left
+        }
+        while waiting:
+            finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in finished:
+                yield each.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run(name: str, folder: Path | None, cell: Cell) -> tuple[Cell, Outcome, float]:
+    """A cell, in whatever process; on one core."""
+    begin = time.perf_counter()
+    with one_blas_thread():
+        outcome = named(name).run(cell, Sets(folder).get(cell.dataset))
+    return cell, outcome, time.perf_counter() - begin

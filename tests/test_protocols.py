@@ -1,0 +1,264 @@
+"""Experiments of the papers: how they are planned, kept, run and put beside what was published."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from highrelief.protocols import lfe_2008
+from highrelief.protocols.beside import Figure, Pair, Results, measured
+from highrelief.protocols.experiment import Cell, Experiment
+from highrelief.protocols.judges import best_count, curve, error
+from highrelief.protocols.kept import Kept
+from highrelief.protocols.registry import experiments, named, not_run
+from highrelief.protocols.running import carry_out, plan
+from highrelief.protocols.sets import NoSuchSetError, Sets
+
+
+def written_set(folder, name, *, n_train=60, n_test=50, n_features=3, seed=0, n_splits=4):
+    """A small set in the form of the data folder: two classes that the first two features tell apart."""
+    random = np.random.default_rng(seed)
+    n = n_train + n_test
+    X = random.standard_normal((n, n_features)).astype(np.float32)
+    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(np.int16)
+    orders = np.array([random.permutation(n) for _ in range(n_splits)])
+    (folder / "group").mkdir(parents=True, exist_ok=True)
+    np.savez(
+        folder / "group" / f"{name}.npz",
+        X=X,
+        y=y,
+        train_idx=orders[:, :n_train],
+        test_idx=orders[:, n_train:],
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    written_set(tmp_path / "data", "thyroid")
+    written_set(tmp_path / "data", "twonorm", seed=1)
+    return tmp_path / "data"
+
+
+class Counting(Experiment):
+    """Counts how often it is asked."""
+
+    name, paper, title = "counting", "sun2008", "Counts"
+    datasets, repeats = ("thyroid", "twonorm", "nowhere"), 3
+    asked = 0
+
+    def seconds(self, cell):
+        return 2.0
+
+    def run(self, cell, data):
+        type(self).asked += 1
+        if type(self).asked > getattr(self, "most", math.inf):
+            raise KeyboardInterrupt
+        return {"value": float(data.X.sum()) + cell.repeat}
+
+    def results(self, outcomes):
+        return []
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    experiment = Counting()
+    monkeypatch.setattr(Counting, "asked", 0)
+    monkeypatch.setattr("highrelief.protocols.running.named", lambda name: experiment)
+    return experiment
+
+
+def test_what_is_done_is_not_done_again(counting, folder, tmp_path):
+    planned = plan(counting, data=folder, cache=tmp_path / "cache", repeats=2)
+    assert planned.absent == ["nowhere"]
+    assert [cell.name for cell in planned.left[:2]] == ["thyroid//0", "twonorm//0"]
+    assert planned.seconds(1) == 8.0
+    told = []
+    first = carry_out(planned, tell=lambda done, total: told.append((done, total)))
+    assert (counting.asked, told[-1]) == (4, (4, 4))
+    again = plan(counting, data=folder, cache=tmp_path / "cache", repeats=3)
+    assert (len(again.done), len(again.left)) == (4, 2)
+    more = carry_out(again)
+    assert counting.asked == 6
+    assert {cell: more[cell] for cell in first} == first
+    # Cells that were measured say how long the rest takes.
+    assert plan(counting, data=folder, cache=tmp_path / "cache", repeats=9).seconds(1) < 2.0
+
+
+def test_an_interruption_keeps_what_is_done(counting, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(Counting, "most", 3, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(plan(counting, data=folder, cache=tmp_path, repeats=3))
+    monkeypatch.setattr(Counting, "most", math.inf, raising=False)
+    planned = plan(counting, data=folder, cache=tmp_path, repeats=3)
+    assert (len(planned.done), len(planned.left)) == (3, 3)
+
+
+def test_a_torn_line_spoils_no_other(counting, folder, tmp_path):
+    carry_out(plan(counting, data=folder, cache=tmp_path, repeats=1))
+    path = tmp_path / "counting.jsonl"
+    path.write_text(path.read_text() + '\n{"dataset": "thyr')
+    carry_out(plan(counting, data=folder, cache=tmp_path, repeats=2))
+    planned = plan(counting, data=folder, cache=tmp_path, repeats=2)
+    assert (len(planned.done), len(planned.left)) == (4, 0)
+
+
+def test_other_data_and_other_versions_are_computed_anew(counting, folder, tmp_path, monkeypatch):
+    carry_out(plan(counting, data=folder, cache=tmp_path, repeats=1))
+    written_set(folder, "thyroid", seed=7)
+    assert [c.dataset for c in plan(counting, data=folder, cache=tmp_path, repeats=1).left] == ["thyroid"]
+    monkeypatch.setattr(Counting, "version", 2)
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1).left) == 2
+
+
+def test_random_numbers_belong_to_the_cell():
+    cell = Cell("thyroid", "", 3)
+    assert cell.random("a").randint(10**9) == Cell("thyroid", "", 3).random("a").randint(10**9)
+    others = {each.random("a").randint(10**9) for each in (cell, Cell("thyroid", "", 4), Cell("x", "", 3))}
+    assert len(others | {cell.random("b").randint(10**9)}) == 4
+
+
+def test_sets_of_a_folder(folder):
+    sets = Sets(folder)
+    assert "thyroid" in sets
+    assert "nowhere" not in sets
+    found = sets.get("thyroid")
+    assert found.X.shape == (110, 3)
+    train, test = found.split(1)
+    assert sorted([*train, *test]) == list(range(110))
+    with pytest.raises(NoSuchSetError, match="nowhere is not at hand"):
+        sets.get("nowhere")
+
+
+# Ours beside theirs
+
+
+def test_apart_in_standard_errors():
+    pair = Pair("a", "b", Figure(12.0, 3.0, 9), Figure(10.0, 4.0, 16))
+    assert pair.apart == pytest.approx(2.0 / math.hypot(1.0, 1.0))
+    assert not pair.is_far
+    assert Pair("a", "b", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16)).is_far
+    assert Pair("a", "b", Figure(14.0, 3.0, 9), None).apart is None
+    assert Pair("a", "b", Figure(14.0), Figure(10.0, 4.0, 16)).apart is None
+    # Without a published deviation ours stands in.
+    assert Pair("a", "b", Figure(12.0, 3.0, 9), Figure(10.0, None, 9)).apart == pytest.approx(
+        2.0 / math.hypot(1.0, 1.0)
+    )
+
+
+def test_measured_and_written_as_in_the_papers():
+    found = measured([1.0, 2.0, 3.0])
+    assert (found.mean, found.deviation, found.n) == (2.0, 1.0, 3)
+    assert str(found) == "2.0(1.0)"
+    assert measured([4.0]).deviation is None
+    pairs = [Pair("a", "KNN", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16)), Pair("b", "LFE", found, None)]
+    table = Results("Table", "set", "%", pairs)
+    assert table.lines() == [
+        ["set", "KNN", "LFE"],
+        ["a", "14.0(3.0) / 10.0(4.0) (+2.8)", ""],
+        ["b", "", "2.0(1.0) / -"],
+    ]
+    assert "| a | **14.0(3.0) / 10.0(4.0) (+2.8)** |  |" in table.markdown()
+
+
+# Judges
+
+
+def test_judges_are_nearest_neighbours():
+    from sklearn.neighbors import KNeighborsClassifier
+
+    random = np.random.default_rng(0)
+    known, new = random.standard_normal((50, 4)), random.standard_normal((30, 4))
+    y, y_new = (known[:, 0] > 0).astype(int), (new[:, 0] > 0).astype(int)
+    for k in (1, 5):
+        wrong = [
+            1.0 - KNeighborsClassifier(k).fit(known[:, :t], y).score(new[:, :t], y_new) for t in (1, 2, 3, 4)
+        ]
+        assert curve(known, y, new, y_new, k, 6) == pytest.approx([*wrong, wrong[-1], wrong[-1]])
+        assert error(known, y, new, y_new, k) == pytest.approx(wrong[-1])
+    assert best_count(known, y) in range(1, 16, 2)
+
+
+# All experiments
+
+
+def test_every_experiment_says_what_it_is():
+    known = experiments()
+    for name, each in known.items():
+        assert each.name == name
+        assert each.title
+        assert each.datasets
+        assert named(name) is not None
+    assert not set(known) & set(not_run())
+    with pytest.raises(LookupError, match="did you mean lfe-table"):
+        named("lfe-table")
+    with pytest.raises(LookupError, match="not public"):
+        named("lfe-fig4")
+
+
+@pytest.fixture(scope="module")
+def lfe_outcomes(tmp_path_factory):
+    """A quick look at all of the LFE paper: two runs on each of two small sets."""
+    data = tmp_path_factory.mktemp("data")
+    written_set(data, "thyroid")
+    written_set(data, "twonorm", seed=1)
+    planned = plan(named("lfe-table2"), data=data, cache=data / "cache", repeats=2)
+    return carry_out(planned), data
+
+
+def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
+    pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
+    outcomes, data = lfe_outcomes
+    (table,) = named("lfe-table2").results(outcomes)
+    assert table.row_names == ["twonorm", "thyroid"]
+    assert table.column_names == list(lfe_2008.METHODS)
+    for pair in table.pairs:
+        ours = [
+            100 * run["errors"].get(pair.column, 0)
+            for cell, run in outcomes.items()
+            if cell.dataset == pair.row
+        ]
+        if pair.column != "NCA":
+            assert pair.ours.mean == pytest.approx(np.mean(ours))
+        assert 0.0 <= pair.ours.mean < 50.0
+        assert pair.theirs.n == 20
+    (curves,) = named("lfe-fig2").results(outcomes)
+    assert all(pair.theirs is None for pair in curves.pairs)
+    (times,) = named("lfe-table3").results(outcomes)
+    assert all(pair.ours.mean > 0 for pair in times.pairs)
+    for name in ("lfe-fig2", "lfe-fig3"):
+        (picture,) = named(name).figures(outcomes).values()
+        assert picture.axes
+    # The figures have the same cells: nothing is left to do for them.
+    assert plan(named("lfe-fig2"), data=data, cache=data / "cache", repeats=2).left == []
+    json.dumps(list(outcomes.values()), allow_nan=False)
+
+
+def test_a_cell_does_what_the_paper_says(lfe_outcomes):
+    """One run again, by scikit-learn's classifier and the estimators of the package."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    outcomes, data = lfe_outcomes
+    cell = Cell("twonorm", "", 1)
+    outcome, held = outcomes[cell], Sets(data).get("twonorm")
+    split = lfe_2008.Split(cell, held)
+    train, test = held.split(1)
+    assert split.known.shape == (len(train), 3 + lfe_2008.N_IRRELEVANT)
+    assert split.known.min(axis=0) == pytest.approx(0.0)
+    assert split.known.max(axis=0) == pytest.approx(1.0)
+    # The irrelevant features are drawn anew for every run, and never depend on the class.
+    assert not np.allclose(split.known[:, -1], lfe_2008.Split(Cell("twonorm", "", 2), held).known[:, -1])
+    k = outcome["chosen"]["K"]
+    plainly = KNeighborsClassifier(k).fit(split.known, split.y)
+    assert outcome["errors"]["KNN"] == pytest.approx(1.0 - plainly.score(split.new, held.y[test]))
+    A = lfe_2008.lfe_directions((split.known, split.y), outcome["chosen"]["M"])[:, : outcome["chosen"]["LFE"]]
+    projected = KNeighborsClassifier(k).fit(split.known @ A, split.y)
+    assert outcome["errors"]["LFE"] == pytest.approx(1.0 - projected.score(split.new @ A, held.y[test]))
+
+
+def test_kept_cells_are_read_back(counting, tmp_path):
+    kept = Kept(tmp_path, counting)
+    kept.add(Cell("thyroid", "s", 1), {"a": 1.5}, data="d", seconds=0.25)
+    assert kept.outcomes({"thyroid": "d"}) == {Cell("thyroid", "s", 1): {"a": 1.5}}
+    assert kept.outcomes({"thyroid": "other"}) == {}
+    assert kept.seconds() == {"thyroid/s": [0.25]}
