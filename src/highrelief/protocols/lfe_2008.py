@@ -301,8 +301,9 @@ class Table3(_OnUCI):
                 ours = Figure(1000.0 * float(np.median([run["seconds"][method] for run in runs])))
                 pairs.append(Pair(dataset, method, ours, Figure(1000.0 * theirs)))
         remarks = [
-            "Ours is one fit; the paper's figures seem to hold more: PCA takes 3 s for 12 features. What can be"
-            " compared is the order: NCA is by far the slowest; LFE and DANN take a few times as long as PCA."
+            "Ours is one fit; the paper's figures seem to hold more: PCA takes 3 s for 12 features. What can"
+            " be compared is the order: NCA is by far the slowest; LFE and DANN take a few times as long"
+            " as PCA."
         ]
         return [Results("Table 3", "set", "milliseconds", pairs, remarks)]
 
