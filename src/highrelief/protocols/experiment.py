@@ -24,7 +24,7 @@ Outcome = dict[str, Any]
 class Cell:
     """A part of an experiment that can be computed by itself: one split of one set, say."""
 
-    #: The data set, by its name in the data folder or in ``sets.GENERATED``.
+    #: The data set, by its name in the data folder.
     dataset: str
     #: What else is varied ("10 % mislabelled"); empty if nothing is.
     setting: str

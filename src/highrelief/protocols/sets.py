@@ -1,9 +1,9 @@
-"""The papers' data sets: from a folder, made, or fetched."""
+"""The papers' data sets, from a folder."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ class DataSet:
     y: NDArray[Any]
     #: What else the file holds: splits, names.
     more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    #: SHA-256 of the file; of the generator's name where there is none.
+    #: SHA-256 of the file.
     digest: str = ""
 
     def split(self, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -36,12 +36,8 @@ class DataSet:
         return train[repeat % len(train)], test[repeat % len(test)]
 
 
-#: Sets that are made; each gets random numbers.
-GENERATED: dict[str, Callable[[np.random.RandomState], DataSet]] = {}
-
-
 class Sets:
-    """The sets of a folder of the form ``<group>/<name>.npz``, and those that are made."""
+    """The sets of a folder of the form ``<group>/<name>.npz``."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -53,7 +49,7 @@ class Sets:
         return next(iter(sorted(self.folder.glob(f"*/{name}.npz"))), None)
 
     def __contains__(self, name: str) -> bool:
-        return name in GENERATED or self.path(name) is not None
+        return self.path(name) is not None
 
     def get(self, name: str) -> DataSet:
         """A set by its name."""
