@@ -123,17 +123,15 @@ class ConvergenceDisplay:
         if isinstance(inside, GFlip):
             words: dict[str, Any] = {"meaning": "flips", "step_name": "sweep", "log": False}
         else:
-            # I-M4E ends by its cost: its tolerance is not one of the weights.
-            by_weights = not isinstance(inside, IM4E)
             words = {
                 "meaning": "change of the weights (Euclidean norm)",
                 "step_name": "pass" if isinstance(inside, OnlineIRelief) else "iteration",
-                "tolerance": getattr(inside, "tol", None) if by_weights else None,
+                "tolerance": weight_tolerance(inside),
             }
         display = cls(
             inside.history_,
             converged=inside.converged_,
-            complete=_whole_schedule(inside),
+            complete=ran_its_schedule(inside),
             cycle_length=getattr(inside, "cycle_length_", 0),
             name=name,
             **words,
@@ -234,11 +232,21 @@ class ConvergenceDisplay:
             self.ax_.legend()
 
 
-def _whole_schedule(fitted: Any) -> bool:
+def ran_its_schedule(fitted: Any) -> bool:
     """Whether all steps were made that belong to the method: averaged ones, or the passes over a stream."""
     if isinstance(fitted, RepeatedWeighter):
         return fitted._ran_its_schedule
     return isinstance(fitted, OnlineIRelief) and fitted.converged_
+
+
+def weight_tolerance(fitted: Any) -> float | None:
+    """The change of the weights at which the iteration stops; None where it ends by something else.
+
+    I-M4E waits for its cost, G-flip for a sweep without a flip; a fixed number of steps waits for nothing.
+    """
+    if isinstance(fitted, (IM4E, GFlip, OnlineIRelief)) or ran_its_schedule(fitted):
+        return None
+    return float(fitted.tol)
 
 
 def _with_history(estimator: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..meta_base import fit_inside
+from ..plots.convergence import ran_its_schedule, weight_tolerance
 from .contents import Convergence
 from .sentences import counted, number
 
@@ -32,14 +33,11 @@ def convergence(estimator: Any) -> Convergence | str:
             f" {number(steps[-1])}. There is no bound to wait for: it ends when all passes are made."
         ]
         return Convergence(steps, f"{_CHANGE} in each pass", None, converged, 0, told, scheduled=True)
-    scheduled = getattr(inside, "_ran_its_schedule", False)
-    # I-M4E waits for its cost, not for the weights.
-    waits = name != "IM4E" and not scheduled and hasattr(inside, "tol")
+    scheduled = ran_its_schedule(inside)
     told = _words(inside, steps, converged, cycle, scheduled=scheduled)
     meaning = f"{_CHANGE} in each iteration"
-    return Convergence(
-        steps, meaning, float(inside.tol) if waits else None, converged, cycle, told, scheduled=scheduled
-    )
+    tolerance = weight_tolerance(inside)
+    return Convergence(steps, meaning, tolerance, converged, cycle, told, scheduled=scheduled)
 
 
 def _why_not(inside: Any) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..protocols.beside import FAR, Results
+from ..protocols.beside import Results
 from ..protocols.experiment import Cell, Experiment, Outcome
 from ..protocols.registry import named
 from ..protocols.running import carry_out, plan
@@ -105,5 +105,5 @@ def far_apart(results: Sequence[Results]) -> list[str]:
         f"{pair.row}, {pair.column}: {pair.ours} against {pair.theirs}, {pair.apart:+.1f} standard errors"
         for table in results
         for pair in table.pairs
-        if pair.is_far and pair.apart is not None and abs(pair.apart) > FAR
+        if pair.is_far
     ]
