@@ -30,19 +30,6 @@ and features are always chosen on training samples alone.
 Done so far: the LFE paper. This page is made by `python docs/reproduced.py DATA {repeats}`.
 """
 
-#: Why ours may differ, by experiment.
-REASONS = {
-    "lfe-table2": [
-        "The splits differ: the files have up to 10 of the original ones, and the rest is drawn anew.",
-        "Test sets of different splits overlap, so that means over splits vary less than standard errors"
-        " over splits say: small differences look larger than they are.",
-        "NCA is scikit-learn's, started from principal components, by L-BFGS; the paper's came"
-        " down by gradient steps, which may have ended elsewhere.",
-        "The paper does not say which values of M and K there were to choose from; ours are in"
-        " `protocols/lfe_2008.py` and `protocols/judges.py`.",
-    ],
-}
-
 
 def main(data: Path, repeats: int) -> None:
     """Run what is not kept, and write the page."""
@@ -71,7 +58,7 @@ def _part(experiment: Experiment, found: Reproduction, repeats: int) -> list[str
     far = [pair for table in found.results for pair in table.pairs if pair.is_far]
     if far:
         parts.append(f"\nMore than {FAR:g} standard errors apart: {len(far)}. Likely reasons:\n")
-        parts += [f"- {each}" for each in REASONS.get(experiment.name, ["not known."])]
+        parts += [f"- {each}" for each in (experiment.reasons or ("not known.",))]
     for name, picture in experiment.figures(found.outcomes).items():
         picture.savefig(PICTURES / f"{name}.png", dpi=70, metadata={"Software": None})
         parts.append(f"\n![{experiment.title}](pictures/{name}.png)")

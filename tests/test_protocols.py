@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from protocol_sets import written_set
 
 from highrelief.protocols import lfe_2008
 from highrelief.protocols.beside import Figure, Pair, Results, measured
@@ -13,24 +14,7 @@ from highrelief.protocols.judges import best_count, curve, error
 from highrelief.protocols.kept import Kept
 from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import NoSuchSetError, Sets
-
-
-def written_set(folder, name, *, n_train=60, n_test=50, n_features=3, seed=0, n_splits=4):
-    """A small set in the form of the data folder: two classes that the first two features tell apart."""
-    random = np.random.default_rng(seed)
-    n = n_train + n_test
-    X = random.standard_normal((n, n_features)).astype(np.float32)
-    y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(np.int16)
-    orders = np.array([random.permutation(n) for _ in range(n_splits)])
-    (folder / "group").mkdir(parents=True, exist_ok=True)
-    np.savez(
-        folder / "group" / f"{name}.npz",
-        X=X,
-        y=y,
-        train_idx=orders[:, :n_train],
-        test_idx=orders[:, n_train:],
-    )
+from highrelief.protocols.sets import GENERATED, DataSet, NoSuchSetError, Sets
 
 
 @pytest.fixture
@@ -124,10 +108,30 @@ def test_sets_of_a_folder(folder):
     assert "nowhere" not in sets
     found = sets.get("thyroid")
     assert found.X.shape == (110, 3)
-    train, test = found.split(1)
+    train, test = found.split(1, 60)
     assert sorted([*train, *test]) == list(range(110))
     with pytest.raises(NoSuchSetError, match="nowhere is not at hand"):
         sets.get("nowhere")
+
+
+def test_a_set_without_partitions_gets_random_ones(folder):
+    found = DataSet("x", np.zeros((30, 2)), np.arange(30) % 2)
+    for held, n, repeat in ((found, 12, 0), (Sets(folder).get("thyroid"), 12, 4)):
+        train, test = held.split(repeat, n)
+        assert len(train) == n
+        assert sorted([*train, *test]) == list(range(len(held.y)))
+    assert not np.array_equal(found.split(0, 12)[0], found.split(1, 12)[0])
+    assert np.array_equal(found.split(1, 12)[0], found.split(1, 12)[0])
+
+
+@pytest.mark.parametrize("name", sorted(GENERATED))
+def test_generated_sets_need_no_folder(name, tmp_path):
+    made = Sets(None).get(name)
+    assert set(made.y) == {0, 1}
+    assert made.digest == Sets().get(name).digest
+    # A file of the name has precedence.
+    written_set(tmp_path, name)
+    assert len(Sets(None, tmp_path).get(name).y) == 110
 
 
 # Ours beside theirs
@@ -202,7 +206,9 @@ def lfe_outcomes(tmp_path_factory):
     data = tmp_path_factory.mktemp("data")
     written_set(data, "thyroid")
     written_set(data, "twonorm", seed=1)
-    planned = plan(named("lfe-table2"), data=data, cache=data / "cache", repeats=2)
+    planned = plan(
+        named("lfe-table2"), data=data, cache=data / "cache", repeats=2, datasets=("twonorm", "thyroid")
+    )
     return carry_out(planned), data
 
 
@@ -230,7 +236,8 @@ def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
         (picture,) = named(name).figures(outcomes).values()
         assert picture.axes
     # The figures have the same cells: nothing is left to do for them.
-    assert plan(named("lfe-fig2"), data=data, cache=data / "cache", repeats=2).left == []
+    again = plan(named("lfe-fig2"), data=data, cache=data / "cache", repeats=2, datasets=("thyroid",))
+    assert again.left == []
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
@@ -242,7 +249,7 @@ def test_a_cell_does_what_the_paper_says(lfe_outcomes):
     cell = Cell("twonorm", "", 1)
     outcome, held = outcomes[cell], Sets(data).get("twonorm")
     split = lfe_2008.Split(cell, held)
-    train, test = held.split(1)
+    train, test = held.split(1, 140)
     assert split.known.shape == (len(train), 3 + lfe_2008.N_IRRELEVANT)
     assert split.known.min(axis=0) == pytest.approx(0.0)
     assert split.known.max(axis=0) == pytest.approx(1.0)

@@ -60,6 +60,8 @@ class Experiment(ABC):
     repeats: int = 20
     #: Changes whenever a cell would come to something else: what was kept before is then computed anew.
     version: int = 1
+    #: Why ours may lie far from the paper's: sentences for the results page.
+    reasons: tuple[str, ...] = ()
 
     @property
     def kept_as(self) -> str:

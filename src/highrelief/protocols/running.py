@@ -27,7 +27,7 @@ class Plan:
     """What a run has to do."""
 
     experiment: Experiment
-    folder: Path | None
+    folders: tuple[Path, ...]
     kept: Kept
     #: Sets that are at hand, and those that are not.
     datasets: list[str]
@@ -56,7 +56,7 @@ def plan(
     repeats: int | None = None,
 ) -> Plan:
     """What there is to do, and what is done already."""
-    sets, kept = Sets(data), Kept(cache, experiment)
+    sets, kept = Sets(data, cache), Kept(cache, experiment)
     wanted = list(experiment.datasets if datasets is None else datasets)
     for name in wanted:
         if name not in experiment.datasets:
@@ -69,7 +69,7 @@ def plan(
     finished = kept.outcomes(digests)
     return Plan(
         experiment,
-        data,
+        sets.folders,
         kept,
         present,
         [name for name in wanted if name not in present],
@@ -91,16 +91,16 @@ def carry_out(planned: Plan, *, n_jobs: int | None = None, tell: Tell | None = N
 
 
 def _computed(planned: Plan, n_workers: int) -> Iterator[tuple[Cell, Outcome, float]]:
-    name, folder = planned.experiment.name, planned.folder
+    name, folders = planned.experiment.name, planned.folders
     if n_workers == 1 or len(planned.left) < 2:
         for cell in planned.left:
-            yield _run(name, folder, cell)
+            yield _run(name, folders, cell)
         return
     # Processes of their own: most of what is measured here holds Python's lock.
     pool = ProcessPoolExecutor(min(n_workers, len(planned.left)), mp_context=get_context("spawn"))
     try:
         waiting: set[Future[tuple[Cell, Outcome, float]]] = {
-            pool.submit(_run, name, folder, cell) for cell in planned.left
+            pool.submit(_run, name, folders, cell) for cell in planned.left
         }
         while waiting:
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -110,9 +110,9 @@ def _computed(planned: Plan, n_workers: int) -> Iterator[tuple[Cell, Outcome, fl
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _run(name: str, folder: Path | None, cell: Cell) -> tuple[Cell, Outcome, float]:
+def _run(name: str, folders: tuple[Path, ...], cell: Cell) -> tuple[Cell, Outcome, float]:
     """A cell, in whatever process; on one core."""
     begin = time.perf_counter()
     with one_blas_thread():
-        outcome = named(name).run(cell, Sets(folder).get(cell.dataset))
+        outcome = named(name).run(cell, Sets(*folders).get(cell.dataset))
     return cell, outcome, time.perf_counter() - begin

@@ -1,15 +1,25 @@
-"""The papers' data sets, from a folder."""
+"""The papers' data sets: from folders, or made where only a generator is needed."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..datasets import make_fermat_spiral, make_ringnorm, make_twonorm, make_waveform
+
+#: Sets that only need a generator, with the sizes of the files in circulation. Files have precedence.
+GENERATED: Mapping[str, Callable[[], Any]] = {
+    "ringnorm": lambda: make_ringnorm(7400, random_state=0),
+    "twonorm": lambda: make_twonorm(7400, random_state=0),
+    "waveform": lambda: make_waveform(5000, n_classes=2, random_state=0),
+    "spiral": lambda: make_fermat_spiral(400, random_state=0),
+}
 
 
 class NoSuchSetError(LookupError):
@@ -30,35 +40,48 @@ class DataSet:
     #: SHA-256 of the file.
     digest: str = ""
 
-    def split(self, repeat: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Places of the samples for training and for testing, in one of the partitions that the file has."""
-        train, test = self.more["train_idx"], self.more["test_idx"]
-        return train[repeat % len(train)], test[repeat % len(test)]
+    def split(self, repeat: int, n_train: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Places of the samples for training and for testing: one of the partitions that the file has.
+
+        Where it has none, or no more, a random one with n_train samples for training.
+        """
+        train, test = self.more.get("train_idx"), self.more.get("test_idx")
+        if train is not None and test is not None and train.ndim == 2 and repeat < len(train):
+            return train[repeat], test[repeat]
+        order = np.random.default_rng([20070601, repeat]).permutation(len(self.y))
+        return order[:n_train], order[n_train:]
 
 
 class Sets:
-    """The sets of a folder of the form ``<group>/<name>.npz``."""
+    """The sets of folders of the form ``<group>/<name>.npz``, the first that has it; or made."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, *folders: Path | None) -> None:
+        self.folders = tuple(folder for folder in folders if folder is not None)
 
     def path(self, name: str) -> Path | None:
         """The file of a set; None if there is none."""
-        if self.folder is None:
-            return None
-        return next(iter(sorted(self.folder.glob(f"*/{name}.npz"))), None)
+        found = (path for folder in self.folders for path in sorted(folder.glob(f"*/{name}.npz")))
+        return next(found, None)
 
     def __contains__(self, name: str) -> bool:
-        return self.path(name) is not None
+        return name in GENERATED or self.path(name) is not None
 
     def get(self, name: str) -> DataSet:
         """A set by its name."""
         path = self.path(name)
+        if path is None and name in GENERATED:
+            return _made(name)
         if path is None:
-            where = "no data folder was given" if self.folder is None else f"not in {self.folder}"
-            raise NoSuchSetError(f"The set {name} is not at hand: {where}.")
+            where = " or ".join(str(folder) for folder in self.folders)
+            reason = f"not in {where}" if where else "no data folder was given"
+            raise NoSuchSetError(f"The set {name} is not at hand: {reason}.")
         with np.load(path, allow_pickle=False) as file:
             held = {key: file[key] for key in file.files}
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         X, y = held.pop("X"), held.pop("y")
         return DataSet(name, X, y, held, digest)
+
+
+def _made(name: str) -> DataSet:
+    X, y, _ = GENERATED[name]()
+    return DataSet(name, X, y, digest=hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest())
