@@ -18,6 +18,10 @@ def reproduce(
     data: Annotated[Path | None, typer.Option(help="Folder of the papers' data sets.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Fewer than the paper has, for a look.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Names with commas; all if none is said.")] = None,
+    fetch: Annotated[
+        bool,
+        typer.Option("--fetch", help="Get sets that are not at hand from OpenML, if it has them."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
     cache: Annotated[Path, typer.Option(help="Where finished parts are kept, to go on later.")] = Path(
         ".highrelief-reproduced"
@@ -42,7 +46,14 @@ def reproduce(
             check_free(out, force=force)
         names = None if datasets is None else [name.strip() for name in datasets.split(",") if name.strip()]
         found = reproduced(
-            table, data=data, cache=cache, datasets=names, repeats=repeats, n_jobs=jobs, watcher=screen
+            table,
+            data=data,
+            cache=cache,
+            datasets=names,
+            repeats=repeats,
+            n_jobs=jobs,
+            fetch=fetch,
+            watcher=screen,
         )
         written = [] if out is None else found.write(out, force=force)
         with unread():
