@@ -12,7 +12,7 @@ from pathlib import Path
 from highrelief.citations import as_text
 from highrelief.protocols.beside import FAR
 from highrelief.protocols.experiment import Experiment
-from highrelief.protocols.registry import experiments, not_run
+from highrelief.protocols.registry import papers
 from highrelief.runs.reproduce import Reproduction, reproduced
 
 HERE = Path(__file__).parent
@@ -25,8 +25,9 @@ What the papers report, and what this library gets when it does the same: `highr
 experiments, and runs one of them on a folder of data sets (`--data`), with sets that are made here, and with
 what OpenML has (`--fetch`). Each cell below is *ours / theirs (difference in standard errors)*, means with
 standard deviations over the repeats in brackets; **bold** where the two are more than two standard errors
-apart, with the likely reasons beneath. Nothing was tuned to a published number. Features are chosen on training
-samples alone, unless a table says that they were chosen on all samples, as some papers seem to have done.
+apart, with the likely reasons beneath. Nothing was tuned to a published number. Features are chosen on
+training samples alone, unless a table says that they were chosen on all samples, as some papers seem to
+have done.
 
 This page is made by `python docs/reproduced.py DATA`, which does what the commands on it do.
 """
@@ -37,16 +38,15 @@ SHOWN: dict[str, int] = {}
 
 def main(data: Path, cache: Path) -> None:
     """Run what is not kept, and write the page."""
-    parts, paper = [BEGINNING], ""
-    for name, experiment in experiments().items():
-        if experiment.paper != paper:
-            paper = experiment.paper
-            parts.append(f"\n## {as_text(paper)}\n")
-        wanted = SHOWN.get(name, experiment.repeats)
-        found = reproduced(name, data=data, cache=cache, repeats=wanted, n_jobs=-1)
-        parts += _part(experiment, found, wanted)
-    parts.append("\n## Not run\n")
-    parts += [f"- `{name}`: {reason}" for name, reason in not_run().items()]
+    parts = [BEGINNING]
+    for paper in papers():
+        parts.append(f"\n## {as_text(paper.key)}\n")
+        for experiment in paper.experiments:
+            wanted = SHOWN.get(experiment.name, experiment.repeats)
+            found = reproduced(experiment.name, data=data, cache=cache, repeats=wanted, n_jobs=-1)
+            parts += _part(experiment, found, wanted)
+        parts.append("\n### Not run\n")
+        parts += [f"- `{name}`: {reason}" for name, reason in paper.not_run.items()]
     (HERE / "reproduced.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 

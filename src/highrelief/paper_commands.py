@@ -33,14 +33,14 @@ def reproduce(
 ) -> None:
     """Run an experiment of one of the papers; ours beside theirs."""
     with told(debug):
-        from .protocols.registry import experiments, not_run  # noqa: PLC0415
+        from .protocols.registry import papers  # noqa: PLC0415
         from .runs.files import check_free  # noqa: PLC0415
         from .runs.reproduce import far_apart, reproduced  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
 
         screen = Screen(quiet=quiet)
         if table is None:
-            screen.experiments(experiments().values(), not_run())
+            screen.papers(papers())
             return
         if out is not None:
             check_free(out, force=force)
