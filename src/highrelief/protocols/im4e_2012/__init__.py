@@ -1,0 +1,11 @@
+"""Bei and Hong (2012), section 5: I-M4E against other methods of local margins, and against classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..experiment import Experiment
+from .uci import Table5
+
+EXPERIMENTS: tuple[Experiment, ...] = (Table5(),)
+NOT_RUN: Mapping[str, str] = {}

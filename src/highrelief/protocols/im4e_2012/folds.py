@@ -1,0 +1,137 @@
+"""Cells that are folds: ten times 10-fold cross-validation, a fold at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ttest_rel
+from sklearn.model_selection import StratifiedKFold
+
+from ..beside import Figure, Pair, Results, measured
+from ..experiment import Cell, Experiment, Outcome
+from .learners import Array, Choice
+
+N_FOLDS = 10
+#: Section 5.2: what a win takes.
+SIGNIFICANT, AT_LEAST = 0.01, 0.5
+OURS = "I-M4E"
+
+
+class Fold:
+    """Training and test samples of a cell; features standardised by the training samples.
+
+    Missing values become the mean of the feature there, as Weka's filters have it.
+    """
+
+    def __init__(self, X: Array, y: Array, repeat: int, fold: int) -> None:
+        cut = StratifiedKFold(N_FOLDS, shuffle=True, random_state=repeat).split(X, y)
+        train, test = list(cut)[fold]
+        self.train, self.test = train, test
+        self.known, self.new = standardised(X[train], X[test])
+        self.y, self.y_new = y[train].astype(np.int64), y[test].astype(np.int64)
+
+    def outcome(self, choices: Mapping[str, Choice]) -> Outcome:
+        """Accuracies in per cent, and what was chosen."""
+        return {
+            "accuracy": {
+                name: 100.0 * float(np.mean(choice.predicted == self.y_new))
+                for name, choice in choices.items()
+            },
+            "chosen": {name: [choice.setting, choice.n_features] for name, choice in choices.items()},
+        }
+
+
+def standardised(known: Array, new: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both with mean 0 and deviation 1 of every feature of the known samples, 0 where a value is missing."""
+    mean, deviation = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
+    deviation = np.where(deviation > 0.0, deviation, 1.0)
+    return np.nan_to_num((known - mean) / deviation), np.nan_to_num((new - mean) / deviation)
+
+
+def fold_names(*groups: str) -> tuple[str, ...]:
+    """Settings: the folds, or those of each of some groups."""
+    folds = [f"fold {fold + 1}" for fold in range(N_FOLDS)]
+    return tuple(f"{group}, {fold}" for group in groups for fold in folds) if groups else tuple(folds)
+
+
+def place_of(setting: str) -> int:
+    """Which fold a setting is."""
+    return int(setting.rpartition(" ")[2]) - 1
+
+
+class ByFolds(Experiment):
+    """A table of accuracies over folds, and how often each method wins against I-M4E."""
+
+    paper = "bei2015"
+    settings = fold_names()
+    repeats = 10
+    #: Methods in the paper's order; those that have no column there come with None.
+    columns: Sequence[str]
+    #: Published accuracies of a set, a method each.
+    published: Mapping[str, Mapping[str, float]]
+    #: What the paper calls the sets.
+    labels: Mapping[str, str]
+
+    def accuracies(
+        self, outcomes: Mapping[Cell, Outcome], group: str = ""
+    ) -> dict[str, dict[str, list[float]]]:
+        """Accuracies by set and method, fold by fold: the same folds for all methods of a set."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for (dataset, setting), runs in self.by_set(outcomes).items():
+            if setting.startswith(group):
+                for run in runs:
+                    for name, accuracy in run["accuracy"].items():
+                        found.setdefault(dataset, {}).setdefault(name, []).append(accuracy)
+        return found
+
+    def table(self, title: str, found: Mapping[str, Mapping[str, list[float]]]) -> Results:
+        """Ours beside theirs, and wins, ties and losses."""
+        pairs = []
+        for dataset, ours in found.items():
+            theirs = self.published.get(dataset, {})
+            for name in self.columns:
+                number = theirs.get(name)
+                pairs.append(
+                    Pair(
+                        self.labels[dataset],
+                        name,
+                        measured(ours[name]) if name in ours else None,
+                        None if number is None else Figure(number, None, 100),
+                    )
+                )
+        return Results(title, "set", "accuracy, %", pairs, [self.standings(found)] if found else [])
+
+    def standings(self, found: Mapping[str, Mapping[str, list[float]]]) -> str:
+        """Wins, ties and losses of the methods against I-M4E, as a sentence."""
+        names = [
+            name for name in self.columns if name != OURS and any(name in ours for ours in found.values())
+        ]
+        counts = {}
+        for name in names:
+            verdicts = [verdict(ours[name], ours[OURS]) for ours in found.values()]
+            counts[name] = "/".join(str(verdicts.count(each)) for each in ("win", "tie", "loss"))
+        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+        return f"Wins/ties/losses against I-M4E, ours, on {len(found)} sets: {listed}."
+
+
+def verdict(accuracies: Sequence[float], others: Sequence[float]) -> str:
+    """Whether a method wins against another, loses or ties, by the accuracies in the same folds.
+
+    A win takes p < 0.01 in Student's paired two-tailed t-test, and a mean that is higher by at least 0.5 %.
+    """
+    difference = np.asarray(accuracies) - np.asarray(others)
+    ahead = float(difference.mean())
+    if abs(ahead) < AT_LEAST or difference.size < 2:
+        return "tie"
+    # Where all folds differ by the same, no test is needed, nor is there one.
+    if np.ptp(difference) > 0.0 and ttest_rel(accuracies, others).pvalue >= SIGNIFICANT:
+        return "tie"
+    return "win" if ahead > 0.0 else "loss"
+
+
+def rounded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of an outcome without digits that say nothing."""
+    return {name: round(float(value), 5) for name, value in values.items()}
