@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..experiment import Experiment
+from .illustration import Illustration
 from .uci import Table5
 
-EXPERIMENTS: tuple[Experiment, ...] = (Table5(),)
+EXPERIMENTS: tuple[Experiment, ...] = (Illustration(), Table5())
 NOT_RUN: Mapping[str, str] = {}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
@@ -32,29 +31,25 @@ KERNELS: Mapping[str, Callable[[Array, Array], Array]] = {
 def support_vectors(X: Array, y: Array, _: float) -> Learned:
     """Support vector machines with C = 1 on features in [0, 1]; weights are those of the linear one, squared.
 
-    So ranked, dropping the lowest is SVM-RFE.
+    Dropping the features that so weigh least is SVM-RFE.
     """
-    inside, _ = in_range(X, X)
-    kernels = _Kernels(inside)
-    machines = {name: SVC(C=1.0, kernel="precomputed").fit(kernels.of(name, inside), y) for name in KERNELS}
-    linear = machines["SVM1"]
-    weights = (linear.dual_coef_ @ inside[linear.support_])[0] ** 2
+    known = in_range(X, X)[0].astype(np.float64)
+
+    def kernels(new: Array) -> dict[str, Array]:
+        products, squares = new @ known.T, euclidean_distances(new, known, squared=True)
+        return {name: kernel(products, squares) for name, kernel in KERNELS.items()}
+
+    machines = {name: SVC(C=1.0, kernel="precomputed").fit(K, y) for name, K in kernels(known).items()}
+    weights = (machines["SVM1"].dual_coef_ @ known[machines["SVM1"].support_])[0] ** 2
+    asked: list[tuple[Array, dict[str, Array]]] = []
 
     def rule(name: str, new: Array) -> Array:
-        return machines[name].predict(kernels.of(name, in_range(X, new)[1]))
+        # All five are asked of the same samples one after the other.
+        if not asked or asked[0][0] is not new:
+            asked[:] = [(new, kernels(in_range(X, new)[1]))]
+        return machines[name].predict(asked[0][1][name])
 
     return Learned(weights, {name: partial(rule, name) for name in KERNELS})
-
-
-class _Kernels:
-    """Kernels between new samples and known ones."""
-
-    def __init__(self, known: Array) -> None:
-        self._known = known
-
-    def of(self, name: str, new: Array) -> NDArray[np.float64]:
-        squares = euclidean_distances(new, self._known, squared=True)
-        return KERNELS[name](new @ self._known.T, squares)
 
 
 def tree(X: Array, y: Array, _: float) -> Learned:
@@ -65,7 +60,7 @@ def tree(X: Array, y: Array, _: float) -> Learned:
 
 def without_weights(X: Array, y: Array, _: float) -> Learned:
     """1-NN, 3-NN on features in [0, 1], as Weka's have it, and naive Bayes with normal densities."""
-    inside, _ = in_range(X, X)
+    inside = in_range(X, X)[0]
     ones = np.ones(X.shape[1])
 
     def near(n_neighbors: int) -> Rule:
@@ -85,7 +80,7 @@ def naive_bayes(X: Array, y: Array) -> Rule:
 
 
 RIVALS: Mapping[str, Learner] = {
-    "SVM": Learner(support_vectors),
-    "CART": Learner(tree),
-    "IB": Learner(without_weights),
+    "SVM": Learner(support_vectors, tuple(KERNELS)),
+    "CART": Learner(tree, ("CART",)),
+    "IB": Learner(without_weights, ("IB1", "IB3", "NBC")),
 }
