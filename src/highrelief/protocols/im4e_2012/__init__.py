@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from ..experiment import Experiment
 from .illustration import Illustration
+from .microarrays import Table3, Table4
 from .uci import Table5
 
-EXPERIMENTS: tuple[Experiment, ...] = (Illustration(), Table5())
+EXPERIMENTS: tuple[Experiment, ...] = (Illustration(), Table3(), Table4(), Table5())
 NOT_RUN: Mapping[str, str] = {}

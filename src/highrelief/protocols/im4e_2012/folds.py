@@ -28,8 +28,15 @@ class Fold:
     def __init__(self, X: Array, y: Array, repeat: int) -> None:
         time, fold = divmod(repeat, N_FOLDS)
         train, test = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=time).split(X, y))[fold]
+        self.known: Array
+        self.new: Array
         self.known, self.new = standardised(X[train], X[test])
         self.y, self.y_new = y[train].astype(np.int64), y[test].astype(np.int64)
+
+    def in_single_precision(self) -> Fold:
+        """The same with values of half the size, for wide sets."""
+        self.known, self.new = self.known.astype(np.float32), self.new.astype(np.float32)
+        return self
 
     def outcome(self, choices: Mapping[str, Choice]) -> Outcome:
         """Accuracies in per cent, and what was chosen."""
@@ -44,6 +51,7 @@ class Fold:
 
 def standardised(known: Array, new: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both with mean 0 and deviation 1 of every feature of the known samples, 0 where a value is missing."""
+    known, new = np.asarray(known, dtype=np.float64), np.asarray(new, dtype=np.float64)
     mean, deviation = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
     deviation = np.where(deviation > 0.0, deviation, 1.0)
     return np.nan_to_num((known - mean) / deviation), np.nan_to_num((new - mean) / deviation)
@@ -62,13 +70,13 @@ class ByFolds(Experiment):
     labels: Mapping[str, str]
 
     def accuracies(
-        self, outcomes: Mapping[Cell, Outcome], setting: str = ""
+        self, outcomes: Mapping[Cell, Outcome], part: str | None = None
     ) -> dict[str, dict[str, list[float]]]:
         """Accuracies by set and method, fold by fold: the same folds for all methods of a set."""
         found: dict[str, dict[str, list[float]]] = {}
-        for (dataset, of), runs in self.by_set(outcomes).items():
-            for run in runs if of == setting else ():
-                for name, accuracy in run["accuracy"].items():
+        for (dataset, _), runs in self.by_set(outcomes).items():
+            for run in runs:
+                for name, accuracy in (run if part is None else run[part])["accuracy"].items():
                     found.setdefault(dataset, {}).setdefault(name, []).append(accuracy)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +25,12 @@ Array = NDArray[Any]
 Rule = Callable[[Array], Array]
 
 #: The paper has a pre-set limit and does not give it. With small σ both go on without settling; on three of
-#: the UCI sets LOGO's accuracy after 5, 10 and 30 steps differed by chance only, and so did that of I-M4E
-#: after 20 and 100.
+#: the UCI sets LOGO's accuracy after 5, 10 and 30 steps differed by chance only.
 MOST_STEPS = {"I-M4E": 20, "LOGO": 5}
 #: The penalty of LOGO's own paper.
 LOGO_PENALTY = 1.0
-#: Internal folds: the paper has ten for the number of features, and does not say how many for σ and k.
-FOLDS_FOR_SETTINGS, FOLDS_FOR_SIZES = 5, 10
+#: Internal folds for σ and k; the paper does not say how many.
+FOLDS_FOR_SETTINGS = 5
 
 
 @dataclass(frozen=True)
@@ -60,40 +59,11 @@ class Choice:
     n_features: int
 
 
-def chosen(
-    learner: Learner, known: Array, y: Array, new: Array, sizes: Sequence[int] | None = None
-) -> dict[str, Choice]:
-    """What each rule of a learner says of new samples.
+def best_settings(learner: Learner, X: Array, y: Array) -> dict[float, list[str]]:
+    """Settings with which some rule is right most often in internal cross-validation, and which rules.
 
-    Its setting is the one with which it is right most often in internal cross-validation with all features;
-    of equals the first. With it, so is the number of features, one of ``sizes``; of equals the largest.
+    Of equals the first; with all features.
     """
-    choices = {}
-    sizes = [known.shape[1]] if sizes is None else sizes
-    for setting, rules in _best_settings(learner, known, y).items():
-        best = _best_sizes(learner, known, y, setting, sizes, rules)
-        for kept, found in down(learner, known, y, setting, sizes):
-            for name in rules:
-                if best[name] == kept.size:
-                    choices[name] = Choice(found.rules[name](new[:, kept]), float(setting), kept.size)
-    return choices
-
-
-def down(
-    learner: Learner, X: Array, y: Array, setting: float, sizes: Sequence[int]
-) -> Iterator[tuple[NDArray[np.int64], Learned]]:
-    """Learn from all features, then from those that weigh most, fewer and fewer, each time anew."""
-    kept = np.arange(X.shape[1])
-    weights = np.zeros(kept.size)
-    for size in sizes:
-        kept = np.sort(kept[np.argsort(-weights, kind="stable")[:size]])
-        found = learner.learn(X[:, kept], y, setting)
-        weights = found.weights
-        yield kept, found
-
-
-def _best_settings(learner: Learner, X: Array, y: Array) -> dict[float, list[str]]:
-    """Settings that are best for some rule, and for which."""
     if len(learner.settings) == 1:
         return {learner.settings[0]: list(learner.rules)}
     right = {name: np.zeros(len(learner.settings)) for name in learner.rules}
@@ -108,16 +78,14 @@ def _best_settings(learner: Learner, X: Array, y: Array) -> dict[float, list[str
     return best
 
 
-def _best_sizes(
-    learner: Learner, X: Array, y: Array, setting: float, sizes: Sequence[int], rules: Sequence[str]
-) -> dict[str, int]:
-    """The number of features that is best for each of some rules."""
-    right = {name: np.zeros(len(sizes)) for name in rules}
-    for train, test in folds_of(y, FOLDS_FOR_SIZES) if len(sizes) > 1 else ():
-        for place, (kept, found) in enumerate(down(learner, X[train], y[train], setting, sizes)):
-            for name in rules:
-                right[name][place] += np.sum(found.rules[name](X[np.ix_(test, kept)]) == y[test])
-    return {name: sizes[int(np.argmax(counts))] for name, counts in right.items()}
+def chosen(learner: Learner, known: Array, y: Array, new: Array) -> dict[str, Choice]:
+    """What each rule of a learner says of new samples, with its best setting."""
+    choices = {}
+    for setting, rules in best_settings(learner, known, y).items():
+        found = learner.learn(known, y, setting)
+        for name in rules:
+            choices[name] = Choice(found.rules[name](new), float(setting), known.shape[1])
+    return choices
 
 
 # Large local margins
