@@ -42,6 +42,7 @@ PUBLISHED: Mapping[str, Mapping[str, tuple[float, ...]]] = {
     },
 }
 _TITLES = {"lost_hit": "Table 1, a hit is lost", "lost_miss": "Table 2, a miss is lost"}
+_PANELS = {"lost_hit": "Figure 1", "lost_miss": "Figure 2"}
 
 
 def softly_near(distances: NDArray[np.float64]) -> tuple[float, float]:
@@ -105,10 +106,11 @@ class Illustration(Experiment):
                 ax = next(places)
                 for label, marker in ((0, "^"), (1, "s")):
                     ax.scatter(X[y == label, across], X[y == label, up], marker=marker)
-                for place, name in ((TARGET, "target"), (LOST[dataset], "lost")):
-                    ax.annotate(name, X[place, [across, up]], (4, 4), textcoords="offset points")
-                ax.set(title=f"{_TITLES[dataset]}: {option}", xlabel=f"feature {across + 1}")
-                ax.set_ylabel(f"feature {up + 1}")
+                for place, name, away in ((TARGET, "target", (-36, -10)), (LOST[dataset], "lost", (7, -4))):
+                    ax.annotate(name, X[place, [across, up]], away, textcoords="offset points")
+                ax.set(xlabel=f"feature {across + 1}", ylabel=f"feature {up + 1}")
+                ax.margins(0.15)
+                ax.set_title(f"{_PANELS[dataset]}: {option}")
         return {"im4e-fig1": picture}
 
 

@@ -1,7 +1,7 @@
 """Tables 3 and 4: five gene expression sets, features chosen in the training folds, and on all samples.
 
-The paper chooses features by internal cross-validation. Its accuracies for the breast cancers, above 90 %, are
-what others reach only with features that were chosen on all samples: so that is shown beside it.
+The paper chooses features by internal cross-validation. What it reports for the breast cancers is so far
+above what comes of that here that features may have been chosen on all samples: this is shown beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .folds import ByFolds, Fold, standardised
 from .halving import Halving
 from .learners import MARGIN_LEARNERS, Choice, best_settings, chosen
 from .rivals import RIVALS
+from .uci import two_classes
 
 #: What the paper calls the sets. The 4,948 genes are those of van 't Veer's 24,481 that Michiels (2005) kept.
 SHORT = {
@@ -72,6 +73,18 @@ class _OnGenes(ByFolds):
 
     datasets = tuple(SHORT)
     labels = SHORT
+    reasons = (
+        "Breast: the set at hand has 4,948 of the 24,481 genes. The paper's accuracies come near only where"
+        " features are chosen with the test samples in sight, as they may have been.",
+        "The paper does not say how genes were scaled; ours are standardised by the training folds, missing"
+        " values being the mean. Weka's own classifiers scale to [0, 1], and so do those beside them here.",
+        "Prostate: 34 of the 136 arrays are about nine times brighter; nothing is done about it, nor does the"
+        " paper say that anything was.",
+        "Naive Bayes is scikit-learn's; Weka's bounds the deviations from below by the steps between values,"
+        " which may matter with thousands of features.",
+        "LOGO and I-M4E stop after 5 and 20 steps where they do not settle, and their width is chosen by five internal"
+        " folds with all features; the paper gives neither.",
+    )
     #: As the paper numbers it.
     number: str
 
@@ -92,11 +105,12 @@ class Table3(_OnGenes):
     published = TABLE_3
 
     def seconds(self, cell: Cell) -> float:
-        return {"colon_alon": 20.0, "breast_vantveer_4948": 40.0}.get(cell.dataset, 150.0)
+        return {"colon_alon": 20.0, "breast_vantveer_4948": 40.0}.get(cell.dataset, 220.0)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
-        fold = Fold(data.X, data.y, cell.repeat).in_single_precision()
-        everything = standardised(data.X, data.X)[0].astype(np.float32), data.y.astype(np.int64)
+        X, y = two_classes(data)
+        fold = Fold(X, y, cell.repeat).in_single_precision()
+        everything = standardised(X, X)[0].astype(np.float32), y
         choices: dict[str, dict[str, Choice]] = {IN_FOLDS: {}, ON_ALL: {}}
         for learner in HALVED:
             for setting, rules in best_settings(learner, fold.known, fold.y).items():
@@ -121,10 +135,11 @@ class Table4(_OnGenes):
         return {"colon_alon": 3.0, "breast_vantveer_4948": 4.0}.get(cell.dataset, 8.0)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
-        fold = Fold(data.X, data.y, cell.repeat).in_single_precision()
+        X, y = two_classes(data)
+        fold = Fold(X, y, cell.repeat).in_single_precision()
         kept = {
             IN_FOLDS: best_features(fold.known, fold.y, N_CHI_SQUARE),
-            ON_ALL: best_features(standardised(data.X, data.X)[0], data.y, N_CHI_SQUARE),
+            ON_ALL: best_features(standardised(X, X)[0], y, N_CHI_SQUARE),
         }
         found = {}
         for part, features in kept.items():
