@@ -82,8 +82,8 @@ class _OnGenes(ByFolds):
         " paper say that anything was.",
         "Naive Bayes is scikit-learn's; Weka's bounds the deviations from below by the steps between values,"
         " which may matter with thousands of features.",
-        "LOGO and I-M4E stop after 5 and 20 steps where they do not settle, and their width is chosen by five internal"
-        " folds with all features; the paper gives neither.",
+        "LOGO and I-M4E stop after 5 and 20 steps where they do not settle, and their width is chosen by five"
+        " internal folds with all features; the paper gives neither.",
     )
     #: As the paper numbers it.
     number: str
