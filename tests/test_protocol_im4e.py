@@ -189,6 +189,8 @@ def test_missing_values_become_the_mean_and_constants_stay():
     scaled, new = standardised(known, np.array([[np.nan, 5.0], [5.0, 6.0]]))
     assert np.array_equal(scaled, [[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
     assert np.array_equal(new, [[0.0, 0.0], [3.0, 1.0]])
+    scaled, _ = standardised(np.full((3, 1), np.nan), np.ones((1, 1)))
+    assert np.array_equal(scaled, np.zeros((3, 1)))
 
 
 def test_without_weights_the_largest_class_is_left():

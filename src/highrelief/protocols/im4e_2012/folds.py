@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -52,7 +53,9 @@ class Fold:
 def standardised(known: Array, new: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both with mean 0 and deviation 1 of every feature of the known samples, 0 where a value is missing."""
     known, new = np.asarray(known, dtype=np.float64), np.asarray(new, dtype=np.float64)
-    mean, deviation = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a feature without any value has no mean: 0 will do
+        mean, deviation = np.nan_to_num([np.nanmean(known, axis=0), np.nanstd(known, axis=0)])
     deviation = np.where(deviation > 0.0, deviation, 1.0)
     return np.nan_to_num((known - mean) / deviation), np.nan_to_num((new - mean) / deviation)
 
