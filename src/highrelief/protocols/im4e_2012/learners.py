@@ -25,7 +25,7 @@ Array = NDArray[Any]
 Rule = Callable[[Array], Array]
 
 #: The paper has a pre-set limit and does not give it. With small σ both go on without settling; on three of
-#: the UCI sets LOGO's accuracy after 5, 10 and 30 steps differed by chance only.
+#: the UCI sets LOGO was no more and no less often right after 5 steps than after 10 or 30.
 MOST_STEPS = {"I-M4E": 20, "LOGO": 5}
 #: The penalty of LOGO's own paper.
 LOGO_PENALTY = 1.0
