@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets import make_fermat_spiral, make_ringnorm, make_twonorm, make_waveform
+from .examples import lost_hit, lost_miss
 
 #: Sets that only need a generator, with the sizes of the files in circulation. Files have precedence.
 GENERATED: Mapping[str, Callable[[], Any]] = {
@@ -19,6 +20,8 @@ GENERATED: Mapping[str, Callable[[], Any]] = {
     "twonorm": lambda: make_twonorm(7400, random_state=0),
     "waveform": lambda: make_waveform(5000, n_classes=2, random_state=0),
     "spiral": lambda: make_fermat_spiral(400, random_state=0),
+    "lost_hit": lost_hit,
+    "lost_miss": lost_miss,
 }
 
 

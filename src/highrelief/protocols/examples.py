@@ -1,0 +1,67 @@
+"""Small made sets by which a paper explains something; where its coordinates are not published, ours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Samples, classes, and the places of the target and of the sample that it loses.
+Example = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def lost_hit() -> Example:
+    """A target whose hits are all alike in features 1, 2; in 2, 3 one of them is much nearer than the rest.
+
+    Misses are as far in features 1, 2 as in 2, 3.
+    """
+    hits = [
+        (1.3, 0.1, 0.1),
+        (-1.8, 0.2, 2.8),
+        (1.5, 0.5, -2.5),
+        (-1.2, -0.8, 2.2),
+        (0.9, -1.1, -1.9),
+        (-0.6, 1.4, 1.6),
+    ]
+    misses = [
+        (3.5, 0.3, 3.5),
+        (-3.2, 0.8, 3.2),
+        (3.0, -1.2, -3.0),
+        (2.6, 1.6, -2.6),
+        (-2.3, -1.7, 2.3),
+        (1.7, 2.1, 1.7),
+        (-1.4, -2.4, -1.4),
+    ]
+    return _around_target(hits, misses, lost=1)
+
+
+def lost_miss() -> Example:
+    """A target whose misses are all alike in features 1, 2; in 2, 3 one of them is much nearer than the rest.
+
+    Hits are as far in features 1, 2 as in 2, 3.
+    """
+    hits = [
+        (1.9, 0.1, 1.9),
+        (-1.7, 0.4, 1.7),
+        (1.4, -0.6, -1.4),
+        (-1.1, -0.8, -1.1),
+        (0.8, 1.2, 0.8),
+        (-0.5, 1.6, -0.5),
+    ]
+    misses = [
+        (2.7, 0.3, 1.5),
+        (-2.6, 0.4, 3.0),
+        (2.3, -0.8, -2.6),
+        (-1.9, -1.2, 2.2),
+        (1.6, 1.3, -2.1),
+        (-1.3, 1.7, 1.7),
+        (1.0, -2.1, -1.3),
+    ]
+    return _around_target(hits, misses, lost=7)
+
+
+def _around_target(
+    hits: list[tuple[float, float, float]], misses: list[tuple[float, float, float]], *, lost: int
+) -> Example:
+    X = np.array([(0.0, 0.0, 0.0), *hits, *misses])
+    y = np.array([0] * (1 + len(hits)) + [1] * len(misses))
+    return X, y, np.array([0, lost])
