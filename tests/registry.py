@@ -145,7 +145,7 @@ FAMILIES = [
             "exact": {"sigma": 0.25, "w_step": "exact"},
             "log": {"sigma": 0.25, "loss": "log"},
             "sparse": {"sigma": 0.25, "sparsity": 0.1},
-            # Every test runs it, and it fits 14 widths in every fold: few folds, and no more digits than needed.
+            # It fits 14 widths in every fold, in hundreds of tests: few folds, and no digits that nobody needs.
             "path": {"sigma": "path", "cv": 2, "tol": 1e-3},
             "auto": {},
         },
