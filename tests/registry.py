@@ -145,7 +145,7 @@ FAMILIES = [
             "exact": {"sigma": 0.25, "w_step": "exact"},
             "log": {"sigma": 0.25, "loss": "log"},
             "sparse": {"sigma": 0.25, "sparsity": 0.1},
-            # It fits 14 widths in every fold, in hundreds of tests: few folds, and no digits that nobody needs.
+            # It fits 14 widths in every fold, in hundreds of tests: few folds, and few digits.
             "path": {"sigma": "path", "cv": 2, "tol": 1e-3},
             "auto": {},
         },
