@@ -15,12 +15,14 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from ...hknn import HKNNClassifier
-from ..judges import NEIGHBORS, error, folds_of, in_range
+from ..judges import error, folds_of, in_range
 
 #: Of the SVM with an RBF kernel: C, and γ in units of 1/(number of features × variance).
-SVM_CHOICES = tuple(product((1.0, 10.0, 100.0), (0.2, 1.0, 5.0)))
+SVM_CHOICES = tuple(product((1.0, 30.0), (0.3, 3.0)))
+#: Of k-NN.
+KNN_CHOICES = (1, 3, 5, 9, 15)
 #: Of HKNN: neighbours of each class, and the penalty λ.
-HKNN_CHOICES = tuple(product((3, 7, 11), (0.1, 1.0)))
+HKNN_CHOICES = tuple(product((3, 7), (0.1, 1.0)))
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,17 @@ class Chosen:
 
 def chosen(X: NDArray[Any], y: NDArray[Any]) -> Chosen:
     """What makes the fewest mistakes in five folds of the training samples; of equals the first."""
-    svm, knn, hknn = (np.zeros(len(choices)) for choices in (SVM_CHOICES, NEIGHBORS, HKNN_CHOICES))
+    svm, knn, hknn = (np.zeros(len(choices)) for choices in (SVM_CHOICES, KNN_CHOICES, HKNN_CHOICES))
     with _quickly():
         for train, test in folds_of(y, 5):
             known, new = in_range(X[train], X[test])
             fold = (known, y[train], new, y[test])
             svm += [_svm_right(*fold, each) for each in SVM_CHOICES]
-            knn += [_knn_right(*fold, k) for k in NEIGHBORS]
+            knn += [_knn_right(*fold, k) for k in KNN_CHOICES]
             hknn += list(_hknn_right(*fold, HKNN_CHOICES))
     return Chosen(
         SVM_CHOICES[int(np.argmax(svm))],
-        NEIGHBORS[int(np.argmax(knn))],
+        KNN_CHOICES[int(np.argmax(knn))],
         HKNN_CHOICES[int(np.argmax(hknn))],
     )
 

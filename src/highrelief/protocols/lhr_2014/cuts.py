@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind_from_stats
 
 from ..judges import in_range
 
@@ -18,18 +18,22 @@ Impurity = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 def t_statistic(X: NDArray[Any], y: NDArray[Any]) -> Scores:
     """|t| of the means of the classes, variances not pooled; 0 for a constant gene."""
-    return np.nan_to_num(np.abs(_t_test(X, y).statistic), nan=0.0, posinf=np.inf)
+    return _t_test(X, y)[0]
 
 
 def t_test(X: NDArray[Any], y: NDArray[Any]) -> Scores:
     """The p-values of that; 1 for a constant gene."""
-    return np.nan_to_num(_t_test(X, y).pvalue, nan=1.0)
+    return _t_test(X, y)[1]
 
 
-def _t_test(X: NDArray[Any], y: NDArray[Any]) -> Any:
-    values = np.asarray(X, dtype=np.float64)
+def _t_test(X: NDArray[Any], y: NDArray[Any]) -> tuple[Scores, Scores]:
+    classes = [np.asarray(X[y == code], dtype=np.float64) for code in (1, 0)]
+    moments = [part for each in classes for part in (each.mean(axis=0), each.std(axis=0, ddof=1), len(each))]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return ttest_ind(values[y == 1], values[y == 0], equal_var=False)
+        t, p = ttest_ind_from_stats(*moments, equal_var=False)
+    t = np.nan_to_num(np.abs(t), nan=0.0, posinf=np.inf)
+    # A gene that is constant in each class has no degrees of freedom: it is the class, or nothing.
+    return t, np.where(np.isnan(p), np.where(t > 0.0, 0.0, 1.0), p)
 
 
 def information_gain(X: NDArray[Any], y: NDArray[Any]) -> Scores:

@@ -137,10 +137,10 @@ class _OnSpiral(Experiment):
         "The printed tables contradict themselves: from 1,000 irrelevant features on all numbers of LHR are"
         " the same in both, and those of 9,000 and 10,000 as well; one accuracy is 0; the averages at 0"
         " irrelevant features are not those of the numbers beside them.",
-        "LHR loses one of the two features more often the more irrelevant ones there are, under every reading"
-        " of its formulas that was tried; its iteration does not settle.",
-        "The parameters of I-RELIEF and LOGO are not in the paper. LOGO with those of its own paper leaves the two"
-        " features of the spiral and no other, which the paper's LOGO cannot have done.",
+        "Our LHR loses one of the two features more often the more irrelevant ones there are: its iteration"
+        " does not settle, and how the paper's ended is not said.",
+        "The parameters of I-RELIEF and LOGO are not in the paper. LOGO with those of its own paper leaves"
+        " the two features of the spiral and no other, which the paper's LOGO cannot have done.",
     )
 
     @property
