@@ -223,7 +223,7 @@ def test_classifiers_are_those_that_are_named(samples):
 
 # The spiral
 
-N_POINTS = 80
+N_POINTS = 60
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +252,8 @@ def test_the_tables_of_the_spiral(spiral_outcomes):
     assert ours["0", "KNN"].ours.mean > 90.0
     assert len(named("lhr-table2").results(spiral_outcomes)) == 3
     (found,) = named("lhr-fig1").results(spiral_outcomes)
-    assert {pair.ours.mean for pair in found.pairs if pair.row == "0"} <= {1.0, 2.0}
+    both = {pair.column: pair.ours.mean for pair in found.pairs if pair.row == "0"}
+    assert both["LHR"] == both["I-RELIEF"] == 2.0
 
 
 def test_a_cell_of_the_spiral_again(spiral_outcomes):
