@@ -22,6 +22,7 @@ from ..beside import Figure, Pair, Results
 from ..experiment import Cell, Experiment, Outcome
 from ..pictures import panels
 from ..sets import DataSet
+from .boxes import draw
 from .classifiers import chosen, right
 from .cuts import gini, information_gain, one_dimensional_svm, t_statistic
 from .mrmr import mrmr
@@ -171,51 +172,61 @@ class Table4(_OnGenes):
     settings = ("LHR", "I-RELIEF")
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
-        return [self._table(outcomes, selection) for selection in SELECTIONS]
+        tables = [self._table(outcomes, selection) for selection in SELECTIONS]
+        partly = "; ".join(f"{name} {' '.join(map(str, row))}" for name, row in TABLE_4_PARTLY.items())
+        tables[0].remarks.extend(REMARKS)
+        tables[0].remarks.append(
+            "Rows without ours are quoted by the paper from others; so are three with numbers for three sets"
+            f" each, the text at hand does not say which: {partly}."
+        )
+        return tables
 
     def _table(self, outcomes: Mapping[Cell, Outcome], selection: str) -> Results:
         pairs = []
-        for row, published in TABLE_4.items():
+        for row, theirs in TABLE_4.items():
             method, _, classifier = row.rpartition("-")
             for dataset, n in self.at_hand(outcomes).items():
                 ours = self.accuracies(outcomes, dataset, method, selection).get(classifier)
-                pairs.append(Pair(row, dataset, ours, share(published[NAMES[dataset]], n)))
-        partly = "; ".join(f"{name} {' '.join(map(str, row))}" for name, row in TABLE_4_PARTLY.items())
-        remarks = [
-            *REMARKS,
-            "Rows without ours are quoted by the paper from others; so are three with numbers for three sets"
-            f" each, the text at hand does not say which: {partly}.",
-        ]
-        return Results(f"Table 4, {SELECTIONS[selection]}", "method", "accuracy, %", pairs, remarks)
+                pairs.append(Pair(row, dataset, ours, share(theirs[NAMES[dataset]], n)))
+        return Results(f"Table 4, {SELECTIONS[selection]}", "method", "accuracy, %", pairs)
 
 
 class Table5(_OnGenes):
     """Table 5."""
 
     name = "lhr-table5"
-    title = "Twelve ways of selecting genes, by five classifiers"
+    title = "Thirteen ways of selecting genes, by five classifiers"
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
-        return [
+        tables = [
             self._table(outcomes, classifier, selection)
             for selection in SELECTIONS
             for classifier in CLASSIFIERS
         ]
+        weighted = [
+            f"{cell.dataset} {outcome['n_genes']} of {N_GENES[NAMES[cell.dataset]]}"
+            for cell, outcome in outcomes.items()
+            if cell.setting == "LOGO"
+        ]
+        tables[0].remarks.extend(REMARKS)
+        tables[0].remarks.append(
+            "The sum of variances (SumV) and the twoing rule (TR) rank as the Gini index does where there are"
+            " two classes; SumM and MaxM are quoted."
+        )
+        if weighted:
+            tables[0].remarks.append(
+                f"Genes that LOGO gave a weight to, of those that were wanted: {', '.join(weighted)}."
+            )
+        return tables
 
     def _table(self, outcomes: Mapping[Cell, Outcome], classifier: str, selection: str) -> Results:
         pairs = []
-        for method, published in TABLE_5[classifier].items():
+        for method, theirs in TABLE_5[classifier].items():
             for dataset, n in self.at_hand(outcomes).items():
                 ours = self.accuracies(outcomes, dataset, method, selection).get(classifier)
-                pairs.append(Pair(method, dataset, ours, share(published[NAMES[dataset]], n)))
-        remarks = [
-            *REMARKS,
-            "The sum of variances (SumV) and the twoing rule (TR) rank as the Gini index does where there are"
-            " two classes; SumM and MaxM are quoted.",
-        ]
-        return Results(
-            f"Table 5, {classifier}, {SELECTIONS[selection]}", "selection", "accuracy, %", pairs, remarks
-        )
+                pairs.append(Pair(method, dataset, ours, share(theirs[NAMES[dataset]], n)))
+        title = f"Table 5, {classifier}, {SELECTIONS[selection]}"
+        return Results(title, "selection", "accuracy, %", pairs)
 
 
 class Figure2(_OnGenes):
@@ -231,41 +242,26 @@ class Figure2(_OnGenes):
         pairs = []
         for method in TABLE_5["SVM"]:
             for dataset in self.at_hand(outcomes):
-                ours = [each.mean for each in self.accuracies(outcomes, dataset, method, selection).values()]
-                pairs.append(
-                    Pair(
-                        method,
-                        dataset,
-                        Figure(max(ours) - min(ours)) if ours else None,
-                        Figure(float(np.ptp(published(method, dataset)))),
-                    )
-                )
+                ours, theirs = self._ours(outcomes, dataset, method, selection), published(method, dataset)
+                spread = Figure(max(ours) - min(ours)) if ours else None
+                pairs.append(Pair(method, dataset, spread, Figure(max(theirs) - min(theirs))))
         remark = "Theirs are from Table 5, of which the figure shows box plots."
-        return Results(
-            f"Figure 2, {SELECTIONS[selection]}",
-            "selection",
-            "best less worst of five classifiers, points",
-            pairs,
-            [remark],
-        )
+        unit = "best less worst of five classifiers, points"
+        return Results(f"Figure 2, {SELECTIONS[selection]}", "selection", unit, pairs, [remark])
+
+    def _ours(
+        self, outcomes: Mapping[Cell, Outcome], dataset: str, method: str, selection: str
+    ) -> list[float]:
+        return [each.mean for each in self.accuracies(outcomes, dataset, method, selection).values()]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        at_hand = self.at_hand(outcomes)
-        methods = list(TABLE_5["SVM"])
+        at_hand, methods = self.at_hand(outcomes), list(TABLE_5["SVM"])
         picture, axes = panels(len(at_hand), columns=2, width=6.0, height=3.6)
         for ax, dataset in zip(axes, at_hand, strict=True):
-            for i, label in enumerate(("the paper's", "ours, on all samples", "ours, inside the fold")):
-                selection = (None, "all", "inside")[i]
-                boxes = {
-                    place: [
-                        each.mean for each in self.accuracies(outcomes, dataset, method, selection).values()
-                    ]
-                    if selection
-                    else published(method, dataset)
-                    for place, method in enumerate(methods)
-                }
-                drawn = {place: box for place, box in boxes.items() if box}
-                _draw(ax, drawn, i, label)
+            draw(ax, [published(method, dataset) for method in methods], -0.27, "lightgrey", "the paper's")
+            for selection, shift, color in (("all", 0.0, "C0"), ("inside", 0.27, "C1")):
+                boxes = [self._ours(outcomes, dataset, method, selection) for method in methods]
+                draw(ax, boxes, shift, color, f"ours, {SELECTIONS[selection]}")
             ax.set_xticks(range(len(methods)), methods, rotation=60)
             ax.set(title=dataset, ylabel="accuracy, %")
         axes[0].legend(fontsize="x-small")
@@ -275,17 +271,3 @@ class Figure2(_OnGenes):
 def published(method: str, dataset: str) -> list[float]:
     """The paper's accuracies by the five classifiers."""
     return [TABLE_5[classifier][method][NAMES[dataset]] for classifier in CLASSIFIERS]
-
-
-def _draw(ax: Any, boxes: Mapping[int, list[float]], i: int, label: str) -> None:
-    """Boxes of one kind, beside the others of their place."""
-    if not boxes:
-        return
-    places = [place + 0.27 * (i - 1) for place in boxes]
-    drawn = ax.boxplot(
-        list(boxes.values()), positions=places, widths=0.2, manage_ticks=False, patch_artist=True
-    )
-    color = ("lightgrey", "C0", "C1")[i]
-    for box in drawn["boxes"]:
-        box.set_facecolor(color)
-    drawn["boxes"][0].set_label(label)

@@ -31,6 +31,7 @@ from ..experiment import Cell, Experiment, Outcome
 from ..judges import folds_of
 from ..pictures import panels
 from ..sets import DataSet
+from .boxes import draw
 from .classifiers import Chosen, chosen, right
 from .published import CLASSIFIERS, TABLE_1, TABLE_2, WEIGHTERS
 
@@ -238,20 +239,18 @@ class Figure1(_OnSpiral):
             spiral.plot(*X[y == code].T, marker, markersize=3, linestyle="none")
         spiral.set(title="(a) the spiral", aspect="equal")
         found = self.by_set(outcomes)
-        for ax, part, title in zip(
-            plots, ("ten-fold", "one out"), ("(b) ten-fold", "(c) leave-one-out"), strict=True
+        for ax, part, title in (
+            (plots[0], "ten-fold", "(b) ten-fold"),
+            (plots[1], "one out", "(c) leave-one-out"),
         ):
             for i, weighter in enumerate(WEIGHTERS):
                 means = [
                     [float(np.mean([run[part][weighter][name] for run in runs])) for name in CLASSIFIERS]
                     for runs in found.values()
                 ]
-                places = np.arange(len(means)) + 0.25 * (i - 1)
-                boxes = ax.boxplot(means, positions=places, widths=0.2, manage_ticks=False, patch_artist=True)
-                for box in boxes["boxes"]:
-                    box.set_facecolor(f"C{i}")
-                ax.plot(places, [np.mean(each) for each in means], color=f"C{i}", label=weighter)
-            ax.set_xticks(range(len(found)), [f"{int(setting) // 1000}k" for _, setting in found])
+                places = draw(ax, means, 0.25 * (i - 1), f"C{i}", weighter)
+                ax.plot(places, [np.mean(each) for each in means], color=f"C{i}")
+            ax.set_xticks(range(len(found)), [f"{int(setting):,}" for _, setting in found], rotation=60)
             ax.set(title=title, xlabel="irrelevant features", ylabel="accuracy of five classifiers, %")
         plots[0].legend()
         return {"lhr-fig1": picture}
