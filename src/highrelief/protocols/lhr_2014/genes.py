@@ -133,8 +133,8 @@ class _OnGenes(Experiment):
         return "lhr-genes"
 
     def seconds(self, cell: Cell) -> float:
-        return {"prostate_singh": 55.0, "cns_medulloblastoma34": 6.0, "gcm": 400.0, "lung_gordon": 150.0}.get(
-            cell.dataset, 22.0
+        return {"prostate_singh": 25.0, "cns_medulloblastoma34": 4.0, "gcm": 150.0, "lung_gordon": 60.0}.get(
+            cell.dataset, 10.0
         )
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:

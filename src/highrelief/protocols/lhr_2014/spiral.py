@@ -149,7 +149,7 @@ class _OnSpiral(Experiment):
         return "lhr-spiral"
 
     def seconds(self, cell: Cell) -> float:
-        return 22.0 + 0.0035 * int(cell.setting)
+        return 15.0 + 0.0035 * int(cell.setting)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         spiral, y = points(cell, len(data.y))
