@@ -10,7 +10,7 @@ from protocol_sets import written_set
 from highrelief import LHRelief
 from highrelief.datasets import make_fermat_spiral
 from highrelief.protocols.experiment import Cell
-from highrelief.protocols.lhr_2014 import classifiers, cuts, genes, mrmr, published, spiral
+from highrelief.protocols.lhr_2014 import classifiers, genes, mrmr, published, single_genes, spiral
 from highrelief.protocols.registry import named, not_run
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import DataSet, Sets
@@ -87,7 +87,7 @@ def _entropy(y):
 
 def test_cuts_against_each_cut_by_itself(samples):
     X, y = samples
-    gains, ginis = cuts.information_gain(X, y), cuts.gini(X, y)
+    gains, ginis = single_genes.information_gain(X, y), single_genes.gini(X, y)
     for j in range(X.shape[1]):
         assert gains[j] == pytest.approx(_by_every_cut(X[:, j], y, _entropy), abs=1e-9)
         gini = _by_every_cut(X[:, j], y, lambda side: 1.0 - np.sum((np.bincount(side) / len(side)) ** 2))
@@ -101,7 +101,7 @@ def test_cuts_against_each_cut_by_itself(samples):
 
 def test_the_twoing_rule_is_half_of_what_gini_gains(samples):
     X, y = samples
-    for j, gained in enumerate(cuts.gini(X, y)):
+    for j, gained in enumerate(single_genes.gini(X, y)):
         best = 0.0
         for value in np.unique(X[:, j])[:-1]:
             left, right = y[X[:, j] <= value], y[X[:, j] > value]
@@ -114,12 +114,12 @@ def test_t_statistic(samples):
     from scipy.stats import ttest_ind
 
     X, y = samples
-    found, a, b = cuts.t_statistic(X, y), X[y == 1, 0], X[y == 0, 0]
+    found, a, b = single_genes.t_statistic(X, y), X[y == 1, 0], X[y == 0, 0]
     plainly = (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
     assert found[0] == pytest.approx(abs(plainly))
     assert found[5] == 0.0
     assert found[3] == np.inf
-    p = cuts.t_test(X, y)
+    p = single_genes.t_test(X, y)
     assert (p[3], p[5]) == (0.0, 1.0)
     assert p[0] == pytest.approx(ttest_ind(a, b, equal_var=False).pvalue)
 
@@ -132,7 +132,7 @@ def test_one_dimensional_svm_against_libsvm(samples, C):
     X = X[:, np.ptp(X, axis=0) > 0]
     scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     signs = 2.0 * y - 1.0
-    for j, found in enumerate(cuts.one_dimensional_svm(X, y, C)):
+    for j, found in enumerate(single_genes.one_dimensional_svm(X, y, C)):
         model = SVC(kernel="linear", C=C, tol=1e-6).fit(scaled[:, [j]], y)
         w, b = float(model.coef_[0, 0]), float(model.intercept_[0])
         cost = 0.5 * w * w + C * np.maximum(0.0, 1.0 - signs * (w * scaled[:, j] + b)).sum()
@@ -193,7 +193,7 @@ def test_mrmr_sees_only_what_the_t_test_leaves():
     y = np.arange(50) % 2
     X = random.standard_normal((50, 30))
     X[:, [4, 9, 11]] += 3.0 * y[:, np.newaxis]
-    assert np.sum(cuts.t_test(X, y) < 0.01) == 3
+    assert np.sum(single_genes.t_test(X, y) < 0.01) == 3
     assert sorted(mrmr.mrmr(X, y, 3, quotient=True)) == [4, 9, 11]
     assert len(mrmr.mrmr(X, y, 6, quotient=False)) == 6
 
@@ -322,7 +322,7 @@ def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, d
     n_right = 0
     for each in range(len(y)):
         others = np.arange(len(y)) != each
-        best = np.argsort(-cuts.t_statistic(X[others], y[others]))[: published.N_GENES["Colon"]]
+        best = np.argsort(-single_genes.t_statistic(X[others], y[others]))[: published.N_GENES["Colon"]]
         n_right += GaussianNB().fit(X[others][:, best], y[others]).predict(X[[each]][:, best])[0] == y[each]
     outcome = gene_outcomes[Cell("colon_alon", "t-stat", 0)]
     assert outcome["inside"]["NB"] == n_right

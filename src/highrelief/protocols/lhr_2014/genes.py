@@ -24,9 +24,9 @@ from ..pictures import panels
 from ..sets import DataSet
 from .boxes import draw
 from .classifiers import chosen, right
-from .cuts import gini, information_gain, one_dimensional_svm, t_statistic
 from .mrmr import mrmr
 from .published import CLASSIFIERS, N_GENES, TABLE_4, TABLE_4_PARTLY, TABLE_5
+from .single_genes import gini, information_gain, one_dimensional_svm, t_statistic
 from .spiral import MADE, best_features
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cuts import t_test
+from .single_genes import t_test
 
 #: Genes with a larger p-value in the t-test are left out first, "to reduce the computation burden".
 CONFIDENCE = 0.01
