@@ -3,7 +3,7 @@
 First on Fermat's spiral, whose two features are hidden among up to 10,000 irrelevant ones (``spiral``), then
 on nine gene sets by leave-one-out (``genes``). What is selected is judged by five classifiers
 (``classifiers``): SVM, LDA, naive Bayes, k-NN and HKNN; what they have to choose is chosen by five folds of
-the training samples. LHR has k = 7 and λ = 10⁻³ throughout. The rankings of single genes are in ``single_genes``,
+the training samples. LHR has k = 7 and λ = 10⁻³ throughout. Rankings by one gene are in ``single_genes``,
 mRMR is in ``mrmr``, and what the paper printed in ``published``.
 """
 
