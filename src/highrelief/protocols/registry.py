@@ -10,7 +10,7 @@ from importlib import import_module
 from .experiment import Experiment
 
 #: Papers, each a file whose ``EXPERIMENTS`` are run and whose ``NOT_RUN`` says what is not, and why.
-PAPERS = ("lfe_2008", "im4e_2012")
+PAPERS = ("lfe_2008", "lhr_2014", "im4e_2012")
 
 
 @dataclass(frozen=True)
