@@ -20,8 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..experiment import Experiment
+from .accuracy import Figure3, Figure4
 from .stability import Figure1, Figure2
+from .trade_off import Figure5
 
-EXPERIMENTS: tuple[Experiment, ...] = (Figure1(), Figure2())
+EXPERIMENTS: tuple[Experiment, ...] = (Figure1(), Figure2(), Figure3(), Figure4(), Figure5())
 #: All that is published are Figures 1 to 5.
 NOT_RUN: Mapping[str, str] = {}
