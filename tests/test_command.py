@@ -573,7 +573,7 @@ class TestReproduce:
         assert result.returncode == 0, result.stderr
         assert "lfe-table2  Test errors of k-NN" in result.stdout
         assert "lfe-fig4" in result.stdout
-        assert "cannot be run: it is on the AR faces" in result.stdout
+        assert "cannot be run: it lists the sizes of the sets" in result.stdout
 
     def test_ours_beside_theirs(self, tmp_path):
         from test_protocols import written_set
@@ -596,8 +596,8 @@ class TestReproduce:
 
     def test_wrong_usage(self, tmp_path):
         refused(highrelief("reproduce", "lfe-table9", "-q"), 2, "There is no experiment 'lfe-table9'")
-        refused(highrelief("reproduce", "lfe-fig4", "-q"), 2, "cannot be run: it is on the AR faces")
-        refused(highrelief("reproduce", "lfe-table2", "-q"), 2, "None of its sets is at hand")
+        refused(highrelief("reproduce", "lfe-table1", "-q"), 2, "cannot be run: it lists the sizes")
+        refused(highrelief("reproduce", "frel-fig1", "-q"), 2, "None of its sets is at hand")
         refused(
             highrelief("reproduce", "lfe-table2", "--datasets", "iris", "-q"), 2, "has no set 'iris'; it has"
         )
