@@ -576,14 +576,15 @@ class TestReproduce:
         assert "cannot be run: it lists the sizes of the sets" in result.stdout
 
     def test_ours_beside_theirs(self, tmp_path):
-        from test_protocols import written_set
+        from protocol_sets import written_set
 
         written_set(tmp_path / "data", "thyroid")
         command = ["reproduce", "lfe-table2", "--data", tmp_path / "data", "--cache", tmp_path / "cache"]
+        command += ["--datasets", "banana,thyroid"]
         first = highrelief(*command, "--repeats", 2, "--out", tmp_path / "out")
         assert first.returncode == 0, first.stderr
         assert "2 cells, 0 of them done; the rest will take about" in first.stderr
-        assert "Not at hand: banana, splice, waveform, ringnorm, twonorm" in first.stderr
+        assert "Not at hand: banana" in first.stderr
         head, row = first.stdout.splitlines()
         assert head == "set\tKNN\tRELIEF\tDANN\tNCA\tLFE"
         assert re.fullmatch(r"thyroid(\t[\d.]+\([\d.]+\) / [\d.]+\([\d.]+\) \([+-][\d.]+\)){5}", row)
@@ -597,7 +598,10 @@ class TestReproduce:
     def test_wrong_usage(self, tmp_path):
         refused(highrelief("reproduce", "lfe-table9", "-q"), 2, "There is no experiment 'lfe-table9'")
         refused(highrelief("reproduce", "lfe-table1", "-q"), 2, "cannot be run: it lists the sizes")
-        refused(highrelief("reproduce", "frel-fig1", "-q"), 2, "None of its sets is at hand")
+        absent = highrelief("reproduce", "lfe-table2", "--datasets", "banana,splice", "-q")
+        refused(
+            absent, 2, "None of its sets is at hand (banana, splice); --data says where they are, --fetch"
+        )
         refused(
             highrelief("reproduce", "lfe-table2", "--datasets", "iris", "-q"), 2, "has no set 'iris'; it has"
         )

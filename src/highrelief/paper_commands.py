@@ -18,6 +18,10 @@ def reproduce(
     data: Annotated[Path | None, typer.Option(help="Folder of the papers' data sets.")] = None,
     repeats: Annotated[int | None, typer.Option(min=1, help="Fewer than the paper has, for a look.")] = None,
     datasets: Annotated[str | None, typer.Option(help="Names with commas; all if none is said.")] = None,
+    fetch: Annotated[
+        bool,
+        typer.Option("--fetch", help="Get sets that are not at hand from OpenML, if it has them."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
     cache: Annotated[Path, typer.Option(help="Where finished parts are kept, to go on later.")] = Path(
         ".highrelief-reproduced"
@@ -29,20 +33,27 @@ def reproduce(
 ) -> None:
     """Run an experiment of one of the papers; ours beside theirs."""
     with told(debug):
-        from .protocols.registry import experiments, not_run  # noqa: PLC0415
+        from .protocols.registry import papers  # noqa: PLC0415
         from .runs.files import check_free  # noqa: PLC0415
         from .runs.reproduce import far_apart, reproduced  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
 
         screen = Screen(quiet=quiet)
         if table is None:
-            screen.experiments(experiments().values(), not_run())
+            screen.papers(papers())
             return
         if out is not None:
             check_free(out, force=force)
         names = None if datasets is None else [name.strip() for name in datasets.split(",") if name.strip()]
         found = reproduced(
-            table, data=data, cache=cache, datasets=names, repeats=repeats, n_jobs=jobs, watcher=screen
+            table,
+            data=data,
+            cache=cache,
+            datasets=names,
+            repeats=repeats,
+            n_jobs=jobs,
+            fetch=fetch,
+            watcher=screen,
         )
         written = [] if out is None else found.write(out, force=force)
         with unread():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -12,14 +13,31 @@ from .experiment import Experiment
 PAPERS = ("lfe_2008", "frel_2015")
 
 
+@dataclass(frozen=True)
+class Paper:
+    """A paper's published tables and figures."""
+
+    #: Its key among the citations.
+    key: str
+    experiments: tuple[Experiment, ...]
+    #: What cannot be run, and why.
+    not_run: Mapping[str, str]
+
+
+def papers() -> list[Paper]:
+    """All papers, in the order of their years."""
+    modules = [import_module(f"{__package__}.{name}") for name in PAPERS]
+    return [Paper(each.EXPERIMENTS[0].paper, each.EXPERIMENTS, each.NOT_RUN) for each in modules]
+
+
 def experiments() -> dict[str, Experiment]:
     """All experiments by name, in the order of the papers."""
-    return {each.name: each for paper in PAPERS for each in _module(paper).EXPERIMENTS}
+    return {each.name: each for paper in papers() for each in paper.experiments}
 
 
-def not_run() -> Mapping[str, str]:
+def not_run() -> dict[str, str]:
     """Published tables and figures that cannot be run, and why."""
-    return {name: reason for paper in PAPERS for name, reason in _module(paper).NOT_RUN.items()}
+    return {name: reason for paper in papers() for name, reason in paper.not_run.items()}
 
 
 def named(name: str) -> Experiment:
@@ -32,7 +50,3 @@ def named(name: str) -> Experiment:
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}."
     raise LookupError(f"There is no experiment {name!r}; {hint}")
-
-
-def _module(paper: str):  # type: ignore[no-untyped-def]
-    return import_module(f"{__package__}.{paper}")

@@ -32,6 +32,8 @@ class Plan:
     #: Sets that are at hand, and those that are not.
     datasets: list[str]
     absent: list[str]
+    #: Those at hand that come from a generator, not from a file.
+    made: list[str]
     done: dict[Cell, Outcome]
     left: list[Cell]
     digests: dict[str, str]
@@ -57,12 +59,7 @@ def plan(
 ) -> Plan:
     """What there is to do, and what is done already."""
     sets, kept = Sets(data, cache), Kept(cache, experiment)
-    wanted = list(experiment.datasets if datasets is None else datasets)
-    for name in wanted:
-        if name not in experiment.datasets:
-            raise ValueError(
-                f"{experiment.name} has no set {name!r}; it has {', '.join(experiment.datasets)}."
-            )
+    wanted = wanted_sets(experiment, datasets)
     present = [name for name in wanted if name in sets]
     digests = {name: sets.get(name).digest for name in present}
     cells = experiment.cells(present, experiment.repeats if repeats is None else repeats)
@@ -73,10 +70,21 @@ def plan(
         kept,
         present,
         [name for name in wanted if name not in present],
+        [name for name in present if sets.is_made(name)],
         {cell: finished[cell] for cell in cells if cell in finished},
         [cell for cell in cells if cell not in finished],
         digests,
     )
+
+
+def wanted_sets(experiment: Experiment, datasets: Sequence[str] | None) -> list[str]:
+    """The sets that are asked for, all of them if none is named."""
+    for name in datasets or ():
+        if name not in experiment.datasets:
+            raise ValueError(
+                f"{experiment.name} has no set {name!r}; it has {', '.join(experiment.datasets)}."
+            )
+    return list(experiment.datasets if datasets is None else datasets)
 
 
 def carry_out(planned: Plan, *, n_jobs: int | None = None, tell: Tell | None = None) -> dict[Cell, Outcome]:

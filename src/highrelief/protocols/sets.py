@@ -84,6 +84,10 @@ class Sets:
     def __contains__(self, name: str) -> bool:
         return name in GENERATED or self.path(name) is not None
 
+    def is_made(self, name: str) -> bool:
+        """Whether a set comes from its generator, since no folder has it."""
+        return name in GENERATED and self.path(name) is None
+
     def get(self, name: str) -> DataSet:
         """A set by its name."""
         path = self.path(name)

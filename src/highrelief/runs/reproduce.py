@@ -11,9 +11,12 @@ from typing import Any
 
 from ..protocols.beside import Results
 from ..protocols.experiment import Cell, Experiment, Outcome
+from ..protocols.openml import SOURCES, FetchError
+from ..protocols.openml import fetch as fetch_set
 from ..protocols.registry import named
-from ..protocols.running import carry_out, plan
-from .errors import UsageError
+from ..protocols.running import carry_out, plan, wanted_sets
+from ..protocols.sets import Sets
+from .errors import RunError, UsageError
 from .files import write_file, write_folder
 from .record import about_software, as_text
 from .watching import NOBODY, Watcher
@@ -28,6 +31,8 @@ class Reproduction:
     results: list[Results]
     #: Sets of the paper that are not at hand.
     absent: list[str]
+    #: Sets that came from a generator.
+    made: list[str]
 
     def markdown(self) -> str:
         """The tables as a page has them."""
@@ -43,6 +48,7 @@ class Reproduction:
             "experiment": self.experiment.name,
             "cells": len(self.outcomes),
             "absent": self.absent,
+            "made": self.made,
             "results": [asdict(table) for table in self.results],
             **about_software(),
         }
@@ -67,20 +73,26 @@ def reproduced(
     datasets: Sequence[str] | None = None,
     repeats: int | None = None,
     n_jobs: int | None = None,
+    fetch: bool = False,
     watcher: Watcher = NOBODY,
 ) -> Reproduction:
     """Run an experiment; cells that are done already are not computed again."""
     try:
         experiment = named(name)
+        if fetch:
+            _fetch(wanted_sets(experiment, datasets), Sets(data, cache), cache, watcher)
         planned = plan(experiment, data=data, cache=cache, datasets=datasets, repeats=repeats)
     except (LookupError, ValueError) as error:
         raise UsageError(str(error.args[0])) from error
     watcher.note(f"{experiment.name}: {experiment.title}")
     if planned.absent:
         watcher.note(f"Not at hand: {', '.join(planned.absent)}")
+    if planned.made:
+        watcher.note(f"Made by a generator: {', '.join(planned.made)}")
     if not planned.datasets:
         raise UsageError(
-            f"None of its sets is at hand ({', '.join(experiment.datasets)}); --data says where they are."
+            f"None of its sets is at hand ({', '.join(planned.absent)}); --data says where they are,"
+            " --fetch gets those that OpenML has."
         )
     n_cells = len(planned.done) + len(planned.left)
     watcher.note(
@@ -89,7 +101,18 @@ def reproduced(
     )
     with watcher.working(f"Running {experiment.name}") as tell:
         outcomes = carry_out(planned, n_jobs=n_jobs, tell=tell)
-    return Reproduction(experiment, outcomes, experiment.results(outcomes), planned.absent)
+    return Reproduction(experiment, outcomes, experiment.results(outcomes), planned.absent, planned.made)
+
+
+def _fetch(wanted: Sequence[str], sets: Sets, cache: Path, watcher: Watcher) -> None:
+    """Get from OpenML what is neither at hand nor made here, as far as it has it."""
+    for name in wanted:
+        if name not in sets and name in SOURCES:
+            watcher.note(f"Fetching {name} from OpenML")
+            try:
+                fetch_set(name, cache)
+            except FetchError as error:
+                raise RunError(str(error)) from error
 
 
 def spoken(seconds: float) -> str:

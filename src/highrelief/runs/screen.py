@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from ..citations import as_text
 from ..progress import watching
 from .watching import Tell, Watcher
 
 if TYPE_CHECKING:
     from ..protocols.beside import Results
-    from ..protocols.experiment import Experiment
+    from ..protocols.registry import Paper
 
 #: Seconds of work before anything is shown about it.
 PATIENCE = 2.0
@@ -140,13 +141,21 @@ class Screen(Watcher):
         for remark in results.remarks:
             self.note(f"- {remark}")
 
-    def experiments(self, known: Iterable[Experiment], not_run: Mapping[str, str]) -> None:
-        """List what can be run, and what cannot."""
-        rows = [(each.name, each.title) for each in known]
-        rows += [(name, f"cannot be run: {reason}") for name, reason in not_run.items()]
-        width = max(len(name) for name, _ in rows)
-        for name, title in rows:
-            self.out.print(Text(f"{name:<{width}}  {title}"), soft_wrap=True)
+    def papers(self, known: Sequence[Paper]) -> None:
+        """List what can be run, and what cannot, paper by paper."""
+        width = max(len(name) for paper in known for name in (*_names(paper), *paper.not_run))
+        for paper in known:
+            self.out.print(Text(f"\n{as_text(paper.key)}", style="bold"), soft_wrap=True)
+            for each in paper.experiments:
+                self.out.print(Text(f"  {each.name:<{width}}  {each.title}"), soft_wrap=True)
+            for name, reason in paper.not_run.items():
+                self.out.print(
+                    Text(f"  {name:<{width}}  cannot be run: {reason}", style="dim"), soft_wrap=True
+                )
+
+
+def _names(paper: Paper) -> list[str]:
+    return [each.name for each in paper.experiments]
 
 
 def _share(value: float | None) -> str:
