@@ -96,8 +96,8 @@ class _Accuracy(OnMicroarrays):
             "In the file of tox_171 the nearest neighbour of most samples is one of the three rows beside it:"
             " these seem to be repeated measurements, which flatters 1-NN.",
             "Of the 136 arrays of prostate_singh 34 are about nine times as bright, and stretch the range of"
-            " every feature: there the polynomial SVM does badly. On the other 102 it is nearly as good as the"
-            " linear one (tried once, with ReliefF).",
+            " every feature: there the polynomial SVM does badly. On the other 102 it is nearly as good as"
+            " the linear one (tried once, with ReliefF).",
             "Features are ranked on the training folds; SVMs have C = 1, the polynomial is of degree 3.",
         ]
         return [Results(self.figure, "set and method", "accuracy, %", pairs, remarks)]
