@@ -573,7 +573,7 @@ class TestReproduce:
         assert result.returncode == 0, result.stderr
         assert "lfe-table2  Test errors of k-NN" in result.stdout
         assert "lfe-fig4" in result.stdout
-        assert "cannot be run: it is on the AR faces" in result.stdout
+        assert "cannot be run: it lists the sizes of the sets" in result.stdout
 
     def test_ours_beside_theirs(self, tmp_path):
         from protocol_sets import written_set
@@ -597,7 +597,7 @@ class TestReproduce:
 
     def test_wrong_usage(self, tmp_path):
         refused(highrelief("reproduce", "lfe-table9", "-q"), 2, "There is no experiment 'lfe-table9'")
-        refused(highrelief("reproduce", "lfe-fig4", "-q"), 2, "cannot be run: it is on the AR faces")
+        refused(highrelief("reproduce", "lfe-table1", "-q"), 2, "cannot be run: it lists the sizes")
         absent = highrelief("reproduce", "lfe-table2", "--datasets", "banana,splice", "-q")
         refused(
             absent, 2, "None of its sets is at hand (banana, splice); --data says where they are, --fetch"

@@ -89,7 +89,7 @@ def test_without_a_network_it_says_so(served, tmp_path):
 
 def test_a_run_fetches_what_is_neither_at_hand_nor_made(served, tmp_path, monkeypatch):
     monkeypatch.setitem(SOURCES, "thyroid", Source(40682, 5, (40, 12, 10), codes=(0, 1, 1)))
-    monkeypatch.setattr("highrelief.protocols.lfe_2008.N_TRAIN", {"thyroid": 40})
+    monkeypatch.setattr("highrelief.protocols.lfe_2008.uci.N_TRAIN", {"thyroid": 40})
     served[40682] = answer((40, 12, 10), 5)
     found = reproduced("lfe-table2", data=None, cache=tmp_path, datasets=["thyroid"], repeats=1, fetch=True)
     assert [cell.dataset for cell in found.outcomes] == ["thyroid"]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from protocol_sets import written_set
 
-from highrelief.protocols import lfe_2008
 from highrelief.protocols.beside import Figure, Pair, Results, measured
 from highrelief.protocols.experiment import Cell, Experiment
 from highrelief.protocols.judges import best_count, curve, error
 from highrelief.protocols.kept import Kept
+from highrelief.protocols.lfe_2008 import uci
 from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import GENERATED, DataSet, NoSuchSetError, Sets
@@ -196,8 +196,8 @@ def test_every_experiment_says_what_it_is():
     assert not set(known) & set(not_run())
     with pytest.raises(LookupError, match="did you mean lfe-table"):
         named("lfe-table")
-    with pytest.raises(LookupError, match="not public"):
-        named("lfe-fig4")
+    with pytest.raises(LookupError, match="sizes of the sets"):
+        named("lfe-table1")
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
     outcomes, data = lfe_outcomes
     (table,) = named("lfe-table2").results(outcomes)
     assert table.row_names == ["twonorm", "thyroid"]
-    assert table.column_names == list(lfe_2008.METHODS)
+    assert table.column_names == list(uci.METHODS)
     for pair in table.pairs:
         ours = [
             100 * run["errors"].get(pair.column, 0)
@@ -248,17 +248,17 @@ def test_a_cell_does_what_the_paper_says(lfe_outcomes):
     outcomes, data = lfe_outcomes
     cell = Cell("twonorm", "", 1)
     outcome, held = outcomes[cell], Sets(data).get("twonorm")
-    split = lfe_2008.Split(cell, held)
+    split = uci.split_of(cell, held)
     train, test = held.split(1, 140)
-    assert split.known.shape == (len(train), 3 + lfe_2008.N_IRRELEVANT)
+    assert split.known.shape == (len(train), 3 + uci.N_IRRELEVANT)
     assert split.known.min(axis=0) == pytest.approx(0.0)
     assert split.known.max(axis=0) == pytest.approx(1.0)
     # The irrelevant features are drawn anew for every run, and never depend on the class.
-    assert not np.allclose(split.known[:, -1], lfe_2008.Split(Cell("twonorm", "", 2), held).known[:, -1])
+    assert not np.allclose(split.known[:, -1], uci.split_of(Cell("twonorm", "", 2), held).known[:, -1])
     k = outcome["chosen"]["K"]
     plainly = KNeighborsClassifier(k).fit(split.known, split.y)
     assert outcome["errors"]["KNN"] == pytest.approx(1.0 - plainly.score(split.new, held.y[test]))
-    A = lfe_2008.lfe_directions((split.known, split.y), outcome["chosen"]["M"])[:, : outcome["chosen"]["LFE"]]
+    A = uci.lfe_directions((split.known, split.y), outcome["chosen"]["M"])[:, : outcome["chosen"]["LFE"]]
     projected = KNeighborsClassifier(k).fit(split.known @ A, split.y)
     assert outcome["errors"]["LFE"] == pytest.approx(1.0 - projected.score(split.new @ A, held.y[test]))
 

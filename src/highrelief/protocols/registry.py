@@ -10,7 +10,7 @@ from importlib import import_module
 from .experiment import Experiment
 
 #: Papers, each a file whose ``EXPERIMENTS`` are run and whose ``NOT_RUN`` says what is not, and why.
-PAPERS = ("lfe_2008", "lhr_2014", "im4e_2012")
+PAPERS = ("lfe_2008", "im4e_2012", "lhr_2014", "frel_2015")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Paper:
 
 
 def papers() -> list[Paper]:
-    """All papers, in the order of their years."""
+    """All papers."""
     modules = [import_module(f"{__package__}.{name}") for name in PAPERS]
     return [Paper(each.EXPERIMENTS[0].paper, each.EXPERIMENTS, each.NOT_RUN) for each in modules]
 

@@ -1,45 +1,39 @@
-"""Sun and Wu (2008), section 5: LFE against RELIEF-F, DANN, NCA and PCA, by nearest neighbours.
-
-Each set is cut 20 times into training and test samples, and gets ten irrelevant features N(0, 1). Features
-are scaled to [0, 1]. The number K of neighbours of the classifier is chosen by 10-fold cross-validation on
-the training samples, with all features, and kept. What else a method has to choose (RELIEF-F's and LFE's
-number of neighbours M, the number of components of LFE and DANN) is chosen by the same folds. For NCA the
-paper takes the number of components with the least mean test error; so do we, for NCA alone.
-"""
+"""Section 5.1: six sets of the UCI collection with ten irrelevant features, judged by nearest neighbours."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 from sklearn.decomposition import PCA
-from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
-from ..dann import DANN
-from ..lfe import LFE
-from ..relief import ReliefF
-from .beside import Figure, Pair, Results, measured
-from .experiment import Cell, Experiment, Outcome
-from .judges import best_count, curve, error, folds_of, in_range
-from .pictures import panels
-from .sets import DataSet
+from ...relief import ReliefF
+from ..beside import Figure, Pair, Results, measured
+from ..experiment import Cell, Experiment, Outcome
+from ..judges import error, in_range
+from ..pictures import panels
+from ..sets import DataSet
+from .directions import (
+    NEAREST,
+    Clock,
+    Samples,
+    Split,
+    at_hand,
+    dann_directions,
+    lfe_directions,
+    nca_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-#: X and y.
-Samples = tuple[NDArray[Any], NDArray[Any]]
-
 N_IRRELEVANT = 10
 #: Table 1: training samples.
 N_TRAIN = {"banana": 400, "twonorm": 400, "waveform": 400, "ringnorm": 400, "splice": 1000, "thyroid": 140}
-#: Numbers M of nearest hits and misses to choose from.
-NEAREST = (1, 3, 5, 10, 15, 20)
 #: Numbers of components at which NCA, which has to be fitted for each, is judged.
 NCA_COMPONENTS = (1, 2, 5, 10, 20, 30)
 METHODS = ("KNN", "RELIEF", "DANN", "NCA", "LFE")
@@ -66,48 +60,19 @@ TABLE_3: Mapping[str, Mapping[str, float]] = {
 _SECONDS = {"splice": 16.0, "thyroid": 2.0}
 
 
-class Split:
-    """The samples of a run: training and test, irrelevant features added, scaled; and the classifier's K."""
-
-    def __init__(self, cell: Cell, data: DataSet) -> None:
-        irrelevant = cell.random("irrelevant").standard_normal((len(data.X), N_IRRELEVANT))
-        X = np.hstack([data.X, irrelevant])
-        train, test = data.split(cell.repeat, N_TRAIN[data.name])
-        self.known, self.new = in_range(X[train], X[test])
-        self.y, self.y_new = data.y[train].astype(np.int64), data.y[test].astype(np.int64)
-        self.n_features = X.shape[1]
-        self.k = best_count(self.known, self.y)
-
-    def error(self, project: Callable[[NDArray[Any]], NDArray[Any]]) -> float:
-        """Test error on what a projection makes of the samples."""
-        return error(project(self.known), self.y, project(self.new), self.y_new, self.k)
-
-    def curve(self, A: NDArray[Any]) -> list[float]:
-        """Test errors with the first 1, 2, … of some directions, the columns of A."""
-        return curve(self.known @ A, self.y, self.new @ A, self.y_new, self.k, self.n_features)
-
-    def folds(self) -> Iterator[tuple[Samples, Samples]]:
-        """The folds of the training samples: those to learn from, those to judge by."""
-        for train, test in folds_of(self.y):
-            yield (self.known[train], self.y[train]), (self.known[test], self.y[test])
-
-    def curves_inside(self, directions: Callable[[Samples], list[NDArray[Any]]]) -> NDArray[np.float64]:
-        """As ``curve``, by cross-validation on the training samples, for each of several A."""
-        wrong = []
-        for learn, (X, y) in self.folds():
-            wrong.append(
-                [
-                    np.array(curve(learn[0] @ A, learn[1], X @ A, y, self.k, self.n_features)) * len(y)
-                    for A in directions(learn)
-                ]
-            )
-        return np.sum(wrong, axis=0) / len(self.y)
+def split_of(cell: Cell, data: DataSet) -> Split:
+    """The samples of a run, with irrelevant features, each feature scaled to [0, 1]."""
+    irrelevant = cell.random("irrelevant").standard_normal((len(data.X), N_IRRELEVANT))
+    X = np.hstack([data.X, irrelevant])
+    train, test = data.split(cell.repeat, N_TRAIN[data.name])
+    known, new = in_range(X[train], X[test])
+    return Split(known, data.y[train].astype(np.int64), new, data.y[test].astype(np.int64))
 
 
 def relief_weights(samples: Samples, nearest: int) -> NDArray[np.float64]:
     """RELIEF-F's weights as factors of features, so that d² = Σ w (x − x')²; negative ones removed."""
     X, y = samples
-    model = ReliefF(n_neighbors=_at_hand(nearest, y), scale=None).fit(X, y)
+    model = ReliefF(n_neighbors=at_hand(nearest, y), scale=None).fit(X, y)
     return np.sqrt(np.maximum(model.feature_weights_, 0.0))
 
 
@@ -119,22 +84,6 @@ def relief_error(split: Split) -> float:
         wrong += [error(learn[0] * w, learn[1], X * w, y, split.k) * len(y) for w in weights]
     chosen = relief_weights((split.known, split.y), NEAREST[int(np.argmin(wrong))])
     return split.error(lambda X: X * chosen)
-
-
-def lfe_directions(samples: Samples, nearest: int) -> NDArray[np.float64]:
-    """LFE's components, scaled by what they discriminate, as columns."""
-    X, y = samples
-    return LFE(n_neighbors=_at_hand(nearest, y), scale=None).fit(X, y).components_.T
-
-
-def dann_directions(samples: Samples) -> NDArray[np.float64]:
-    """DANN's directions, as columns."""
-    return DANN(scale=None).fit(*samples).components_.T
-
-
-def _at_hand(nearest: int, y: NDArray[Any]) -> int:
-    """M, or as many as the smallest class has for each of its samples."""
-    return max(1, min(nearest, int(np.bincount(y).min()) - 1))
 
 
 class _OnUCI(Experiment):
@@ -152,7 +101,7 @@ class _OnUCI(Experiment):
         return _SECONDS.get(cell.dataset, 4.0)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
-        split, clock = Split(cell, data), Clock()
+        split, clock = split_of(cell, data), Clock()
         training = (split.known, split.y)
         inside = split.curves_inside(lambda learn: [lfe_directions(learn, M) for M in NEAREST])
         best, n_lfe = np.unravel_index(int(np.argmin(inside)), inside.shape)
@@ -162,7 +111,7 @@ class _OnUCI(Experiment):
         pca = clock.timed("PCA", lambda: PCA().fit(split.known).components_.T)
         nca = {}
         for t in _sizes(split):
-            model = clock.timed("NCA", partial(_nca, t, training))
+            model = clock.timed("NCA", partial(nca_of, t, training))
             nca[str(t)] = split.error(model.transform)
         curves = {"LFE": split.curve(lfe), "DANN": split.curve(dann), "PCA": split.curve(pca)}
         return {
@@ -180,26 +129,8 @@ class _OnUCI(Experiment):
         }
 
 
-class Clock:
-    """CPU time of fits; of several by one name, the last."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    def timed(self, name: str, fit: Callable[[], Any]) -> Any:
-        """What is fitted, its time kept."""
-        begin = time.process_time()
-        made = fit()
-        self.seconds[name] = time.process_time() - begin
-        return made
-
-
-def _nca(n_components: int, samples: Samples) -> Any:
-    return NeighborhoodComponentsAnalysis(n_components, init="pca", random_state=0).fit(*samples)
-
-
 def _sizes(split: Split) -> list[int]:
-    return [t for t in NCA_COMPONENTS if t <= min(split.n_features, len(split.y))]
+    return [t for t in NCA_COMPONENTS if t <= min(split.known.shape[1], len(split.y))]
 
 
 class Table2(_OnUCI):
@@ -214,7 +145,7 @@ class Table2(_OnUCI):
         "NCA is scikit-learn's, started from principal components, by L-BFGS; the paper's came"
         " down by gradient steps, which may have ended elsewhere.",
         "The paper does not say which values of M and K there were to choose from; ours are in"
-        " `protocols/lfe_2008.py` and `protocols/judges.py`.",
+        " `protocols/lfe_2008` and `protocols/judges.py`.",
     )
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
@@ -324,10 +255,3 @@ def _tested(dataset: str, rival: str, ours: Mapping[str, Sequence[float]]) -> st
     p = float(ttest_rel(ours["LFE"], ours[rival]).pvalue)
     better = "better" if difference.mean() < 0 else "worse"
     return f"{dataset}: LFE is {better} than {rival}, p = {p:.2g}."
-
-
-EXPERIMENTS: tuple[Experiment, ...] = (Table2(), Figure2(), Figure3(), Table3())
-NOT_RUN: Mapping[str, str] = {
-    "lfe-fig1": "it shows faces of the AR set, which is not public.",
-    "lfe-fig4": "it is on the AR faces, which are not public.",
-}

@@ -1,0 +1,107 @@
+"""Images of the LFE paper: a quick look, and what a run does."""
+
+import json
+
+import numpy as np
+import pytest
+from protocol_sets import written_set
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+
+from highrelief import LFE
+from highrelief.protocols.experiment import Cell
+from highrelief.protocols.lfe_2008 import images
+from highrelief.protocols.registry import named
+from highrelief.protocols.running import carry_out, plan
+from highrelief.protocols.sets import Sets
+
+
+@pytest.fixture(scope="module")
+def look(tmp_path_factory):
+    """Two runs on 64 pixels of 40 training samples: more pixels than samples, as faces have."""
+    data = tmp_path_factory.mktemp("data")
+    written_set(data, "faces", n_train=40, n_test=30, n_features=64)
+    with pytest.MonkeyPatch.context() as fewer:
+        fewer.setattr(images, "COSTS", (1.0,))
+        fewer.setattr(images, "WIDTHS", (1.0,))
+        planned = plan(named("lfe-fig4"), data=data, cache=data / "cache", repeats=2, datasets=["faces"])
+        return data, carry_out(planned)
+
+
+def test_a_folder_with_the_faces_is_put_beside_the_paper(look):
+    _, outcomes = look
+    nearest, svm, times = named("lfe-fig4").results(outcomes)
+    # Section 5.2: "With 20 features, the classification errors (STDs) of LFE, NCA, DANN, and PCA are ..."
+    published = {pair.column: (pair.theirs.mean, pair.theirs.deviation) for pair in nearest.pairs[:4]}
+    assert published == {"LFE": (8.0, 1.0), "NCA": (11.8, 1.8), "DANN": (11.4, 0.7), "PCA": (13.5, 1.3)}
+    assert all(pair.ours.n == 2 for pair in nearest.pairs[:4] if pair.column != "NCA")
+    # What stands in for them was not run, and nothing was published of it.
+    assert all((pair.ours, pair.theirs) == (None, None) for pair in nearest.pairs[4:])
+    fifty = {pair.column: pair.theirs for pair in svm.pairs if "50" in pair.column and pair.row == "faces"}
+    assert fifty["LFE, 50 components"].mean == 4.1
+    assert fifty["NCA, 50 components"] is None
+    assert times.pairs[0].ours.mean > 0.0
+    json.dumps(list(outcomes.values()), allow_nan=False)
+
+
+def test_pictures(look):
+    pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
+    data, outcomes = look
+    assert named("lfe-fig4").figures(outcomes)["lfe-fig4"].axes
+    assert named("lfe-fig4").figures({}) == {}
+    some = carry_out(plan(named("lfe-fig1"), data=data, cache=data / "cache", datasets=["faces"]))
+    (picture,) = named("lfe-fig1").figures(some).values()
+    shown = [ax.images[0].get_array().shape for ax in picture.axes if ax.images]
+    assert shown == [(8, 8)] * 12
+    (table,) = named("lfe-fig1").results(some)
+    assert [pair.ours.mean for pair in table.pairs[:2]] == [70.0, 64.0]
+    assert images._as_image(range(5100)).shape == (85, 60)
+    assert images._as_image(range(6)).shape == (1, 6)
+
+
+def test_a_run_again_without_the_rotation(look):
+    """Errors by scikit-learn on the pixels themselves: working in the samples' space changes nothing."""
+    data, outcomes = look
+    cell, held = Cell("faces", "", 1), Sets(data).get("faces")
+    outcome = outcomes[cell]
+    train, test = held.split(1, 500)
+    low, high = held.X[train].min(), held.X[train].max()
+    known, new = ((held.X[rows].astype(float) - low) / (high - low) for rows in (train, test))
+    assert images.split_of(cell, held).known.shape == (40, 40)
+
+    def wrong(classifier, project):
+        return 1.0 - classifier.fit(project(known), held.y[train]).score(project(new), held.y[test])
+
+    nearest = KNeighborsClassifier(outcome["chosen"]["K"])
+    assert outcome["curves"]["PCA"][19] == pytest.approx(wrong(nearest, PCA(20).fit(known).transform))
+    lfe = LFE(n_neighbors=outcome["chosen"]["M"], scale=None).fit(known, held.y[train])
+    for t in (1, 5, 10):
+        error = wrong(nearest, lambda X, t=t: X @ lfe.components_[:t].T)
+        assert outcome["curves"]["LFE"][t - 1] == pytest.approx(error)
+    projected = known @ lfe.components_[:20].T
+    svm = SVC(C=1.0, gamma=1.0 / projected.var(axis=0).sum())
+    assert outcome["svm"]["20"]["LFE"] == pytest.approx(wrong(svm, lambda X: X @ lfe.components_[:20].T))
+
+
+def test_nca_works_on_principal_components():
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((40, 6)), np.arange(40) % 2
+    principal = PCA().fit(X).components_.T
+    A = images.nca_directions(2, (X, y), principal)
+    assert A.shape == (6, 2)
+    # Within the span of what it was given.
+    few = principal[:, :3]
+    B = images.nca_directions(2, (X, y), few)
+    assert few @ (few.T @ B) == pytest.approx(B)
+
+
+def test_what_stands_in_for_faces_needs_no_folder():
+    made, small = Sets(None).get("shifted_digits"), load_digits()
+    assert made.X.shape == (1797, 576)
+    # No digit is cut off, and they lie at different places.
+    assert made.X.sum(axis=1) == pytest.approx(4.0 * small.data.sum(axis=1))
+    assert np.array_equal(made.y, small.target % 2)
+    centers = made.X.reshape(-1, 24, 24).sum(axis=2).argmax(axis=1)
+    assert np.ptp(centers) > 8
