@@ -12,9 +12,10 @@ from highrelief.protocols.experiment import Cell, Experiment
 from highrelief.protocols.judges import best_count, curve, error
 from highrelief.protocols.kept import Kept
 from highrelief.protocols.lfe_2008 import uci
+from highrelief.protocols.made import GENERATED
 from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import GENERATED, DataSet, NoSuchSetError, Sets
+from highrelief.protocols.sets import DataSet, NoSuchSetError, Sets
 
 
 @pytest.fixture

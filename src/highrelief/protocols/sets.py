@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,36 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets import make_fermat_spiral, make_ringnorm, make_twonorm, make_waveform
-from .examples import lost_hit, lost_miss
-
-
-def _shifted_digits() -> tuple[NDArray[np.float32], NDArray[np.int16], None]:
-    """The handwritten digits that come with scikit-learn, even and odd, somewhere on larger images.
-
-    Each pixel becomes four, and each digit of 16 by 16 is put at a random place of 24 by 24.
-    """
-    from sklearn.datasets import load_digits  # noqa: PLC0415
-
-    held = load_digits()
-    places = np.random.default_rng(0).integers(24 - 16, size=(len(held.target), 2), endpoint=True)
-    X = np.zeros((len(held.target), 24, 24), dtype=np.float32)
-    for image, small, (top, left) in zip(X, held.images, places, strict=True):
-        image[top : top + 16, left : left + 16] = np.kron(small, np.ones((2, 2)))
-    return X.reshape(len(X), -1), (held.target % 2).astype(np.int16), None
-
-
-#: Sets that only need a generator, or come with scikit-learn; sizes as of the files in circulation. Files
-#: have precedence.
-GENERATED: Mapping[str, Callable[[], Any]] = {
-    "ringnorm": lambda: make_ringnorm(7400, random_state=0),
-    "twonorm": lambda: make_twonorm(7400, random_state=0),
-    "waveform": lambda: make_waveform(5000, n_classes=2, random_state=0),
-    "spiral": lambda: make_fermat_spiral(400, random_state=0),
-    "lost_hit": lost_hit,
-    "lost_miss": lost_miss,
-    "shifted_digits": _shifted_digits,
-}
+from .made import GENERATED
 
 
 class NoSuchSetError(LookupError):
