@@ -9,7 +9,7 @@ from importlib import import_module
 from .experiment import Experiment
 
 #: Papers, each a file whose ``EXPERIMENTS`` are run and whose ``NOT_RUN`` says what is not, and why.
-PAPERS = ("lfe_2008",)
+PAPERS = ("irelief_2007", "lfe_2008")
 
 
 def experiments() -> dict[str, Experiment]:
