@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -61,12 +61,12 @@ class OfOneRun(OnUCI):
 
     repeats = 1
     #: Numbers of weights that are not zero, where the paper says them.
-    published: Mapping[tuple[str, str], float] = {}
+    published: ClassVar[Mapping[tuple[str, str], float]] = {}
     remark = ""
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         pairs = []
-        for (dataset, setting), runs in self.by_set(outcomes).items():
+        for (_, setting), runs in self.by_set(outcomes).items():
             for method, of_method in runs[0]["methods"].items():
                 w, row = np.array(of_method["weights"]), f"{method}, {setting}"
                 mean_of = {
@@ -133,7 +133,7 @@ class Figure8(OfOneRun):
     name = "irelief-fig8"
     title = "Weights on waveform; the first 21 features are the original ones"
     datasets = ("waveform",)
-    published = {("Simba", "0 %"): 10.0}
+    published: ClassVar[Mapping[tuple[str, str], float]] = {("Simba", "0 %"): 10.0}
     remark = (
         "The paper says as of Fig. 7; that Simba's weights are zero but for 10 features; and that, with wrong"
         " labels, Simba's largest weight is that of an irrelevant feature."

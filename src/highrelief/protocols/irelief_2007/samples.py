@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,17 +53,29 @@ class Split:
             yield (self.known[train], self.y[train]), (self.known[test], self.y[test])
 
     def curve(self, w: NDArray[np.float64], learn: Samples, judge: Samples, k: int) -> list[float]:
-        """Errors of k-NN with the features of largest weight, as many as ``cuts`` says.
+        """Errors of k-NN with the features of largest weight, as many as ``cuts`` says."""
+        return curve_at(cuts(self.n_features), w, self._lots, learn, judge, k)
 
-        Features whose weight is not positive are never chosen: from there on the curve is flat.
-        """
-        order = np.lexsort((self._lots, -w))
-        most = max(1, int(np.count_nonzero(w > 0.0)))
-        numbers = sorted({min(cut, most) for cut in cuts(self.n_features)})
-        first = order[: numbers[-1]]
-        wrong = errors_at(learn[0][:, first], learn[1], judge[0][:, first], judge[1], k, numbers)
-        found = dict(zip(numbers, wrong, strict=True))
-        return [found[min(cut, most)] for cut in cuts(self.n_features)]
+
+def curve_at(
+    numbers: Sequence[int],
+    w: NDArray[np.float64],
+    lots: NDArray[np.int64],
+    learn: Samples,
+    judge: Samples,
+    k: int,
+) -> list[float]:
+    """Errors of k-NN with the features of largest weight, for some numbers of them.
+
+    Of features of equal weight that of the smaller lot comes first. Those whose weight is not positive are
+    never chosen: from there on the curve is flat.
+    """
+    most = max(1, int(np.count_nonzero(w > 0.0)))
+    sizes = sorted({min(number, most) for number in numbers})
+    first = np.lexsort((lots, -w))[: sizes[-1]]
+    wrong = errors_at(learn[0][:, first], learn[1], judge[0][:, first], judge[1], k, sizes)
+    found = dict(zip(sizes, wrong, strict=True))
+    return [found[min(number, most)] for number in numbers]
 
 
 def mislabelled(y: NDArray[np.int64], share: float, random: np.random.RandomState) -> NDArray[np.int64]:
