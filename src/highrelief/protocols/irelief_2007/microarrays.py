@@ -19,7 +19,7 @@ from .samples import Samples, curve_at
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-N_BATCHES = 10
+BATCHES = tuple(f"batch {number}" for number in range(1, 11))
 #: Kernel widths to choose from. Distances under weights of unit length grow with the number of features, so
 #: that they are wider than on the UCI sets. Of equally good ones the largest, which converges best.
 WIDTHS = (20.0, 10.0, 5.0, 2.0, 1.0)
@@ -60,7 +60,7 @@ class Figure14(Experiment):
         "srbct",
         "dlbcl_gems",
     )
-    settings = tuple(f"batch {number}" for number in range(1, N_BATCHES + 1))
+    settings = BATCHES
     repeats = 1
     reasons = (
         'The paper\'s numbers are read off a figure by its author ("about").',
@@ -73,7 +73,7 @@ class Figure14(Experiment):
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         X, y = np.asarray(data.X, dtype=np.float64), data.y.astype(np.int64)
-        batch = np.argsort(y, kind="stable")[self.settings.index(cell.setting) :: N_BATCHES]
+        batch = batch_of(y, cell.setting)
         outside = np.setdiff1d(np.arange(len(y)), batch)
         choosing = (in_range(X[outside], X[outside])[0], y[outside])
         k = best_count(*choosing)
@@ -152,6 +152,11 @@ _REMARKS = (
     "The least error is that on the samples left out, as in the paper; who has to choose the number of genes"
     " beforehand will do worse.",
 )
+
+
+def batch_of(y: NDArray[Any], name: str) -> NDArray[np.int64]:
+    """Places of the samples of a batch, which has its share of every class."""
+    return np.argsort(y, kind="stable")[BATCHES.index(name) :: len(BATCHES)]
 
 
 def best_value(method: Method, samples: Samples, k: int) -> float:
