@@ -61,7 +61,7 @@ class _Online(Experiment):
         return "irelief-online"
 
     def seconds(self, cell: Cell) -> float:
-        return 2.0
+        return 0.5
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         training = Split(cell, data).training
@@ -97,11 +97,13 @@ class Figure12(_Online):
                     away = [100.0 * run["away"][str(rate)][place] for run in runs]
                     row = f"{dataset}, after {passes * runs[0]['n']} samples"
                     pairs.append(Pair(row, f"a = {rate:g}", measured(away), None))
-        remark = (
+        remarks = [
             "The paper shows curves, and says: with any learning rate the weights converge to those of"
-            " I-RELIEF, and are very close after 400 samples."
-        )
-        return [Results("Figure 12", "set", "100 times the Euclidean distance", pairs, [remark])]
+            " I-RELIEF, and are very close after 400 samples.",
+            "Ours visits every sample once in a pass, in random order. Samples drawn at random, as in the"
+            " paper's Fig. 3, would leave it further away after one pass.",
+        ]
+        return [Results("Figure 12", "set", "100 times the Euclidean distance", pairs, remarks)]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
         found = self.by_set(outcomes)
