@@ -65,6 +65,8 @@ class Table2(OnUCI):
     def _counted(self, outcomes: Mapping[Cell, Outcome]) -> tuple[int, int, int]:
         judged = []
         for runs in self.by_set(outcomes).values():
+            if len(runs) < 2:
+                continue
             ours = errors(runs)
             judged.append(compared_by_test(ours["I-RELIEF"], ours["RELIEF"]))
         return judged.count(1), judged.count(0), judged.count(-1)
