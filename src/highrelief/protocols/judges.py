@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +17,12 @@ NEIGHBORS = tuple(range(1, 16, 2))
 
 
 def folds_of(y: NDArray[Any], n_folds: int = 10) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Stratified folds, as many as the smallest class allows."""
-    n_folds = max(2, min(n_folds, int(np.bincount(y).min())))
-    return list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
+    """Stratified folds; a class with fewer samples than folds is missing in some."""
+    n_folds = max(2, min(n_folds, int(np.bincount(y).max())))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        return list(folds.split(np.zeros(len(y)), y))
 
 
 def curve(
@@ -26,18 +30,19 @@ def curve(
 ) -> list[float]:
     """Errors of k-NN on the first 1, 2, … columns; where there are no more, that on all of them."""
     cuts = range(1, min(length, known.shape[1]) + 1)
-    found = _errors(known, y, new, y_new, k, list(cuts))
+    found = errors_at(known, y, new, y_new, k, list(cuts))
     return found + [found[-1]] * (length - len(found))
 
 
 def error(known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int) -> float:
     """Share of the new samples that k-NN gets wrong."""
-    return _errors(known, y, new, y_new, k, [known.shape[1]])[0]
+    return errors_at(known, y, new, y_new, k, [known.shape[1]])[0]
 
 
-def _errors(
-    known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int, cuts: list[int]
+def errors_at(
+    known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int, cuts: Sequence[int]
 ) -> list[float]:
+    """Errors of k-NN on the first columns, for some rising numbers of them."""
     n_classes = int(max(y.max(), y_new.max())) + 1
     neighbors = NestedNeighbors(known, y, n_classes, n_neighbors=k, scale=None)
     predicted = neighbors.predict(new, np.arange(known.shape[1]), cuts)
