@@ -13,6 +13,23 @@ from .experiment import Experiment
 PAPERS = ("irelief_2007", "lfe_2008", "im4e_2012", "lhr_2014", "frel_2015")
 
 
+@dataclass(frozen=True)
+class Paper:
+    """A paper's published tables and figures."""
+
+    #: Its key among the citations.
+    key: str
+    experiments: tuple[Experiment, ...]
+    #: What cannot be run, and why.
+    not_run: Mapping[str, str]
+
+
+def papers() -> list[Paper]:
+    """All papers."""
+    modules = [import_module(f"{__package__}.{name}") for name in PAPERS]
+    return [Paper(each.EXPERIMENTS[0].paper, each.EXPERIMENTS, each.NOT_RUN) for each in modules]
+
+
 def experiments() -> dict[str, Experiment]:
     """All experiments by name, in the order of the papers."""
     return {each.name: each for paper in papers() for each in paper.experiments}
