@@ -1,74 +1,129 @@
-"""Makes docs/reproduced.md: every experiment that can be run, ours beside theirs.
+"""Makes docs/reproduced.md and docs/reproduced/: every experiment that can be run, ours beside theirs.
 
-``python docs/reproduced.py DATA [CACHE]`` does what the commands on the page do, and goes on where it was
+``python docs/reproduced.py DATA [CACHE]`` does what the commands on the pages do, and goes on where it was
 stopped.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
+from reproduced_words import FOUND, SHOWN
+
 from highrelief.citations import as_text
-from highrelief.protocols.beside import FAR
+from highrelief.protocols.beside import FAR, Results
 from highrelief.protocols.experiment import Experiment
-from highrelief.protocols.registry import papers
+from highrelief.protocols.registry import PAPERS, Paper, papers
 from highrelief.runs.reproduce import Reproduction, reproduced
 
 HERE = Path(__file__).parent
-PICTURES = HERE / "pictures"
+PAGES, PICTURES = HERE / "reproduced", HERE / "pictures"
 CACHE = Path(".highrelief-reproduced")
 
 BEGINNING = """# The papers' experiments
 
-What the papers report, and what this library gets when it does the same: `highrelief reproduce` lists the
-experiments, and runs one of them on a folder of data sets (`--data`), with sets that are made here, and with
-what OpenML has (`--fetch`). Each cell below is *ours / theirs (difference in standard errors)*, means with
-standard deviations over the repeats in brackets; **bold** where the two are more than two standard errors
-apart, with the likely reasons beneath. Nothing was tuned to a published number. Features are chosen on
-training samples alone, unless a table says that they were chosen on all samples, as some papers seem to
-have done.
+What the papers report, and what this library gets when it does the same. `highrelief reproduce` lists the
+experiments and runs one of them, on a folder of data sets (`--data`), on sets that are made here, and on what
+OpenML has (`--fetch`); it says first how long that will take, works in parallel, and goes on where it was
+stopped. `--repeats` and `--datasets` give a quick look, `--out` keeps tables and figures.
 
-This page is made by `python docs/reproduced.py DATA`, which does what the commands on it do.
+On the pages a number stands as *ours / theirs (difference in standard errors)*, means with standard
+deviations over the repeats in brackets; **bold** where the two are more than two standard errors apart, with
+the likely reasons beneath. Nothing was tuned to a published number. Features are chosen on training samples
+alone, unless a table says that they were chosen on all samples, as some papers seem to have done.
+
+These pages are made by `python docs/reproduced.py DATA`, which does what the commands on them do.
 """
 
-#: Repeats shown here, where they are fewer than the paper's. All of it takes about two hours on two cores.
-SHOWN: dict[str, int] = {}
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment on its page, and its line in the list of all."""
+
+    part: list[str]
+    line: str
 
 
 def main(data: Path, cache: Path) -> None:
-    """Run what is not kept, and write the page."""
+    """Run what is not kept, and write the pages."""
+    PAGES.mkdir(exist_ok=True)
     parts = [BEGINNING]
-    for paper in papers():
-        parts.append(f"\n## {as_text(paper.key)}\n")
-        for experiment in paper.experiments:
-            wanted = SHOWN.get(experiment.name, experiment.repeats)
-            found = reproduced(experiment.name, data=data, cache=cache, repeats=wanted, n_jobs=-1)
-            parts += _part(experiment, found, wanted)
-        parts.append("\n### Not run\n")
+    for module, paper in zip(PAPERS, papers(), strict=True):
+        shown = [_shown(experiment, module, data, cache) for experiment in paper.experiments]
+        _write(PAGES / f"{module}.md", _page(paper, module, shown))
+        parts += _overview(paper, module, shown)
+    _write(HERE / "reproduced.md", parts)
+
+
+def _write(path: Path, parts: list[str]) -> None:
+    path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _overview(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
+    parts = [f"\n## [{as_text(paper.key)}](reproduced/{module}.md)\n"]
+    parts += [f"- {each}" for each in FOUND[module]]
+    parts += [
+        "",
+        "| experiment | what | repeats | numbers beside theirs | far apart |",
+        "|---|---|---|---|---|",
+    ]
+    parts += [each.line for each in shown]
+    if paper.not_run:
+        parts += ["", "Not run:", ""]
         parts += [f"- `{name}`: {reason}" for name, reason in paper.not_run.items()]
-    (HERE / "reproduced.md").write_text("\n".join(parts) + "\n", encoding="utf-8")
+    return parts
+
+
+def _page(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
+    head = inspect.cleandoc(import_module(f"highrelief.protocols.{module}").__doc__ or "")
+    parts = [f"# {as_text(paper.key)}\n", head.replace("``", "`"), ""]
+    parts += ["How to read the numbers: [the papers' experiments](../reproduced.md).\n", "What came out:\n"]
+    parts += [f"- {each}" for each in FOUND[module]]
+    for each in shown:
+        parts += each.part
+    return parts
+
+
+def _shown(experiment: Experiment, module: str, data: Path, cache: Path) -> Shown:
+    repeats = SHOWN.get(experiment.name, experiment.repeats)
+    found = reproduced(experiment.name, data=data, cache=cache, repeats=repeats, n_jobs=-1)
+    pairs = [pair for table in found.results for pair in table.pairs if pair.apart is not None]
+    counts = f"{len(pairs)} | {sum(pair.is_far for pair in pairs)}" if pairs else " | "
+    link = f"[`{experiment.name}`](reproduced/{module}.md#{experiment.name})"
+    line = f"| {link} | {experiment.title} | {_of(repeats, experiment)} | {counts} |"
+    return Shown(_part(experiment, found, repeats), line)
+
+
+def _of(repeats: int, experiment: Experiment) -> str:
+    return f"{repeats}" if repeats == experiment.repeats else f"{repeats} of {experiment.repeats}"
 
 
 def _part(experiment: Experiment, found: Reproduction, repeats: int) -> list[str]:
-    command = f"highrelief reproduce {experiment.name} --data DATA --repeats {repeats}"
-    of = "" if repeats == experiment.repeats else f" ({repeats} of the paper's {experiment.repeats} repeats)"
-    parts = [f"\n### {experiment.title}\n", f"`{command}`{of}\n"]
-    if found.absent:
-        parts.append(f"Not at hand: {', '.join(found.absent)}.\n")
-    if found.made:
-        parts.append(f"Made by a generator: {', '.join(found.made)}.\n")
+    parts = [f"\n## {experiment.name}\n", f"{experiment.title}. {_of(repeats, experiment)} repeats:\n"]
+    parts += ["```", f"highrelief reproduce {experiment.name} --data DATA --repeats {repeats}", "```\n"]
+    for says, names in (("Not at hand", found.absent), ("Made here", found.made)):
+        if names:
+            parts.append(f"{says}: {', '.join(names)}.\n")
     for table in found.results:
-        parts += [f"{table.title}, {table.unit}:\n", table.markdown(), ""]
-        parts += [f"- {each}" for each in table.remarks]
-    far = [pair for table in found.results for pair in table.pairs if pair.is_far]
+        parts += _table(table)
+    far = sum(pair.is_far for table in found.results for pair in table.pairs)
     if far:
-        parts.append(f"\nMore than {FAR:g} standard errors apart: {len(far)}. Likely reasons:\n")
-        parts += [f"- {each}" for each in (experiment.reasons or ("not known.",))]
+        parts.append(f"\nMore than {FAR:g} standard errors apart: {far}. Likely reasons:\n")
+        parts += [f"- {each}" for each in experiment.reasons]
     for name, picture in experiment.figures(found.outcomes).items():
         picture.savefig(PICTURES / f"{name}.png", dpi=70, metadata={"Software": None})
-        parts.append(f"\n![{experiment.title}](pictures/{name}.png)")
+        parts.append(f"\n![{experiment.title}](../pictures/{name}.png)")
     return parts
+
+
+def _table(table: Results) -> list[str]:
+    parts = [f"**{table.title}**, {table.unit}:\n", table.markdown(), ""]
+    parts += [f"- {each}" for each in table.remarks]
+    return [*parts, ""] if table.remarks else parts
 
 
 if __name__ == "__main__":
