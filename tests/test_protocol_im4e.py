@@ -92,8 +92,8 @@ def test_table_5_beside_the_paper(table_5):
     assert pairs["PARK", "I-M4E"].ours.mean == pytest.approx(np.mean([each["I-M4E"] for each in folds]))
     kernels = [np.mean([each[name] for each in folds]) for name in ("SVM1", "SVM2", "SVM3", "SVMP", "SVMR")]
     assert pairs["PARK", "SMO"].ours.mean == pytest.approx(max(kernels))
-    assert "on 2 sets with 2 folds each at least: IB1 " in table.remarks[0]
-    assert table.remarks[1].startswith("Theirs, with 100 folds: ADT 1/1/9, BN 0/2/9, ")
+    assert "on 2 sets, by at least 2 of 100 folds: IB1 " in table.remarks[0]
+    assert table.remarks[1].startswith("Theirs, by 100 folds: ADT 1/1/9, BN 0/2/9, ")
     assert table.remarks[1].endswith("LOGO 2/4/5.")
     json.dumps(list(outcomes.values()), allow_nan=False)
 

@@ -113,9 +113,9 @@ class ByFolds(Experiment):
             counts[name] = "/".join(str(verdicts.count(each)) for each in ("win", "tie", "loss"))
         n_folds = min(len(folds) for ours in found.values() for folds in ours.values())
         return [
-            f"Wins/ties/losses against I-M4E, ours, on {len(found)} sets with {n_folds} folds each at least:"
+            f"Wins/ties/losses against I-M4E, ours, on {len(found)} sets, by at least {n_folds} of 100 folds:"
             f" {_listed(counts)}.",
-            f"Theirs, with 100 folds: {_listed(self.published_standings)}.",
+            f"Theirs, by 100 folds: {_listed(self.published_standings)}.",
         ]
 
 
