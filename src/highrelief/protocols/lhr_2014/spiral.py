@@ -155,8 +155,8 @@ class _OnSpiral(Experiment):
         " irrelevant ones, and the penalty of LOGO's own paper leaves no feature at all (any one is then"
         " kept). With one turn all three find them.",
         "The printed tables contradict themselves: from 1,000 irrelevant features on all numbers of LHR are"
-        " the same in both, and those of 9,000 and 10,000 as well; one accuracy is 0; the averages at 0"
-        " irrelevant features are not those of the numbers beside them.",
+        " the same in both, and those of 9,000 and 10,000 as well; one accuracy is 0; in Table 1 the averages"
+        " of LHR and I-RELIEF at 0 irrelevant features are not those of the numbers beside them.",
         "Our LHR loses one of the two features more often the more irrelevant ones there are: its iteration"
         " does not settle, and how the paper's ended is not said.",
         "The parameters of I-RELIEF and LOGO are not in the paper. With one turn LOGO with those of its own"
