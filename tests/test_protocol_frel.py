@@ -77,6 +77,16 @@ def test_the_tables_are_in_the_papers_order(looks):
     assert bars.row_names[:2] == ["tox_171: Lmba", "tox_171: Relief"]
 
 
+def test_what_is_said_of_lambda_is_what_was_measured(looks):
+    for table in named("frel-fig2").results(looks[1]["frel-fig2"]):
+        ours = {(pair.row, pair.column): pair.ours.mean for pair in table.pairs}
+        changes = [
+            ours[f"tox_171: {row}", "λ = 10"] - ours[f"tox_171: {row}", "λ = 0.001"]
+            for row in ("Log+L2", "En-Log+L2, re-ranked")
+        ]
+        assert table.remarks[-1].endswith(f"Log+L2 {changes[0]:+.1f}, En-Log+L2 {changes[1]:+.1f}.")
+
+
 def test_every_figure_is_drawn(looks):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     for name, outcomes in looks[1].items():

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from highrelief import IM4E, ReliefF, Simba
+from highrelief import IM4E, Relief, ReliefF, Simba
 from highrelief.protocols.experiment import Cell
 from highrelief.protocols.im4e_2012 import chi_square, illustration, microarrays, uci
 from highrelief.protocols.im4e_2012.folds import Fold, standardised, verdict
@@ -92,7 +92,9 @@ def test_table_5_beside_the_paper(table_5):
     assert pairs["PARK", "I-M4E"].ours.mean == pytest.approx(np.mean([each["I-M4E"] for each in folds]))
     kernels = [np.mean([each[name] for each in folds]) for name in ("SVM1", "SVM2", "SVM3", "SVMP", "SVMR")]
     assert pairs["PARK", "SMO"].ours.mean == pytest.approx(max(kernels))
-    assert "on 2 sets: IB1 " in table.remarks[0]
+    assert "on 2 sets, by at least 2 of 100 folds: IB1 " in table.remarks[0]
+    assert table.remarks[1].startswith("Theirs, by 100 folds: ADT 1/1/9, BN 0/2/9, ")
+    assert table.remarks[1].endswith("LOGO 2/4/5.")
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
@@ -162,6 +164,8 @@ def test_published_numbers():
     prostate = "89.83 88.16 85.84 86.59 86.97 87.39 91.51 92.16 92.30 83.01 69.86 88.13"
     assert list(microarrays.TABLE_3["prostate_singh"].values()) == [float(each) for each in prostate.split()]
     assert microarrays.TABLE_4["myeloma_tian"]["I-M4E"] == 97.38
+    assert microarrays.STANDINGS_3["SVMR"] == "0/1/4"
+    assert uci.STANDINGS_5["GFP"] == "0/1/10"
 
 
 # Who wins
@@ -250,6 +254,20 @@ def test_halving_by_a_linear_machine_is_svm_rfe():
         eliminating = RFE(SVC(C=1.0, kernel="linear"), n_features_to_select=level.size, step=level.size)
         kept = kept[eliminating.fit(MinMaxScaler().fit_transform(X[:, kept]), y).support_]
         assert np.array_equal(kept, level)
+
+
+def test_weights_below_0_still_rank():
+    random = np.random.default_rng(7)
+    X, y = random.standard_normal((40, 200)), np.arange(40) % 2
+    for name, setting, model in (
+        ("RLF", 0.0, Relief(metric="sqeuclidean", scale=None)),
+        ("RFF", 3, ReliefF(n_neighbors=3, scale=None)),
+    ):
+        weights = model.fit(X, y).feature_weights_
+        # Of pure noise more than half weighs less than 0; which of that goes must not depend on its place.
+        assert np.sum(weights > 0.0) < 100
+        _, (kept, _), *_ = Halving(MARGIN_LEARNERS[name], setting).down(-X[:, ::-1], y)
+        assert np.array_equal(np.sort(199 - kept), np.sort(np.argsort(-weights)[:100]))
 
 
 def test_features_ranked_by_other_samples():

@@ -1,7 +1,6 @@
 """Experiments of the LHR paper: a quick look at each, and what is subtle in them."""
 
 import json
-import warnings
 
 import numpy as np
 import pytest
@@ -226,15 +225,16 @@ def test_classifiers_are_those_that_are_named(samples):
 N_POINTS = 60
 
 
+def short_spiral():
+    X, y, _ = make_fermat_spiral(N_POINTS, turns=1.0, random_state=0)
+    return DataSet("spiral_one_turn", X, y)
+
+
 @pytest.fixture(scope="module")
 def spiral_outcomes(little_choice):
     """A repeat at none and one at 1,000 irrelevant features; fewer points than the paper has."""
-    made = DataSet("spiral", np.zeros((N_POINTS, 2)), np.arange(N_POINTS) % 2)
-    cells = [Cell("spiral", "0", 0), Cell("spiral", "1000", 1)]
-    with warnings.catch_warnings():
-        # LOGO's penalty is for the paper's 400 points: in some folds it leaves nothing of so few.
-        warnings.filterwarnings("ignore", message="alpha=1.0 leaves no feature")
-        return {cell: named("lhr-table1").run(cell, made) for cell in cells}
+    cells = [Cell("spiral_one_turn", "0", 0), Cell("spiral_one_turn", "1000", 1)]
+    return {cell: named("lhr-table1").run(cell, short_spiral()) for cell in cells}
 
 
 def test_the_tables_of_the_spiral(spiral_outcomes):
@@ -242,17 +242,17 @@ def test_the_tables_of_the_spiral(spiral_outcomes):
     tables = named("lhr-table1").results(spiral_outcomes)
     assert len(tables) == 6
     assert [("inside the fold" in table.title) for table in tables] == [False] * 3 + [True] * 3
-    assert tables[0].row_names == ["0", "1000"]
+    assert tables[0].row_names == ["1 turn, 0", "1 turn, 1,000"]
     assert tables[0].column_names == [*published.CLASSIFIERS, "Aver."]
     ours = {(pair.row, pair.column): pair for pair in tables[0].pairs}
-    mean = np.mean([ours["0", name].ours.mean for name in published.CLASSIFIERS])
-    assert ours["0", "Aver."].ours.mean == pytest.approx(mean)
-    assert ours["0", "Aver."].theirs.mean == 75.2
+    mean = np.mean([ours["1 turn, 0", name].ours.mean for name in published.CLASSIFIERS])
+    assert ours["1 turn, 0", "Aver."].ours.mean == pytest.approx(mean)
+    assert ours["1 turn, 0", "Aver."].theirs.mean == 75.2
     # Without irrelevant features there is nothing to select, and neighbours know their own branch.
-    assert ours["0", "KNN"].ours.mean > 90.0
+    assert ours["1 turn, 0", "KNN"].ours.mean > 90.0
     assert len(named("lhr-table2").results(spiral_outcomes)) == 3
     (found,) = named("lhr-fig1").results(spiral_outcomes)
-    both = {pair.column: pair.ours.mean for pair in found.pairs if pair.row == "0"}
+    both = {pair.column: pair.ours.mean for pair in found.pairs if pair.row == "1 turn, 0"}
     assert both["LHR"] == both["I-RELIEF"] == 2.0
 
 
@@ -263,16 +263,41 @@ def test_a_cell_of_the_spiral_again(spiral_outcomes):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
 
-    cell = Cell("spiral", "1000", 1)
-    points, y, _ = make_fermat_spiral(
-        N_POINTS, turns=1.0, noise=0.0, random_state=Cell("spiral", "", 1).random("points")
-    )
-    X = np.hstack([points, cell.random("irrelevant").standard_normal((N_POINTS, 1000))])
+    cell = Cell("spiral_one_turn", "1000", 1)
+    X, y, _ = spiral.hidden(cell, short_spiral())
     with pytest.warns(Warning, match="LHR often does not"):
         weights = LHRelief(n_features_to_select=5).fit(X, y).feature_weights_
     kept = X[:, np.argsort(-weights)[:5]]
     scores = cross_val_score(make_pipeline(MinMaxScaler(), GaussianNB()), kept, y, cv=LeaveOneOut())
     assert spiral_outcomes[cell]["one out"]["LHR"]["NB"] == pytest.approx(100.0 * scores.mean())
+
+
+def test_the_spiral_is_hidden_where_ties_do_not_find_it():
+    data = short_spiral()
+    places = []
+    for repeat in range(3):
+        X, y, relevant = spiral.hidden(Cell("spiral_one_turn", "1000", repeat), data)
+        assert X.shape == (N_POINTS, 1002)
+        assert len(relevant) == 2
+        # The points of the file, with their classes, in some order.
+        found = {
+            (*sorted(row), label) for row, label in zip(X[:, relevant].tolist(), y.tolist(), strict=True)
+        }
+        held = zip(data.X.tolist(), data.y.tolist(), strict=True)
+        assert found == {(*sorted(row), label) for row, label in held}
+        # N(0, 1), and nothing to do with the classes.
+        others = np.delete(X, relevant, axis=1)
+        assert np.std(others) == pytest.approx(1.0, abs=0.02)
+        assert abs(others[y == 1].mean() - others[y == 0].mean()) < 0.03
+        places += relevant.tolist()
+    assert len(set(places)) > 2
+    assert min(places) > 1
+
+
+def test_the_spiral_has_two_and_a_half_turns_or_one():
+    far = {name: np.hypot(*Sets(None).get(name).X.T).max() ** 2 / (2.0 * np.pi) for name in spiral.TURNS}
+    assert far == pytest.approx({"spiral": 2.5, "spiral_one_turn": 1.0}, rel=0.02)
+    assert [len(Sets(None).get(name).y) for name in spiral.TURNS] == [400, 400]
 
 
 def test_features_without_a_weight_are_not_kept():
@@ -349,7 +374,8 @@ def test_prostate1_is_the_training_samples():
 def test_figures_are_drawn(spiral_outcomes, gene_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     (first,) = named("lhr-fig1").figures(spiral_outcomes).values()
-    assert len(first.axes) == 3
+    assert [ax.get_title() for ax in first.axes] == ["(a) 1 turn", "(b) ten-fold", "(c) leave-one-out"]
+    assert sum(len(line.get_xdata()) for line in first.axes[0].lines) == N_POINTS
     (second,) = named("lhr-fig2").figures(gene_outcomes).values()
     assert [ax.get_title() for ax in second.axes] == ["colon_alon"]
 

@@ -93,6 +93,7 @@ GENERATED: Mapping[str, Callable[[], Any]] = {
     "twonorm": lambda: make_twonorm(7400, random_state=0),
     "waveform": lambda: make_waveform(5000, n_classes=2, random_state=0),
     "spiral": lambda: make_fermat_spiral(400, random_state=0),
+    "spiral_one_turn": lambda: make_fermat_spiral(400, turns=1.0, random_state=0),
     "lost_hit": lost_hit,
     "lost_miss": lost_miss,
     "shifted_digits": shifted_digits,

@@ -69,6 +69,8 @@ class ByFolds(Experiment):
     columns: Sequence[str]
     #: Published accuracies of a set, a method each.
     published: Mapping[str, Mapping[str, float]]
+    #: Published wins/ties/losses against I-M4E, by method.
+    published_standings: Mapping[str, str]
     #: What the paper calls the sets.
     labels: Mapping[str, str]
 
@@ -98,10 +100,10 @@ class ByFolds(Experiment):
                         None if number is None else Figure(number, None, 100),
                     )
                 )
-        return Results(title, "set", "accuracy, %", pairs, [self.standings(found)] if found else [])
+        return Results(title, "set", "accuracy, %", pairs, self.standings(found) if found else [])
 
-    def standings(self, found: Mapping[str, Mapping[str, list[float]]]) -> str:
-        """Wins, ties and losses of the methods against I-M4E, as a sentence."""
+    def standings(self, found: Mapping[str, Mapping[str, list[float]]]) -> list[str]:
+        """Wins, ties and losses of the methods against I-M4E, as sentences: ours, and theirs."""
         names = [
             name for name in self.columns if name != OURS and any(name in ours for ours in found.values())
         ]
@@ -109,8 +111,16 @@ class ByFolds(Experiment):
         for name in names:
             verdicts = [verdict(ours[name], ours[OURS]) for ours in found.values()]
             counts[name] = "/".join(str(verdicts.count(each)) for each in ("win", "tie", "loss"))
-        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-        return f"Wins/ties/losses against I-M4E, ours, on {len(found)} sets: {listed}."
+        n_folds = min(len(folds) for ours in found.values() for folds in ours.values())
+        return [
+            f"Wins/ties/losses against I-M4E, ours, on {len(found)} sets, by at least {n_folds} of 100 folds:"
+            f" {_listed(counts)}.",
+            f"Theirs, by 100 folds: {_listed(self.published_standings)}.",
+        ]
+
+
+def _listed(counts: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def verdict(accuracies: Sequence[float], others: Sequence[float]) -> str:

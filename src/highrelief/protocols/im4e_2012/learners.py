@@ -35,7 +35,7 @@ FOLDS_FOR_SETTINGS = 5
 
 @dataclass(frozen=True)
 class Learned:
-    """Weights of the features, and rules that classify by them."""
+    """Weights of the features, which rank them, and rules that classify by them."""
 
     weights: NDArray[np.float64]
     rules: Mapping[str, Rule]
@@ -100,7 +100,7 @@ def im4e(X: Array, y: Array, sigma: float) -> Learned:
 def logo(X: Array, y: Array, sigma: float) -> Learned:
     """LOGO with 3-NN under the weighted Manhattan distance, and with the rule of I-M4E."""
     model = LOGO(sigma=float(sigma), alpha=LOGO_PENALTY, max_iter=MOST_STEPS["LOGO"], scale=None, n_jobs=1)
-    w = _weights(model, X, y)
+    w = _fitted(model, X, y).feature_weights_
     rules = {
         "LOGO": nearest(X, y, w, n_neighbors=3, metric="manhattan"),
         "LOGO, eq. 10": expected_distance(X, y, w, float(sigma)),
@@ -111,19 +111,19 @@ def logo(X: Array, y: Array, sigma: float) -> Learned:
 def relief_f(X: Array, y: Array, k: float) -> Learned:
     """RELIEF-F with k-NN under the weighted Manhattan distance."""
     at_hand = max(1, min(int(k), int(np.bincount(y).min()) - 1))
-    w = _weights(ReliefF(n_neighbors=at_hand, scale=None, n_jobs=1), X, y)
-    return Learned(w, {"RFF": nearest(X, y, w, n_neighbors=int(k), metric="manhattan")})
+    w = _fitted(ReliefF(n_neighbors=at_hand, scale=None, n_jobs=1), X, y).feature_weights_
+    return Learned(w, {"RFF": nearest(X, y, _factors(w), n_neighbors=int(k), metric="manhattan")})
 
 
 def relief(X: Array, y: Array, _: float) -> Learned:
     """RELIEF of squared differences, with 1-NN under d² = Σ w (x − x')²."""
-    w = _weights(Relief(metric="sqeuclidean", scale=None, n_jobs=1), X, y)
-    return Learned(w, {"RLF": nearest(X, y, np.sqrt(w))})
+    w = _fitted(Relief(metric="sqeuclidean", scale=None, n_jobs=1), X, y).feature_weights_
+    return Learned(w, {"RLF": nearest(X, y, np.sqrt(_factors(w)))})
 
 
 def simba(X: Array, y: Array, _: float) -> Learned:
     """Simba with 1-NN under its own distance, d² = Σ w (x − x')²."""
-    w = _weights(Simba(scale=None, n_jobs=1, random_state=0), X, y)
+    w = _fitted(Simba(scale=None, n_jobs=1, random_state=0), X, y).feature_weights_
     return Learned(w, {"SIM": nearest(X, y, np.sqrt(w))})
 
 
@@ -175,9 +175,9 @@ def always(y: Array) -> Rule:
     return lambda new: np.full(len(new), most)
 
 
-def _weights(model: Any, X: Array, y: Array) -> NDArray[np.float64]:
+def _factors(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weights as factors of a distance: those below 0 are 0."""
-    return np.maximum(_fitted(model, X, y).feature_weights_, 0.0)
+    return np.maximum(weights, 0.0)
 
 
 def _fitted(model: Any, X: Array, y: Array) -> Any:

@@ -39,6 +39,7 @@ NAMES = {
     "prostate_singh": "Prostate1",
     "gcm": "GCM",
     "prostate2_stuart": "Prostate2",
+    "cns_pomeroy": "CNS",
     "cns_medulloblastoma34": "CNS",
     "leukemia_golub": "Leukemia",
     "prostate3_welsh": "Prostate3",
