@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -62,7 +63,10 @@ def plan(
     wanted = wanted_sets(experiment, datasets)
     present = [name for name in wanted if name in sets]
     digests = {name: sets.get(name).digest for name in present}
-    cells = experiment.cells(present, experiment.repeats if repeats is None else repeats)
+    if repeats is None or experiment.repeats == 1:
+        # Where the paper has one run, others would not be looked at.
+        repeats = experiment.repeats
+    cells = experiment.cells(present, repeats)
     finished = kept.outcomes(digests)
     return Plan(
         experiment,
@@ -79,12 +83,14 @@ def plan(
 
 def wanted_sets(experiment: Experiment, datasets: Sequence[str] | None) -> list[str]:
     """The sets that are asked for, all of them if none is named."""
-    for name in datasets or ():
+    if not datasets:
+        return list(experiment.datasets)
+    for name in datasets:
         if name not in experiment.datasets:
             raise ValueError(
                 f"{experiment.name} has no set {name!r}; it has {', '.join(experiment.datasets)}."
             )
-    return list(experiment.datasets if datasets is None else datasets)
+    return list(dict.fromkeys(datasets))
 
 
 def carry_out(planned: Plan, *, n_jobs: int | None = None, tell: Tell | None = None) -> dict[Cell, Outcome]:
@@ -105,7 +111,9 @@ def _computed(planned: Plan, n_workers: int) -> Iterator[tuple[Cell, Outcome, fl
             yield _run(name, folders, cell)
         return
     # Processes of their own: most of what is measured here holds Python's lock.
-    pool = ProcessPoolExecutor(min(n_workers, len(planned.left)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(n_workers, len(planned.left)), mp_context=get_context("spawn"), initializer=_ends_at_once
+    )
     try:
         waiting: set[Future[tuple[Cell, Outcome, float]]] = {
             pool.submit(_run, name, folders, cell) for cell in planned.left
@@ -116,6 +124,11 @@ def _computed(planned: Plan, n_workers: int) -> Iterator[tuple[Cell, Outcome, fl
                 yield each.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ends_at_once() -> None:
+    """Have an interruption end this process where it is: nobody would take what it goes on to compute."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _run(name: str, folders: tuple[Path, ...], cell: Cell) -> tuple[Cell, Outcome, float]:
