@@ -16,6 +16,7 @@ from highrelief.protocols.made import GENERATED
 from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import BadSetError, DataSet, NoSuchSetError, Sets
+from highrelief.runs.reproduce import Reproduction
 
 
 @pytest.fixture
@@ -186,6 +187,22 @@ def test_measured_and_written_as_in_the_papers():
         ["b", "", "2.0(1.0) / -"],
     ]
     assert "| a | **14.0(3.0) / 10.0(4.0) (+2.8)** |  |" in table.markdown()
+
+
+def test_a_page_says_what_is_far_apart_and_why(monkeypatch):
+    monkeypatch.setattr(Counting, "reasons", ("The splits differ.",))
+    near = Pair("a", "KNN", Figure(10.1, 3.0, 9), Figure(10.0, 4.0, 16))
+    far = Pair("b", "KNN", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16))
+
+    def page(*pairs):
+        results = [Results("Table", "set", "%", list(pairs))]
+        return Reproduction(Counting(), {}, results, ["nowhere"], ["twonorm"]).markdown()
+
+    assert "b, KNN: 14.0(3.0) against 10.0(4.0), +2.8 standard errors" in page(near, far)
+    assert "- The splits differ." in page(near, far)
+    assert "splits" not in page(near)
+    assert "Not at hand: nowhere\n" in page(near)
+    assert "Made by a generator: twonorm\n" in page(near)
 
 
 def test_a_paired_t_test_is_written_as_the_lfe_paper_does():

@@ -113,7 +113,8 @@ def reproduced(
 
 def _all_cells(planned: Plan, n_jobs: int | None, watcher: Watcher) -> dict[Cell, Outcome]:
     """Compute what is left, and tell what the user has to know of it."""
-    begin = f"{len(planned.done) + len(planned.left):,} cells, {len(planned.done):,} of them done"
+    n_cells = len(planned.done) + len(planned.left)
+    begin = f"{n_cells:,} cell{'s' * (n_cells != 1)}, {len(planned.done):,} of them done"
     rest = f"; the rest will take about {spoken(planned.seconds(n_jobs))}" if planned.left else ""
     watcher.note(f"{begin}{rest}.")
     try:
