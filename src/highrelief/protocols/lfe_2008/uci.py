@@ -149,8 +149,6 @@ class Table2(_OnUCI):
     title = "Test errors of k-NN with ten irrelevant features, and paired t-tests"
     reasons = (
         "The splits differ: the files have up to 10 of the original ones, and the rest is drawn anew.",
-        "Test sets of different splits overlap, so that means over splits vary less than standard errors"
-        " over splits say: small differences look larger than they are.",
         "NCA is scikit-learn's, started from principal components, by L-BFGS; the paper's came"
         " down by gradient steps, which may have ended elsewhere.",
         "The paper does not say how a weight of RELIEF enters the distance; here d² = Σ w (x - x')². With w²"
