@@ -571,7 +571,7 @@ class TestReproduce:
     def test_lists_what_there_is(self):
         result = highrelief("reproduce")
         assert result.returncode == 0, result.stderr
-        assert re.search(r"  lfe-table2 +Test errors of k-NN", result.stdout)
+        assert re.search(r"^  lfe-table2 +Test errors of k-NN", result.stdout, re.MULTILINE)
         assert "lfe-fig4" in result.stdout
         assert "cannot be run: it lists the sizes of the sets" in result.stdout
 
@@ -585,11 +585,15 @@ class TestReproduce:
         assert first.returncode == 0, first.stderr
         assert "2 cells, 0 of them done; the rest will take about" in first.stderr
         assert "Not at hand: banana" in first.stderr
-        assert "Table 2 (test error, %): ours / theirs" in first.stderr
-        head, row = first.stdout.splitlines()
+        title, head, row, *tests = first.stdout.splitlines()
+        assert title == "# Table 2 (test error, %): ours / theirs (standard errors apart)"
         assert head == "set\tKNN\tRELIEF\tDANN\tNCA\tLFE"
         assert re.fullmatch(r"thyroid(\t[\d.]+\([\d.]+\) / [\d.]+\([\d.]+\) \([+-][\d.]+\)){5}", row)
-        assert "| thyroid |" in (tmp_path / "out" / "results.md").read_text()
+        assert tests[1] == "set\tLFE against RELIEF\tLFE against NCA"
+        assert re.fullmatch(r"thyroid\t[\d.< ]+[+-] / 0.001\+\t[\d.< ]+[+-] / 0.36\+", tests[2])
+        page = (tmp_path / "out" / "results.md").read_text()
+        assert "| thyroid |" in page
+        assert "Not at hand: banana" in page
         record = json.loads((tmp_path / "out" / "results.json").read_text())
         assert (record["experiment"], record["cells"]) == ("lfe-table2", 2)
         again = highrelief("reproduce", "lfe-fig2", *command[2:], "--repeats", 2, "--out", tmp_path / "two")
@@ -606,3 +610,38 @@ class TestReproduce:
         refused(
             highrelief("reproduce", "lfe-table2", "--datasets", "iris", "-q"), 2, "has no set 'iris'; it has"
         )
+        nowhere = tmp_path / "nowhere"
+        refused(highrelief("reproduce", "lfe-table2", "--data", nowhere, "-q"), 2, f"no folder {nowhere}")
+        (tmp_path / "group").mkdir()
+        np.savez(tmp_path / "group" / "banana.npz", X=np.zeros((3, 2)), y=np.zeros(4))
+        wrong = highrelief("reproduce", "lfe-table2", "--data", tmp_path, "--datasets", "banana", "-q")
+        refused(wrong, 1, "banana.npz has X of shape (3, 2) and y of shape (4,)")
+
+    @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+    def test_an_interruption_ends_it_soon_and_keeps_what_is_done(self, tmp_path):
+        from protocol_sets import written_set
+
+        for name in ("twonorm", "waveform"):
+            written_set(tmp_path, name, n_train=200)
+        command = ["reproduce", "lfe-table2", "--data", tmp_path, "--cache", tmp_path]
+        command += ["--datasets", "twonorm,waveform"]
+        run = subprocess.Popen(
+            [sys.executable, "-m", "highrelief", *map(str, command), "--jobs", "2"],
+            env=ENVIRONMENT,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        kept = tmp_path / "lfe-uci.jsonl"
+        until = time.monotonic() + 120.0
+        while not kept.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        os.killpg(run.pid, signal.SIGINT)
+        said = run.communicate(timeout=60)[1]
+        assert run.returncode == 130, said
+        assert "What is done is kept: the same command goes on from here." in said
+        assert "Traceback" not in said
+        n_kept = kept.read_text().count('"dataset"')
+        again = highrelief(*command, "--repeats", 1)
+        assert re.search(rf"2 cells, {min(n_kept, 2)} of them done", again.stderr)

@@ -4,6 +4,7 @@ from urllib.error import URLError
 
 import numpy as np
 import pytest
+from protocol_sets import written_set
 from sklearn.utils import Bunch
 
 from highrelief.protocols import openml
@@ -85,6 +86,20 @@ def test_another_set_is_not_taken(served, tmp_path):
 def test_without_a_network_it_says_so(served, tmp_path):
     with pytest.raises(RunError, match=r"OpenML's set 1460 \(banana\) could not be had: .*no such host"):
         reproduced("lfe-table2", data=None, cache=tmp_path, datasets=["banana"], repeats=1, fetch=True)
+
+
+def test_what_cannot_be_fetched_does_not_stop_the_rest(served, tmp_path):
+    written_set(tmp_path / "data", "thyroid")
+    found = reproduced(
+        "lfe-table2",
+        data=tmp_path / "data",
+        cache=tmp_path / "cache",
+        datasets=["banana", "thyroid"],
+        repeats=1,
+        fetch=True,
+    )
+    assert found.absent == ["banana"]
+    assert [cell.dataset for cell in found.outcomes] == ["thyroid"]
 
 
 def test_a_run_fetches_what_is_neither_at_hand_nor_made(served, tmp_path, monkeypatch):

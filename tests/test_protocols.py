@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from protocol_sets import written_set
 
-from highrelief.protocols.beside import Figure, Pair, Results, measured
+from highrelief.protocols.beside import Figure, Pair, Results, measured, p_value
 from highrelief.protocols.experiment import Cell, Experiment
 from highrelief.protocols.judges import best_count, curve, error
 from highrelief.protocols.kept import Kept
@@ -15,7 +15,8 @@ from highrelief.protocols.lfe_2008 import uci
 from highrelief.protocols.made import GENERATED
 from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import DataSet, NoSuchSetError, Sets
+from highrelief.protocols.sets import BadSetError, DataSet, NoSuchSetError, Sets
+from highrelief.runs.reproduce import Reproduction
 
 
 @pytest.fixture
@@ -70,6 +71,15 @@ def test_what_is_done_is_not_done_again(counting, folder, tmp_path):
     assert plan(counting, data=folder, cache=tmp_path / "cache", repeats=9).seconds(1) < 2.0
 
 
+def test_sets_and_repeats_that_are_asked_for(counting, folder, tmp_path, monkeypatch):
+    planned = plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=["thyroid", "thyroid"])
+    assert [cell.name for cell in planned.left] == ["thyroid//0"]
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=[]).left) == 2
+    # Who asks for more where the paper has one run gets one.
+    monkeypatch.setattr(Counting, "repeats", 1)
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=9).left) == 2
+
+
 def test_an_interruption_keeps_what_is_done(counting, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(Counting, "most", 3, raising=False)
     with pytest.raises(KeyboardInterrupt):
@@ -113,6 +123,19 @@ def test_sets_of_a_folder(folder):
     assert sorted([*train, *test]) == list(range(110))
     with pytest.raises(NoSuchSetError, match="nowhere is not at hand"):
         sets.get("nowhere")
+
+
+def test_a_file_of_another_form_is_named(folder):
+    path = folder / "group" / "thyroid.npz"
+    path.write_text("none")
+    with pytest.raises(BadSetError, match=r"thyroid.npz is no file with the arrays X and y"):
+        Sets(folder).get("thyroid")
+    np.savez(path, X=np.zeros((3, 2)))
+    with pytest.raises(BadSetError, match="arrays X and y"):
+        Sets(folder).get("thyroid")
+    np.savez(path, X=np.zeros((3, 2)), y=np.zeros(4))
+    with pytest.raises(BadSetError, match=r"shape \(3, 2\) and y of shape \(4,\)"):
+        Sets(folder).get("thyroid")
 
 
 def test_a_set_without_partitions_gets_random_ones(folder):
@@ -166,6 +189,33 @@ def test_measured_and_written_as_in_the_papers():
     assert "| a | **14.0(3.0) / 10.0(4.0) (+2.8)** |  |" in table.markdown()
 
 
+def test_a_page_says_what_is_far_apart_and_why(monkeypatch):
+    monkeypatch.setattr(Counting, "reasons", ("The splits differ.",))
+    near = Pair("a", "KNN", Figure(10.1, 3.0, 9), Figure(10.0, 4.0, 16))
+    far = Pair("b", "KNN", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16))
+
+    def page(*pairs):
+        results = [Results("Table", "set", "%", list(pairs))]
+        return Reproduction(Counting(), {}, results, ["nowhere"], ["twonorm"]).markdown()
+
+    assert "b, KNN: 14.0(3.0) against 10.0(4.0), +2.8 standard errors" in page(near, far)
+    assert "- The splits differ." in page(near, far)
+    assert "splits" not in page(near)
+    assert "Not at hand: nowhere\n" in page(near)
+    assert "Made by a generator: twonorm\n" in page(near)
+
+
+def test_a_paired_t_test_is_written_as_the_lfe_paper_does():
+    from scipy.stats import ttest_rel
+
+    better, worse = [1.0, 2.0, 3.0, 2.0], [1.5, 2.1, 3.6, 2.2]
+    assert p_value(better, worse) == pytest.approx(ttest_rel(better, worse).pvalue)
+    assert str(uci._tested(better, worse)) == f"{ttest_rel(better, worse).pvalue:.2g}+"
+    assert str(uci._tested([1.0, 2.0], [0.0, 1.0])) == "< 0.001-"
+    assert uci._tested([1.0], [2.0]) is None
+    assert uci._quoted("< 0.001-").mean == 0.001
+
+
 # Judges
 
 
@@ -216,7 +266,8 @@ def lfe_outcomes(tmp_path_factory):
 def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     outcomes, data = lfe_outcomes
-    (table,) = named("lfe-table2").results(outcomes)
+    table, tests = named("lfe-table2").results(outcomes)
+    assert {pair.theirs.text for pair in tests.pairs if pair.row == "thyroid"} == {"0.001+", "0.36+"}
     assert table.row_names == ["twonorm", "thyroid"]
     assert table.column_names == list(uci.METHODS)
     for pair in table.pairs:

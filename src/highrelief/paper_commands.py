@@ -59,7 +59,10 @@ def reproduce(
         with unread():
             for each in found.results:
                 screen.results(each)
-        for line in far_apart(found.results):
+        far = far_apart(found.results)
+        for line in far:
             screen.note(f"Far: {line}")
+        for reason in found.experiment.reasons if far else ():
+            screen.note(f"Likely reason: {reason}")
         if out is not None:
             screen.note(f"Written: {', '.join(str(out / name) for name in written)}")

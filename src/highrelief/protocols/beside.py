@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import ttest_rel
 
 #: Standard errors from which on a difference is pointed at.
 FAR = 2.0
@@ -21,6 +22,8 @@ class Figure:
     #: Standard deviation over the repeats, and how many there are; None if it is not known.
     deviation: float | None = None
     n: int | None = None
+    #: As it is written, where that is neither a mean alone nor one with its deviation ("< 0.001").
+    text: str | None = None
 
     @property
     def error(self) -> float | None:
@@ -31,6 +34,8 @@ class Figure:
 
     def __str__(self) -> str:
         """As the papers write it: 22.0(1.3)."""
+        if self.text is not None:
+            return self.text
         return f"{self.mean:.1f}" if self.deviation is None else f"{self.mean:.1f}({self.deviation:.1f})"
 
 
@@ -38,6 +43,16 @@ def measured(values: Sequence[float] | NDArray[np.float64]) -> Figure:
     """Mean and deviation of what was measured."""
     several = len(values) > 1
     return Figure(float(np.mean(values)), float(np.std(values, ddof=1)) if several else None, len(values))
+
+
+def p_value(ours: Sequence[float], rival: Sequence[float]) -> float | None:
+    """Of the two-tailed paired t-test; None if there is nothing to test, 1 if there is no difference."""
+    if len(ours) < 2:
+        return None
+    difference = np.array(ours) - np.array(rival)
+    if np.ptp(difference) == 0.0:
+        return 1.0 if difference[0] == 0.0 else 0.0
+    return float(ttest_rel(ours, rival).pvalue)
 
 
 @dataclass(frozen=True)

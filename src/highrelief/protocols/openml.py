@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def fetch(name: str, folder: Path) -> Path:
     try:
         # This reader needs no pandas, and gives nominal values as codes.
         found = fetch_openml(data_id=source.number, as_frame=False, parser="liac-arff", cache=False)
-    except (OSError, ValueError) as error:
+    except (HTTPException, OSError, ValueError) as error:
         raise FetchError(f"OpenML's set {source.number} ({name}) could not be had: {error}") from error
     X, labels = np.asarray(found.data, dtype=np.float64), np.asarray(found.target)
     if source.letters is not None:

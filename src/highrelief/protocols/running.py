@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +65,10 @@ def plan(
     wanted = wanted_sets(experiment, datasets)
     present = [name for name in wanted if name in sets]
     digests = {name: sets.get(name).digest for name in present}
-    cells = experiment.cells(present, experiment.repeats if repeats is None else repeats)
+    if repeats is None or experiment.repeats == 1:
+        # Where the paper has one run, others would not be looked at.
+        repeats = experiment.repeats
+    cells = experiment.cells(present, repeats)
     finished = kept.outcomes(digests)
     return Plan(
         experiment,
@@ -79,43 +85,66 @@ def plan(
 
 def wanted_sets(experiment: Experiment, datasets: Sequence[str] | None) -> list[str]:
     """The sets that are asked for, all of them if none is named."""
-    for name in datasets or ():
+    if not datasets:
+        return list(experiment.datasets)
+    for name in datasets:
         if name not in experiment.datasets:
             raise ValueError(
                 f"{experiment.name} has no set {name!r}; it has {', '.join(experiment.datasets)}."
             )
-    return list(experiment.datasets if datasets is None else datasets)
+    return list(dict.fromkeys(datasets))
 
 
 def carry_out(planned: Plan, *, n_jobs: int | None = None, tell: Tell | None = None) -> dict[Cell, Outcome]:
     """Compute what is left, and give all cells. Who stops it keeps what is done."""
     outcomes, total = dict(planned.done), len(planned.done) + len(planned.left)
-    for cell, outcome, seconds in _computed(planned, checked_thread_count(n_jobs)):
-        planned.kept.add(cell, outcome, data=planned.digests[cell.dataset], seconds=seconds)
-        outcomes[cell] = outcome
-        if tell is not None:
-            tell(len(outcomes), total)
+    with closing(_computed(planned, checked_thread_count(n_jobs))) as computed:
+        for cell, outcome, seconds in computed:
+            planned.kept.add(cell, outcome, data=planned.digests[cell.dataset], seconds=seconds)
+            outcomes[cell] = outcome
+            if tell is not None:
+                tell(len(outcomes), total)
     return outcomes
 
 
-def _computed(planned: Plan, n_workers: int) -> Iterator[tuple[Cell, Outcome, float]]:
+def _computed(planned: Plan, n_workers: int) -> Generator[tuple[Cell, Outcome, float], None, None]:
     name, folders = planned.experiment.name, planned.folders
     if n_workers == 1 or len(planned.left) < 2:
         for cell in planned.left:
             yield _run(name, folders, cell)
         return
     # Processes of their own: most of what is measured here holds Python's lock.
+    others = set(active_children())
     pool = ProcessPoolExecutor(min(n_workers, len(planned.left)), mp_context=get_context("spawn"))
     try:
-        waiting: set[Future[tuple[Cell, Outcome, float]]] = {
-            pool.submit(_run, name, folders, cell) for cell in planned.left
-        }
+        with _deaf_children():
+            waiting: set[Future[tuple[Cell, Outcome, float]]] = {
+                pool.submit(_run, name, folders, cell) for cell in planned.left
+            }
         while waiting:
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for each in finished:
                 yield each.result()
+    except BaseException:
+        # Nobody would take what they go on to compute.
+        for worker in set(active_children()) - others:
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Have processes that are started inside hear no interruption: who started them ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run(name: str, folders: tuple[Path, ...], cell: Cell) -> tuple[Cell, Outcome, float]:

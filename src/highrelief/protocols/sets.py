@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,10 @@ from .made import GENERATED
 
 class NoSuchSetError(LookupError):
     """A data set that is not at hand."""
+
+
+class BadSetError(ValueError):
+    """A file that is not of the form of a data set."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,22 @@ class Sets:
             where = " or ".join(str(folder) for folder in self.folders)
             reason = f"not in {where}" if where else "no data folder was given"
             raise NoSuchSetError(f"The set {name} is not at hand: {reason}.")
+        held = _read(path)
+        X, y = held.pop("X"), held.pop("y")
+        return DataSet(name, X, y, held, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _read(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file, if they are of the form that a data folder has."""
+    try:
         with np.load(path, allow_pickle=False) as file:
             held = {key: file[key] for key in file.files}
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        X, y = held.pop("X"), held.pop("y")
-        return DataSet(name, X, y, held, digest)
+        X, y = held["X"], held["y"]
+    except (AttributeError, BadZipFile, EOFError, KeyError, ValueError) as error:
+        raise BadSetError(f"{path} is no file with the arrays X and y.") from error
+    if X.ndim != 2 or y.shape != X.shape[:1]:
+        raise BadSetError(f"{path} has X of shape {X.shape} and y of shape {y.shape}, not (n, d) and (n,).")
+    return held
 
 
 def _made(name: str) -> DataSet:

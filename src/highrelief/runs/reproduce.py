@@ -14,8 +14,8 @@ from ..protocols.experiment import Cell, Experiment, Outcome
 from ..protocols.openml import SOURCES, FetchError
 from ..protocols.openml import fetch as fetch_set
 from ..protocols.registry import named
-from ..protocols.running import carry_out, plan, wanted_sets
-from ..protocols.sets import Sets
+from ..protocols.running import Plan, carry_out, plan, wanted_sets
+from ..protocols.sets import BadSetError, Sets
 from .errors import RunError, UsageError
 from .files import write_file, write_folder
 from .record import about_software, as_text
@@ -35,12 +35,21 @@ class Reproduction:
     made: list[str]
 
     def markdown(self) -> str:
-        """The tables as a page has them."""
-        parts = [f"# {self.experiment.title}\n"]
+        """The tables as a page has them, and why ours may be far from theirs where it is."""
+        parts = [f"# {self.experiment.title}\n", *(f"{each}\n" for each in self.notes())]
         for table in self.results:
             parts += [f"## {table.title} ({table.unit}): ours / theirs (standard errors apart)\n"]
             parts += [table.markdown(), "", *(f"- {each}" for each in table.remarks), ""]
+        far = far_apart(self.results)
+        if far:
+            parts += ["## Far apart\n", *(f"- {each}" for each in far), ""]
+        if far and self.experiment.reasons:
+            parts += ["Likely reasons:\n", *(f"- {each}" for each in self.experiment.reasons), ""]
         return "\n".join(parts)
+
+    def notes(self) -> list[str]:
+        """What is to be known about the sets."""
+        return _about_sets(self.absent, self.made)
 
     def write(self, folder: Path, *, force: bool) -> list[str]:
         """Write the tables, as text and as JSON, and the figures; returns the names of the files."""
@@ -77,42 +86,62 @@ def reproduced(
     watcher: Watcher = NOBODY,
 ) -> Reproduction:
     """Run an experiment; cells that are done already are not computed again."""
+    if data is not None and not data.is_dir():
+        raise UsageError(f"There is no folder {data}.")
     try:
         experiment = named(name)
-        if fetch:
-            _fetch(wanted_sets(experiment, datasets), Sets(data, cache), cache, watcher)
-        planned = plan(experiment, data=data, cache=cache, datasets=datasets, repeats=repeats)
+        wanted = wanted_sets(experiment, datasets)
+        failed = _fetch(wanted, Sets(data, cache), cache, watcher) if fetch else []
+        planned = plan(experiment, data=data, cache=cache, datasets=wanted, repeats=repeats)
+    except BadSetError as error:
+        raise RunError(str(error)) from error
     except (LookupError, ValueError) as error:
         raise UsageError(str(error.args[0])) from error
     watcher.note(f"{experiment.name}: {experiment.title}")
-    if planned.absent:
-        watcher.note(f"Not at hand: {', '.join(planned.absent)}")
-    if planned.made:
-        watcher.note(f"Made by a generator: {', '.join(planned.made)}")
+    for each in _about_sets(planned.absent, planned.made):
+        watcher.note(each)
+    if not planned.datasets and failed:
+        raise RunError(failed[0])
     if not planned.datasets:
         raise UsageError(
             f"None of its sets is at hand ({', '.join(planned.absent)}); --data says where they are,"
             " --fetch gets those that OpenML has."
         )
-    n_cells = len(planned.done) + len(planned.left)
-    watcher.note(
-        f"{n_cells:,} cells, {len(planned.done):,} of them done; the rest will take about"
-        f" {spoken(planned.seconds(n_jobs))}."
-    )
-    with watcher.working(f"Running {experiment.name}") as tell:
-        outcomes = carry_out(planned, n_jobs=n_jobs, tell=tell)
+    outcomes = _all_cells(planned, n_jobs, watcher)
     return Reproduction(experiment, outcomes, experiment.results(outcomes), planned.absent, planned.made)
 
 
-def _fetch(wanted: Sequence[str], sets: Sets, cache: Path, watcher: Watcher) -> None:
-    """Get from OpenML what is neither at hand nor made here, as far as it has it."""
+def _all_cells(planned: Plan, n_jobs: int | None, watcher: Watcher) -> dict[Cell, Outcome]:
+    """Compute what is left, and tell what the user has to know of it."""
+    n_cells = len(planned.done) + len(planned.left)
+    begin = f"{n_cells:,} cell{'s' * (n_cells != 1)}, {len(planned.done):,} of them done"
+    rest = f"; the rest will take about {spoken(planned.seconds(n_jobs))}" if planned.left else ""
+    watcher.note(f"{begin}{rest}.")
+    try:
+        with watcher.working(f"Running {planned.experiment.name}") as tell:
+            return carry_out(planned, n_jobs=n_jobs, tell=tell)
+    except KeyboardInterrupt:
+        watcher.note("What is done is kept: the same command goes on from here.")
+        raise
+
+
+def _about_sets(absent: Sequence[str], made: Sequence[str]) -> list[str]:
+    found = {"Not at hand": absent, "Made by a generator": made}
+    return [f"{what}: {', '.join(names)}" for what, names in found.items() if names]
+
+
+def _fetch(wanted: Sequence[str], sets: Sets, cache: Path, watcher: Watcher) -> list[str]:
+    """Get from OpenML what is neither at hand nor made here, as far as it has it; tells what failed."""
+    failed = []
     for name in wanted:
         if name not in sets and name in SOURCES:
             watcher.note(f"Fetching {name} from OpenML")
             try:
                 fetch_set(name, cache)
             except FetchError as error:
-                raise RunError(str(error)) from error
+                watcher.note(str(error))
+                failed.append(str(error))
+    return failed
 
 
 def spoken(seconds: float) -> str:

@@ -129,10 +129,10 @@ class Screen(Watcher):
     def results(self, results: Results) -> None:
         """Show ours beside theirs: a table on a terminal, lines with tabs elsewhere."""
         head, *lines = results.lines()
-        title = f"{results.title} ({results.unit}): ours / theirs"
+        title = f"{results.title} ({results.unit}): ours / theirs (standard errors apart)"
         if not self.out.is_terminal:
-            self.note(title)
-            self.out.file.write("\n".join("\t".join(line) for line in (head, *lines)) + "\n")
+            rows = [f"# {title}", *("\t".join(line) for line in (head, *lines))]
+            self.out.file.write("\n".join(rows) + "\n")
         else:
             table = Table(box=None, pad_edge=False, title=title)
             for heading in head:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import ttest_rel
 
-from ..beside import Figure, Pair, Results, measured
+from ..beside import Figure, Pair, Results, measured, p_value
 from ..experiment import Cell, Outcome
 from ..pictures import panels
 from .published import CLEAN, SIGNIFICANT, TABLE_2, WINS_TIES_LOSSES, Reported
@@ -28,8 +27,9 @@ class Table2(OnUCI):
         "The paper's errors on clean data of ringnorm (39.2), waveform (12.6) and diabetics (28.9) seem not"
         " to be on clean data: the first two are, deviations included, those that Sun and Wu (2008) report"
         " with ten irrelevant features.",
-        "On waveform and segmentation, K is often the largest there is to choose from, 15. With 41 plain k-NN"
-        " has errors of about 15.5 % instead of 17.1 % (15) on waveform with wrong labels.",
+        "On twonorm and waveform, K is often the largest there is to choose from, 15. With 41 instead of 15"
+        " the errors of plain k-NN with wrong labels are, in five runs, 5.2 instead of 7.2 % and 15.3"
+        " instead of 17.2 %.",
         "On segmentation k-NN is worse than the paper's with all features, and every method better with"
         " few: the paper's samples may have been prepared otherwise.",
     )
@@ -37,6 +37,7 @@ class Table2(OnUCI):
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         pairs: list[Pair] = []
         tests: list[Pair] = []
+        column = "I-RELIEF against RELIEF"
         for (dataset, setting), runs in self.by_set(outcomes).items():
             row, theirs = f"{dataset}, {setting}", TABLE_2[dataset, setting]
             if "clean" in runs[0]:
@@ -51,9 +52,7 @@ class Table2(OnUCI):
                 Pair(row, method, _percent(ours[method]), reported.get(method)) for method in _order(ours)
             ]
             p = p_value(ours["I-RELIEF"], ours["RELIEF"])
-            tests.append(
-                Pair(row, "P-value", None if p is None else Figure(100.0 * p), Figure(100.0 * theirs.p))
-            )
+            tests.append(Pair(row, column, None if p is None else _probability(p), _probability(theirs.p)))
         counts = "/".join(map(str, self._counted(outcomes)))
         remark = (
             f"Wins, ties and losses of I-RELIEF against RELIEF at the level {SIGNIFICANT:g}: {counts};"
@@ -61,7 +60,7 @@ class Table2(OnUCI):
         )
         return [
             Results("Table 2", "set, mislabelled", "test error, %", pairs, list(_REMARKS)),
-            Results("Table 2, t-tests of I-RELIEF against RELIEF", "set, mislabelled", "%", tests, [remark]),
+            Results("Table 2, t-tests", "set, mislabelled", "p-value", tests, [remark]),
         ]
 
     def _counted(self, outcomes: Mapping[Cell, Outcome]) -> tuple[int, int, int]:
@@ -118,16 +117,6 @@ def errors(runs: Sequence[Outcome]) -> dict[str, list[float]]:
     return {name: [run["methods"][name]["error"] for run in runs] for name in runs[0]["methods"]}
 
 
-def p_value(ours: Sequence[float], rival: Sequence[float]) -> float | None:
-    """Of the two-tailed paired t-test; None if there is nothing to test, 1 if there is no difference."""
-    if len(ours) < 2:
-        return None
-    difference = np.array(ours) - np.array(rival)
-    if np.ptp(difference) == 0.0:
-        return 1.0 if difference[0] == 0.0 else 0.0
-    return float(ttest_rel(ours, rival).pvalue)
-
-
 def compared_by_test(ours: Sequence[float], rival: Sequence[float]) -> int:
     """1 if ours are significantly lower, -1 if higher, 0 if neither."""
     p = p_value(ours, rival)
@@ -143,6 +132,10 @@ def _order(methods: Mapping[str, object]) -> list[str]:
 
 def _percent(values: Sequence[float] | np.ndarray) -> Figure:
     return measured(100.0 * np.asarray(values))
+
+
+def _probability(p: float) -> Figure:
+    return Figure(p, text=f"{p:.2f}")
 
 
 def _reported(pair: Reported) -> Figure:

@@ -29,8 +29,6 @@ class OnUCI(Experiment):
     reasons: tuple[str, ...] = (
         "Of the original partitions the files have up to 10; the rest is drawn anew. The irrelevant"
         " features and the wrong labels are drawn anew in any case.",
-        "Test sets of different runs overlap, so that means over runs vary less than standard errors over"
-        " runs say: small differences look larger than they are.",
         "The paper does not say which values of K, sigma and RELIEF-F's number of neighbours there were to"
         " choose from; ours are in `protocols/judges.py` and `protocols/irelief_2007/methods.py`.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
 from ...dann import DANN
 from ...lfe import LFE
+from ..experiment import Outcome
 from ..judges import best_count, curve, error, folds_of
 
 #: X and y.
@@ -96,3 +97,13 @@ class Clock:
 def nca_of(n_components: int, samples: Samples) -> Any:
     """NCA, started from principal components."""
     return NeighborhoodComponentsAnalysis(n_components, init="pca", random_state=0).fit(*samples)
+
+
+def draw_curves(ax: Any, dataset: str, runs: Sequence[Outcome]) -> None:
+    """Mean test errors against the number of components; NCA has them for some numbers alone."""
+    for method in ("PCA", "LFE", "DANN"):
+        mean = 100.0 * np.mean([run["curves"][method] for run in runs], axis=0)
+        ax.plot(np.arange(1, len(mean) + 1), mean, label=method)
+    means = {int(t): 100.0 * np.mean([run["nca"][t] for run in runs]) for t in runs[0]["nca"]}
+    ax.plot(list(means), list(means.values()), marker="o", label="NCA")
+    ax.set(title=dataset, xlabel="components", ylabel="test error, %")

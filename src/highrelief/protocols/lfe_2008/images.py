@@ -25,7 +25,16 @@ from ..experiment import Cell, Experiment, Outcome
 from ..judges import folds_of
 from ..pictures import panels
 from ..sets import DataSet
-from .directions import NEAREST, Clock, Samples, Split, dann_directions, lfe_directions, nca_of
+from .directions import (
+    NEAREST,
+    Clock,
+    Samples,
+    Split,
+    dann_directions,
+    draw_curves,
+    lfe_directions,
+    nca_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -210,13 +219,7 @@ class Figure4(_OnImages):
             return {}
         picture, axes = panels(len(found), width=4.5)
         for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
-            for method in ("PCA", "LFE", "DANN"):
-                mean = 100.0 * np.mean([run["curves"][method] for run in runs], axis=0)
-                ax.plot(np.arange(1, len(mean) + 1), mean, label=method)
-            components = [int(t) for t in runs[0]["nca"]]
-            mean = [100.0 * np.mean([run["nca"][str(t)] for run in runs]) for t in components]
-            ax.plot(components, mean, marker="o", label="NCA")
-            ax.set(title=dataset, xlabel="components", ylabel="test error, %")
+            draw_curves(ax, dataset, runs)
         axes[0].legend()
         return {"lfe-fig4": picture}
 
