@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -63,8 +64,11 @@ def fetch(name: str, folder: Path) -> Path:
     """Get a set and write ``<folder>/openml/<name>.npz``; returns the path."""
     source = SOURCES[name]
     try:
-        # This reader needs no pandas, and gives nominal values as codes.
-        found = fetch_openml(data_id=source.number, as_frame=False, parser="liac-arff", cache=False)
+        with warnings.catch_warnings():
+            # It says of every attempt that it failed; the last is told below.
+            warnings.filterwarnings("ignore", message="A network error", category=UserWarning)
+            # This reader needs no pandas, and gives nominal values as codes.
+            found = fetch_openml(data_id=source.number, as_frame=False, parser="liac-arff", cache=False)
     except (HTTPException, OSError, ValueError) as error:
         raise FetchError(f"OpenML's set {source.number} ({name}) could not be had: {error}") from error
     X, labels = np.asarray(found.data, dtype=np.float64), np.asarray(found.target)
