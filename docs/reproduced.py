@@ -34,8 +34,9 @@ stopped. `--repeats` and `--datasets` give a quick look, `--out` keeps tables an
 On the pages a number stands as *ours / theirs (difference in standard errors)*, means with standard
 deviations over the repeats in brackets; **bold** where the two are more than two standard errors apart, with
 the likely reasons beneath. Features are chosen on training samples alone, unless a table says that they were
-chosen on all samples, as some papers seem to have done. Nothing was tuned to a published number, but for one:
-the neighbours that k-NN may choose from end at 15, where early runs of plain k-NN were nearest to the papers'.
+chosen on all samples, as some papers seem to have done. Nothing was tuned to a published number, but for
+this: the numbers of neighbours that k-NN may choose from end at 15, where early runs of plain k-NN came
+nearest to the papers'.
 
 These pages are made by `python docs/reproduced.py DATA`, which does what the commands on them do.
 """

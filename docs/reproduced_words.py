@@ -21,7 +21,7 @@ FOUND: dict[str, list[str]] = {
         " them the others fall behind by much on ringnorm, waveform and diabetics.",
         "Holds: RELIEF-F breaks down on ringnorm with wrong labels, I-RELIEF does not. On twonorm we do not"
         " see it.",
-        "Holds: every σ from 0.2 on converges, the larger the faster, from any start to the same weights;"
+        "Holds: every width from 0.2 on converges, the larger the faster, from any start to the same weights;"
         " 0.05 never does. Online learning comes to the weights of the batch with every learning rate.",
         "Does not hold as clearly: that I-RELIEF's features classify better than RELIEF-F's. With half of the"
         " paper's repeats it wins fewer of the t-tests, and on the microarrays there is no clear winner.",
@@ -40,14 +40,14 @@ FOUND: dict[str, list[str]] = {
         " On these LFE leads by a point at most with k-NN, and not at all with an SVM.",
     ],
     "im4e_2012": [
-        "Holds: what the illustration is to show. The quality of the margins prefers the features with which a"
-        " sample depends on no single neighbour.",
+        "Holds: what the illustration is to show. The quality of the margins prefers the features with which"
+        " a sample depends on no single neighbour.",
         "Holds: I-M4E's accuracy is within the chance of the folds on most UCI sets, and on the colon and"
         " prostate sets. It is lower on WPBC.",
         "Does not hold: the breast set, of which only another selection of genes is at hand. All methods are"
         " near guessing there; so are they if genes are chosen on all samples.",
-        "Some published numbers look like mistakes: LOGO's on the wines is hardly above the share of the larger"
-        " class; ours is near the other methods.",
+        "Some published numbers look like mistakes: LOGO's on the wines is hardly above the share of the"
+        " larger class; ours is near the other methods.",
         "One cut into ten folds is shown, not ten: differences of a few points are chance.",
     ],
     "lhr_2014": [
