@@ -9,9 +9,8 @@ import numpy as np
 
 from ..beside import Figure, Pair, Results, measured, p_value
 from ..experiment import Cell, Outcome
-from ..pictures import panels
 from .published import CLEAN, SIGNIFICANT, TABLE_2, WINS_TIES_LOSSES, Reported
-from .uci import OnUCI
+from .uci import OnUCI, in_order
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -49,7 +48,7 @@ class Table2(OnUCI):
             reported = {"I-RELIEF": _reported(theirs.irelief), "RELIEF": _reported(theirs.relief)}
             ours = errors(runs)
             pairs += [
-                Pair(row, method, _percent(ours[method]), reported.get(method)) for method in _order(ours)
+                Pair(row, method, _percent(ours[method]), reported.get(method)) for method in in_order(ours)
             ]
             p = p_value(ours["I-RELIEF"], ours["RELIEF"])
             tests.append(Pair(row, column, None if p is None else _probability(p), _probability(theirs.p)))
@@ -82,7 +81,7 @@ class Figure5(OnUCI):
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         pairs = []
         for (dataset, setting), runs in self.by_set(outcomes).items():
-            for method in _order(runs[0]["methods"]):
+            for method in in_order(runs[0]["methods"]):
                 curves = np.array([run["methods"][method]["curve"] for run in runs])
                 best = int(np.argmin(curves.mean(axis=0)))
                 row = f"{dataset}, {setting}"
@@ -95,15 +94,8 @@ class Figure5(OnUCI):
         return [Results("Figure 5", "set, mislabelled", "test error, %", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found), columns=4, width=3.0, height=2.5)
-        for ax, ((dataset, setting), runs) in zip(axes, found.items(), strict=True):
-            for method in _order(runs[0]["methods"]):
-                mean = 100.0 * np.mean([run["methods"][method]["curve"] for run in runs], axis=0)
-                ax.plot(runs[0]["cuts"], mean, label=method)
-            ax.set(title=f"{dataset}, {setting}", xlabel="features", ylabel="test error, %")
-            ax.legend(fontsize="x-small")
-        return {self.name: picture}
+        axes = ("features", "test error, %")
+        return {self.name: self.drawn(outcomes, "curve", lambda run: run["cuts"], axes)}
 
 
 _REMARKS = (
@@ -123,11 +115,6 @@ def compared_by_test(ours: Sequence[float], rival: Sequence[float]) -> int:
     if p is None or p > SIGNIFICANT:
         return 0
     return 1 if np.mean(ours) < np.mean(rival) else -1
-
-
-def _order(methods: Mapping[str, object]) -> list[str]:
-    """The methods as the table has them, then the others."""
-    return [name for name in ("I-RELIEF", "RELIEF", "Simba", "I-RELIEF-1") if name in methods]
 
 
 def _percent(values: Sequence[float] | np.ndarray) -> Figure:

@@ -45,15 +45,8 @@ class Figure6(OnUCI):
         return [Results("Figure 6", "set, mislabelled", "area under the ROC curve, %", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found), columns=4, width=3.0, height=2.5)
-        for ax, ((dataset, setting), runs) in zip(axes, found.items(), strict=True):
-            for method in runs[0]["methods"]:
-                mean = np.mean([run["methods"][method]["found"] for run in runs], axis=0)
-                ax.plot(np.arange(N_IRRELEVANT + 1), 100.0 * mean, label=method)
-            ax.set(title=f"{dataset}, {setting}", xlabel="irrelevant features", ylabel="original ones, %")
-            ax.legend(fontsize="x-small")
-        return {self.name: picture}
+        axes = ("irrelevant features", "original ones, %")
+        return {self.name: self.drawn(outcomes, "found", lambda _: range(N_IRRELEVANT + 1), axes)}
 
 
 class OfOneRun(OnUCI):

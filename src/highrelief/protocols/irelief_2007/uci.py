@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,14 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from ..experiment import Cell, Experiment, Outcome
 from ..judges import best_count, error
+from ..pictures import panels
 from ..sets import DataSet
 from .methods import Method, Weights, compared, weighted_error
 from .published import CLEAN
 from .samples import MISLABELLED, N_IRRELEVANT, Split, cuts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 #: Seconds of a cell, measured on one core.
 _SECONDS = {"heart": 2.0, "thyroid": 1.5, "diabetis": 5.0, "segmentation": 2.5, "yeast": 8.0}
@@ -56,6 +61,32 @@ class OnUCI(Experiment):
         if not MISLABELLED[cell.setting]:
             outcome["clean"] = split.clean_error()
         return outcome
+
+    def drawn(
+        self,
+        outcomes: Mapping[Cell, Outcome],
+        key: str,
+        places: Callable[[Outcome], Sequence[int]],
+        labels: tuple[str, str],
+    ) -> Picture:
+        """A panel for every set: the mean over runs of the lists that the methods have under a key.
+
+        ``places``: from a run to the places of the list on the x axis.
+        """
+        found = self.by_set(outcomes)
+        picture, axes = panels(len(found), columns=4, width=3.0, height=2.5)
+        for ax, ((dataset, setting), runs) in zip(axes, found.items(), strict=True):
+            for method in in_order(runs[0]["methods"]):
+                mean = np.mean([run["methods"][method][key] for run in runs], axis=0)
+                ax.plot(places(runs[0]), 100.0 * mean, label=method)
+            ax.set(title=f"{dataset}, {setting}", xlabel=labels[0], ylabel=labels[1])
+            ax.legend(fontsize="x-small")
+        return picture
+
+
+def in_order(methods: Mapping[str, object]) -> list[str]:
+    """The methods as Table 2 has them, then the others."""
+    return [name for name in ("I-RELIEF", "RELIEF", "Simba", "I-RELIEF-1") if name in methods]
 
 
 def _judged(method: Method, split: Split, k: int, *, keep_weights: bool) -> Outcome:
