@@ -87,3 +87,17 @@ def test_every_page_says_what_it_must(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_table_of_contents_leads_to_every_page(page):
     assert page.name in relative_links(CONTENTS)
+
+
+def test_every_published_table_and_figure_is_on_the_pages_of_results():
+    from highrelief.protocols.registry import PAPERS, papers
+
+    overview = (ROOT / "docs" / "reproduced.md").read_text(encoding="utf-8")
+    for module, paper in zip(PAPERS, papers(), strict=True):
+        page = (ROOT / "docs" / "reproduced" / f"{module}.md").read_text(encoding="utf-8")
+        for each in paper.experiments:
+            assert f"\n## {each.name}\n" in page
+            assert f"highrelief reproduce {each.name} --data DATA" in page
+            assert f"(reproduced/{module}.md#{each.name})" in overview
+        for name, reason in paper.not_run.items():
+            assert f"`{name}`: {reason}" in overview

@@ -39,6 +39,19 @@ class Figure:
         return f"{self.mean:.1f}" if self.deviation is None else f"{self.mean:.1f}({self.deviation:.1f})"
 
 
+@dataclass(frozen=True)
+class Share(Figure):
+    """A share of samples in per cent, whose deviation follows from it."""
+
+    def __str__(self) -> str:
+        return f"{self.mean:.1f}"
+
+
+def share(percent: float, n: int) -> Share:
+    """With the deviation of a single sample being right or wrong."""
+    return Share(percent, math.sqrt(percent * (100.0 - percent)), n)
+
+
 def measured(values: Sequence[float] | NDArray[np.float64]) -> Figure:
     """Mean and deviation of what was measured."""
     several = len(values) > 1

@@ -9,16 +9,14 @@ That is repeated here; beside it genes are selected anew for every sample that i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..beside import Figure, Pair, Results
+from ..beside import Figure, Pair, Results, Share, share
 from ..experiment import Cell, Experiment, Outcome
 from ..pictures import panels
 from ..sets import DataSet
@@ -73,19 +71,6 @@ SELECT: Mapping[str, Select] = {
 }
 #: With two classes these rank as another one does.
 SAME_AS = {"SumV": "Gini", "TR": "Gini"}
-
-
-@dataclass(frozen=True)
-class Share(Figure):
-    """A share of samples in per cent, whose deviation follows from it."""
-
-    def __str__(self) -> str:
-        return f"{self.mean:.1f}"
-
-
-def share(percent: float, n: int) -> Share:
-    """With the deviation of a single sample being right or wrong."""
-    return Share(percent, math.sqrt(percent * (100.0 - percent)), n)
 
 
 def samples_of(data: DataSet) -> tuple[NDArray[Any], NDArray[np.int64]]:
