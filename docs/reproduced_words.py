@@ -13,9 +13,9 @@ SHOWN: dict[str, int] = {
 #: What holds of a paper and what does not, by its file in ``protocols/``.
 FOUND: dict[str, list[str]] = {
     "irelief_2007": [
-        "Holds: I-RELIEF finds the original features best. Its area under the ROC curve is the largest of"
-        " the three methods on all six two-class sets, with and without wrong labels, and with 10 % of"
-        " them the others fall behind by much on ringnorm, waveform and diabetics.",
+        "Holds: I-RELIEF finds the original features best. Its area under the ROC curve is the largest on all"
+        " eight sets, with and without wrong labels, and with 10 % of them the others fall behind by much on"
+        " ringnorm, waveform and diabetics.",
         "Holds: RELIEF-F breaks down on ringnorm with wrong labels, I-RELIEF does not. On twonorm we do not"
         " see it.",
         "Holds: every width from 0.2 on converges, the larger the faster, from any start to the same weights;"
