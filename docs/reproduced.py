@@ -105,7 +105,7 @@ def _of(repeats: int, experiment: Experiment) -> str:
 
 
 def _part(experiment: Experiment, found: Reproduction, repeats: int) -> list[str]:
-    parts = [f"\n## {experiment.name}\n", f"{experiment.title}. {_of(repeats, experiment)} repeats:\n"]
+    parts = [f"\n## {experiment.name}\n", f"{experiment.title}. Repeats: {_of(repeats, experiment)}.\n"]
     parts += ["```", f"highrelief reproduce {experiment.name} --data DATA --repeats {repeats}", "```\n"]
     for says, names in (("Not at hand", found.absent), ("Made here", found.made)):
         if names:

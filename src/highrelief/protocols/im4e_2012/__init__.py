@@ -1,4 +1,4 @@
-"""Bei and Hong (2012), section 5: I-M4E against methods of local margins, and against classifiers of Weka.
+"""Bei and Hong (2015), section 5: I-M4E against methods of local margins, and against classifiers of Weka.
 
 First, an illustration (``illustration``): a margin can be large and yet hang on one sample, and entropies
 see it. Then accuracies by ten times 10-fold cross-validation, a fold being a repeat (``folds``): on gene
