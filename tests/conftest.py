@@ -1,6 +1,7 @@
 """Set-up for all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ pytest.register_assert_rewrite("page_checks")
 ROOT = Path(__file__).resolve().parent.parent
 # Pictures are drawn in memory, where there is a screen too.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# What a shell starts in the background ignores interruptions, and so does all that is started from there:
+# tests that interrupt a command would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _data_folder() -> Path:
