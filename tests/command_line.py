@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 from processes import ROOT
@@ -23,6 +24,19 @@ def highrelief(*arguments, cwd=None, **options):
         env=ENVIRONMENT,
         **options,
     )
+
+
+@contextmanager
+def started(*arguments, **options):
+    """A run that goes on; whatever becomes of it, it is ended with the test."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": ENVIRONMENT} | options,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def on_a_terminal(stream, width, *arguments):

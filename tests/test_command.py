@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pytest
-from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, table_text
+from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, started, table_text
 
 pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
@@ -540,28 +540,11 @@ main()
         path = tmp_path / "large.csv"
         path.write_text(table_text(600, 500))
         endless = [f"--set={setting}" for setting in ("max_iter=1000000", "tol=0", "sigma=0.5")]
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "highrelief",
-                "rank",
-                path,
-                "-t",
-                "class",
-                "--out",
-                tmp_path / "out",
-                *endless,
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=ENVIRONMENT,
-        )
-        assert "600 samples" in process.stderr.readline()
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        shown, errors = process.communicate(timeout=100)
+        with started("rank", path, "-t", "class", "--out", tmp_path / "out", *endless) as process:
+            assert "600 samples" in process.stderr.readline()
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+            shown, errors = process.communicate(timeout=100)
         assert (process.returncode, shown) == (130, "")
         assert errors.splitlines()[-1] == "highrelief: stopped; no file is half-written."
         assert sorted(each.name for each in tmp_path.iterdir()) == ["large.csv"]
@@ -625,20 +608,13 @@ class TestReproduce:
             written_set(tmp_path, name, n_train=200)
         command = ["reproduce", "lfe-table2", "--data", tmp_path, "--cache", tmp_path]
         command += ["--datasets", "twonorm,waveform"]
-        run = subprocess.Popen(
-            [sys.executable, "-m", "highrelief", *map(str, command), "--jobs", "2"],
-            env=ENVIRONMENT,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        )
         kept = tmp_path / "lfe-uci.jsonl"
-        until = time.monotonic() + 120.0
-        while not kept.exists() and time.monotonic() < until:
-            time.sleep(0.1)
-        os.killpg(run.pid, signal.SIGINT)
-        said = run.communicate(timeout=60)[1]
+        with started(*command, "--jobs", 2, stdout=subprocess.DEVNULL, start_new_session=True) as run:
+            until = time.monotonic() + 120.0
+            while not kept.exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            os.killpg(run.pid, signal.SIGINT)
+            said = run.communicate(timeout=60)[1]
         assert run.returncode == 130, said
         assert "What is done is kept: the same command goes on from here." in said
         assert "Traceback" not in said

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, table_text
+from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, started, table_text
 
 for needed in ("typer", "rich", "polars", "jinja2"):
     pytest.importorskip(needed, reason="the report needs the extra 'report'")
@@ -123,19 +123,13 @@ def test_resampling_shows_how_long_it_will_take(tmp_path):
 def test_who_stops_the_resampling_keeps_the_ranking(tmp_path):
     path = tmp_path / "large.csv"
     path.write_text(table_text(600, 500))
-    command = [sys.executable, "-m", "highrelief", "rank", path, "-t", "class", "--out", tmp_path / "out"]
-    process = subprocess.Popen(
-        [*map(str, command), "--resamples", "100000", "-m", "relieff"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=ENVIRONMENT,
-    )
-    while "Written" not in process.stderr.readline():
-        pass
-    time.sleep(1.0)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=100)
+    command = ["rank", path, "-t", "class", "--out", tmp_path / "out"]
+    with started(*command, "--resamples", 100000, "-m", "relieff") as process:
+        while "Written" not in process.stderr.readline():
+            pass
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=100)
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "highrelief: stopped; no file is half-written."
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["ranking.csv", "run.json"]
