@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array
 
+from .balance import level_codes
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 from .input_base import warn_user
@@ -195,15 +195,4 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
 
 def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Numbers from 0 on for the groups of the samples that count."""
-    if groups is None:
-        return None
-    checked = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
-    if checked.shape != kept.shape:
-        raise ValueError(
-            f"groups must name the group of each of the {kept.size} samples; got an array of shape"
-            f" {checked.shape}."
-        )
-    try:
-        return np.unique(checked[kept], return_inverse=True)[1]
-    except TypeError as error:
-        raise ValueError(f"groups must hold names or numbers, all of one kind: {error}.") from error
+    return level_codes("groups", groups, kept)

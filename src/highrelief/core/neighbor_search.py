@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import candidates, integer_tiles, nearest, packing, shares
+from ..kernels import candidates, integer_tiles, nearest, packing, reach, shares
 from .columns import Columns
 from .distances import Distances
 from .float_distances import ProductDistances, TileDistances
@@ -159,7 +159,7 @@ class NeighborSearch:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
-            candidates.keep_out_of_reach(D, chosen, 0, table.n_rows, table.padding, table.copies)
+            self._put_out_of_reach(D, chosen, (0, table.n_rows))
             yield self._candidates(D, chosen)
             report()
 
@@ -235,11 +235,16 @@ class NeighborSearch:
     def _keep_out_of_reach(
         self, D: NDArray[np.uint32], rows: tuple[int, int], others: tuple[int, int]
     ) -> None:
+        self._put_out_of_reach(D, np.arange(*rows), others)
+
+    def _put_out_of_reach(
+        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
+    ) -> None:
         table = self._table
-        anchors = np.arange(*rows)
-        candidates.keep_out_of_reach(
-            D, anchors, others[0], others[1] - others[0], table.padding, table.copies
-        )
+        first, n_columns = others[0], others[1] - others[0]
+        candidates.keep_out_of_reach(D, anchors, first, n_columns, table.padding, table.copies)
+        if table.reach is not None:
+            reach.keep_batches_apart(D, anchors, first, n_columns, table.batches, table.within)
 
     @property
     def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
@@ -421,6 +426,10 @@ def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.u
 
 def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
     """Number of rows that could be neighbours, by row and slot."""
+    if table.reach is not None:
+        in_reach = table.rows_in_reach
+        hits = in_reach[np.arange(table.n_rows), table.codes]
+        return np.stack([hits, in_reach.sum(axis=1) - hits], axis=1) if pooled else in_reach
     # A row that stands for several copies of a sample is a neighbour of itself.
     hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
     if pooled:
