@@ -83,14 +83,13 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         misses = reach.has_misses(table.codes)
         if not misses.any():
             reason = (
-                "no batch has two classes"
+                "no batch has two classes, so that nothing tells a feature of the class from one of the batch"
                 if reach.within
-                else "no class has a miss in another batch than its own"
+                else "all samples are of one batch"
             )
             raise ValueError(
                 f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without misses:"
-                f" {reason}. Features that tell batches apart cannot be told from those that tell classes"
-                " apart here."
+                f" {reason}."
             )
         if not (misses & reach.has_hits(table.codes, table.copies)).any():
             warn_user(
