@@ -45,7 +45,7 @@ def _weight_of(name: Any, class_weight: Mapping[Any, Any]) -> float:
     weight = class_weight[name]
     if isinstance(weight, (bool, np.bool_)) or not isinstance(weight, Real):
         raise TypeError(f"class_weight={class_weight!r}: {weight!r} must be a number > 0.")
-    if not 0.0 < weight < np.inf:
+    if not 0.0 < float(weight) < np.inf:
         raise ValueError(f"class_weight={class_weight!r}: {weight!r} must be > 0, and finite.")
     return float(weight)
 

@@ -39,8 +39,10 @@ class Reach:
         places = self.batches * n_classes + codes
         present = np.bincount(places, minlength=self.n_batches * n_classes).reshape(-1, n_classes)
         if copies is None:
-            return (present if self.within else present.sum(axis=0) - present).astype(np.float64)
-        amounts = np.bincount(places, weights=copies, minlength=present.size).reshape(present.shape)
+            counts = present if self.within else present.sum(axis=0) - present
+            return np.asarray(counts, dtype=np.float64)
+        counted = np.bincount(places, weights=copies, minlength=present.size)
+        amounts: NDArray[np.float64] = counted.astype(np.float64).reshape(present.shape)
         if not self.within:
             # What rounding leaves of a class that is in no other batch is nothing.
             amounts = np.where(present.sum(axis=0) > present, amounts.sum(axis=0) - amounts, 0.0)
