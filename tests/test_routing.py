@@ -30,6 +30,7 @@ from highrelief import (
     VarianceReduction,
 )
 from highrelief.folds import usable_folds
+from highrelief.halves import fits_to_halves
 from highrelief.stability import stability_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -336,3 +337,21 @@ def test_the_names_that_can_be_requested():
         request = weighter.get_metadata_routing().fit.requests
         assert {"sample_weight", "batches"} <= set(request)
     assert "groups" in IM4E().get_metadata_routing().fit.requests
+
+
+def test_a_report_of_batches_and_groups():
+    """Halves keep patients together and are fitted by the same method; margins are those within batches."""
+    from highrelief import report
+
+    X, y = grouped()
+    batches = np.arange(60) // 3 // 2 % 2
+    fitted = ReliefF(n_neighbors=3).fit(X, y, batches=batches)
+    told = report(fitted, X, y, batches=batches, groups=GROUPS, resamples=10, progress=False).contents
+    apart = report(fitted, X, y, batches=batches, resamples=10, progress=False).contents
+    # Twins in both halves agree on noise.
+    assert told.stability.ranking.mean < apart.stability.ranking.mean
+    np.testing.assert_allclose(told.samples.margins, fitted.margins(X, y, batches))
+    assert "fit(X, y, batches=batches), X, y, batches=batches, groups=groups" in told.origin.again
+    direct = fits_to_halves(fitted, X, y, resamples=10, random_state=0, batches=batches, groups=GROUPS)
+    plain = fits_to_halves(fitted, X, y, resamples=10, random_state=0, groups=GROUPS)
+    assert not np.allclose(direct.weights, plain.weights)
