@@ -48,7 +48,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
         return D[:n_samples, :n_samples]
 
     def run() -> Matrix:
-        soft.fill_distances(values, weights, sums, far, 0, table.n_tiles, tiles)
+        soft.fill_distances(values, weights, sums, far, table.batches, table.within, 0, table.n_tiles, tiles)
         return Matrix(lay_out)
 
     return run

@@ -107,19 +107,25 @@ FROM_A_START = {
     "shuffle": FLAG,
 }
 
+CLASS_WEIGHT = {
+    "class_weight": ["even", True, 2.0, [1, 1, 1], {0: 1.0, 1: 2.0}, {0: 1, 1: 0, 2: 1}, {0: 1, 1: "2", 2: 1}]
+}
+BATCHES = {**CLASS_WEIGHT, "batch_neighbors": choice(None, True, "between")}
 BAD_PARAMETERS = {
-    Relief: {**SHARED, **NEAREST},
+    Relief: {**SHARED, **NEAREST, **BATCHES},
     ReliefF: {
         **SHARED,
         **NEAREST,
+        **BATCHES,
         "n_neighbors": COUNT,
         "neighbor_weights": choice(None, True, "distance"),
         "rank_decay": POSITIVE,
         "categorical_features": ["auto", True, [0, 1]],
     },
-    IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED},
+    IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED, **BATCHES},
     IM4E: {
         **SHARED,
+        **BATCHES,
         **SOFT,
         **REPEATED,
         "w_step": choice(None, "Exact", True),
@@ -140,6 +146,7 @@ BAD_PARAMETERS = {
     },
     FREL: {
         **SHARED,
+        **BATCHES,
         "loss": choice(None, True, "Log", "squared"),
         "penalty": choice(None, True, "L2", "elasticnet"),
         "alpha": [-1.5, np.nan, np.inf, "wide", None, True, 1j],
@@ -148,17 +155,24 @@ BAD_PARAMETERS = {
         "n_epochs": COUNT,
     },
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
-    LOGO: {**SHARED, **SOFT, **REPEATED, "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True]},
+    LOGO: {
+        **SHARED,
+        **SOFT,
+        **REPEATED,
+        **BATCHES,
+        "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True],
+    },
     Simba: {**SHARED, **FROM_A_START, "n_epochs": COUNT},
     GFlip: {**SHARED, **FROM_A_START, "max_iter": COUNT},
     LHRelief: {
         **SHARED,
+        **CLASS_WEIGHT,
         "n_neighbors": COUNT,
         "alpha": [-1.5, np.nan, np.inf, "small", None, True, 1j],
         "max_iter": COUNT,
         "tol": REPEATED["tol"],
     },
-    FisherScore: SHARED,
+    FisherScore: {**SHARED, **CLASS_WEIGHT},
     HKNNClassifier: {
         "n_neighbors": COUNT,
         "alpha": [-1.5, np.nan, np.inf, "wide", None, True, 1j],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ class FisherScore(FeatureWeighter):
 
     Parameters
     ----------
+    class_weight : None, "balanced" or dict, default=None
+        What n_c is multiplied by: a weight > 0 for each class; "balanced" is N/(C·n_c), so that all C classes
+        count the same.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -62,6 +65,25 @@ class FisherScore(FeatureWeighter):
 
     _needs_hits = False
 
+    def __init__(
+        self,
+        *,
+        class_weight: Any = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Score the features.
@@ -82,6 +104,8 @@ class FisherScore(FeatureWeighter):
         """
         table = self._check_fit(X, y, sample_weight)
         copies = np.ones(len(table.X)) if table.copies is None else table.copies
+        if table.class_weights is not None:
+            copies = copies * table.class_weights[table.codes]
         # In the units of the range: no digits are lost far from 0, and no square overflows.
         inside = Scaling.to_range(table.X.min(axis=0), table.X.max(axis=0))
         sizes = np.bincount(table.codes, weights=copies)

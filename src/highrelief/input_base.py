@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,13 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .balance import class_weights_of, level_codes
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
 from .core.ranges import c_ordered
+from .core.reach import BATCH_NEIGHBORS, Reach, scaled_by_batch
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
 from .views import FittedViewMixin
@@ -46,6 +48,15 @@ class Table:
     ranges: ColumnRanges
     #: What is missing from X, where the smallest value of the column stands for it; None: nothing.
     absent: Absent | None = None
+    #: (n_classes,) how much the classes count, or None: all the same.
+    class_weights: NDArray[np.float64] | None = None
+    #: Who may be whose neighbour, or None: everyone.
+    reach: Reach | None = None
+
+    @property
+    def observed(self) -> NDArray[Any]:
+        """X with NaN where a value is missing."""
+        return self.X if self.absent is None else self.absent.put_back(self.X)
 
 
 def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
@@ -61,6 +72,8 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
         n_threads=n_threads,
         ranges=table.ranges if table.X.dtype == dtype else None,
         absent=table.absent,
+        class_weights=table.class_weights,
+        reach=table.reach,
     )
     return LocalRows(packed, memory=memory)
 
@@ -85,6 +98,10 @@ class ClassTableMixin(FittedViewMixin):
     scale: str | None
     n_jobs: int | None
     n_features_in_: int
+    # Parameters of those that have them; see :mod:`.balance`.
+    class_weight: Any = None
+    batch_neighbors: str = "within"
+    _class_weights: NDArray[np.float64] | None = None
 
     if TYPE_CHECKING:
 
@@ -94,6 +111,7 @@ class ClassTableMixin(FittedViewMixin):
     def _check_parameters(self, n_samples: int) -> None:
         """Raise if a constructor parameter cannot be used; subclasses add their own."""
         check_choice("scale", self.scale, SCALES)
+        check_choice("batch_neighbors", self.batch_neighbors, BATCH_NEIGHBORS)
 
     def _judge(self, table: Table) -> None:
         """Raise or warn if a table of at least two classes is not one to be fitted to."""
@@ -102,7 +120,13 @@ class ClassTableMixin(FittedViewMixin):
     def _n_threads(self) -> int:
         return checked_thread_count(self.n_jobs)
 
-    def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
+    def _check_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
         X, y, ranges, absent = self._checked(X, y, reset=True, min_samples=2)
@@ -120,7 +144,9 @@ class ClassTableMixin(FittedViewMixin):
                 f"{type(self).__name__} compares samples of different classes, but y has only one class"
                 f" ({plain(self.classes_[0])!r}); it needs at least two."
             )
-        table = Table(X, codes, copies, kept, ranges, absent)
+        self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, copies)
+        reach = self._reach(batches, kept)
+        table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach)
         self._set_scaling(table)
         self._judge(table)
         return table
@@ -128,6 +154,8 @@ class ClassTableMixin(FittedViewMixin):
     def _set_scaling(self, table: Table) -> None:
         self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
+        if table.reach is not None and (table.reach.within or self.scale is not None):
+            self._constant = table.reach.constant(table.observed)
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
@@ -168,8 +196,20 @@ class ClassTableMixin(FittedViewMixin):
             check_classification_targets(classes)
         return samples, classes, ranges, absent
 
+    def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_]) -> Reach | None:
+        """Who may be whose neighbour, by the batches of the samples given."""
+        codes = level_codes("batches", batches, kept)
+        return None if codes is None else Reach(codes, self.batch_neighbors == "within")
+
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
+        if table.reach is not None:
+            X, absent = scaled_by_batch(table.observed, self.scale, table.copies, table.reach), table.absent
+            if absent is not None:
+                absent, X = Absent.taken_out(X, self._n_threads)
+            table = replace(table, X=X, ranges=ColumnRanges.of(X, self._n_threads), absent=absent)
+            unscaled = feature_scaling(X, None, None)
+            return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)
 
     @property

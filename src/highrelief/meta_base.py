@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -20,6 +22,9 @@ from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
 from .input_base import Table, checked_copies, plain
 from .selector_base import WeighterTags, WeightSelector
+
+#: Metadata of a fit, such as ``sample_weight``.
+Told = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,17 @@ class MetaTable(Table):
     ranges: Any
     #: (n_samples,) what the wrapped estimator is to be told.
     y: Any = None
+    #: What else those inside are to be told, by their names; an entry for each sample.
+    told: dict[str, Told] = field(default_factory=dict)
 
     @property
     def n_samples(self) -> int:
         """Number of samples that count."""
         return int(self.X.shape[0])
+
+    def told_to(self, name: str, rows: Any = slice(None)) -> Told:
+        """What the fit of one inside is told of some of the samples, beside their classes."""
+        return {each: values[rows] for each, values in self.told.get(name, {}).items()}
 
 
 class MetaWeighter(MetaEstimatorMixin, WeightSelector):
@@ -123,17 +134,58 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
                 f" it takes; {type(self.estimator).__name__} has none. Use weighted=False."
             )
 
-    def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MetaTable:
-        """Judge the input of ``fit``, set ``classes_`` where y holds them, return what is to be weighed."""
+    # Who inside is told what
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Whom ``fit`` tells of what it is told, where metadata is routed; see scikit-learn's user guide.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            What ``fit`` itself takes, and the fit of ``estimator``.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def _told(self, given: Told) -> dict[str, Told]:
+        """What those inside are to be told, by their names, of what ``fit`` is given.
+
+        As they have requested, where metadata is routed; otherwise the wrapped estimator must take it all,
+        but for the groups, which are for those that draw samples.
+        """
+        if not given:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given)
+            # Each is told by one method: its fit, or the split of folds.
+            return {name: dict(*methods.values()) for name, methods in routed.items()}
+        refused = [name for name in given if name != "groups" and not has_fit_parameter(self.estimator, name)]
+        if refused:
+            raise TypeError(
+                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
+                f" take {refused[0]}."
+            )
+        taken = {name: value for name, value in given.items() if has_fit_parameter(self.estimator, name)}
+        return {"estimator": taken}
+
+    def _check_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **metadata: ArrayLike | None,
+    ) -> MetaTable:
+        """Judge the input of ``fit``, set ``classes_`` where y holds them, return what is to be weighed.
+
+        ``metadata``: what ``fit`` is told beside the weights, an entry for each sample.
+        """
         self._forget()
         _check_wrapped(self.estimator)
         n_threads = self._n_threads
         samples, target = self._checked(X, y, reset=True)
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise TypeError(
-                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
-                " take sample_weight."
-            )
+        given = {"sample_weight": sample_weight, **metadata}
+        told = self._told({name: value for name, value in given.items() if value is not None})
         copies, kept = checked_copies(sample_weight, samples)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
@@ -142,7 +194,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         ranges = None
         if self._weighter is not None and not sparse.issparse(samples):
             ranges = ColumnRanges.of(samples, n_threads)
-        table = MetaTable(samples, codes, copies, kept, ranges, y=target)
+        table = MetaTable(
+            samples, codes, copies, kept, ranges, y=target, told=_of_kept(told, sample_weight, copies, kept)
+        )
         self._set_scaling(table)
         return table
 
@@ -194,6 +248,31 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         return self
 
 
+def _of_kept(
+    told: dict[str, Told],
+    sample_weight: ArrayLike | None,
+    copies: NDArray[np.float64] | None,
+    kept: NDArray[np.bool_],
+) -> dict[str, Told]:
+    """The same for the samples that count; weights that are all 1 need not be told."""
+    found: dict[str, Told] = {}
+    for who, metadata in told.items():
+        of_samples: Told = {}
+        for name, value in metadata.items():
+            if value is sample_weight:
+                of_samples |= {} if copies is None else {name: copies}
+                continue
+            values = np.asarray(value)
+            if values.shape[:1] != kept.shape:
+                raise ValueError(
+                    f"{name} must have an entry for each of the {kept.size} samples; got an array of shape"
+                    f" {values.shape}."
+                )
+            of_samples[name] = values[kept]
+        found[who] = of_samples
+    return found
+
+
 def _check_wrapped(estimator: Any) -> None:
     """Raise unless ``estimator`` is an object that can be cloned and fitted."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
@@ -239,7 +318,7 @@ class SingleFitWeighter(MetaWeighter):
         return member
 
     @available_if(wrapped_has("margins"))
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margins that the wrapped weighter gives to samples among the given ones.
 
         Parameters
@@ -248,6 +327,8 @@ class SingleFitWeighter(MetaWeighter):
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the wrapped weighter takes them.
 
         Returns
         -------
@@ -256,7 +337,8 @@ class SingleFitWeighter(MetaWeighter):
         """
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
-        return np.asarray(self.estimator_.margins(samples, classes))
+        more = {} if batches is None else {"batches": batches}
+        return np.asarray(self.estimator_.margins(samples, classes, **more))
 
 
 def innermost(fitted: Any) -> Any:

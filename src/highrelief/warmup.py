@@ -154,6 +154,8 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     """Call all that runs kernels."""
     if has_fit_parameter(estimator, "sample_weight"):
         estimator.fit(X, y, sample_weight=1.0 + np.arange(y.size) % 3)
+    if has_fit_parameter(estimator, "batches"):
+        estimator.fit(X, y, batches=np.arange(y.size) // 3 % 2)
     estimator.fit(X, y)
     if hasattr(estimator, "margins"):
         estimator.margins(X, y)

@@ -71,10 +71,10 @@ class NearestPass:
         ``report`` is called :attr:`n_reports` times.
         """
         total = self.sums(report, with_squares=False)[0]
-        return total / self._table.copies[self._anchors].sum()
+        return total / self._table.row_weights[self._anchors].sum()
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
+        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
         table = self._table
         total = np.zeros((3 if with_squares else 1, table.n_features))
         columns = self._search.columns
@@ -141,7 +141,7 @@ class NearestPass:
                 owner, place = neighbors.listed(slot)
                 owners.append(owner)
                 samples.append(table.position[neighbors.rows[place]])
-                factors = self._factors[table.codes[neighbors.anchors[owner]], slot]
+                factors = self._factors[table.kinds[neighbors.anchors[owner]], slot]
                 signed.append(factors * neighbors.shares[place])
             places = np.concatenate(owners), np.concatenate(samples)
             shape = (neighbors.anchors.size, table.n_samples)
@@ -235,8 +235,8 @@ class NearestPass:
                 neighbors.anchors,
                 a,
                 b,
-                table.codes,
-                table.copies,
+                table.kinds,
+                table.row_weights,
                 self._factors,
                 *neighbors_of,
                 out[0],
@@ -251,8 +251,8 @@ class NearestPass:
             neighbors.anchors,
             a,
             b,
-            table.codes,
-            table.copies,
+            table.kinds,
+            table.row_weights,
             self._factors,
             *neighbors_of,
             by_row,
@@ -262,9 +262,9 @@ class NearestPass:
 
 
 def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
-    """Sign and weight of hits and misses, by class of the anchor and slot."""
+    """Sign and weight of hits and misses, by kind of the anchor and slot."""
     if pooled:
-        return np.tile([-1.0, 1.0], (table.n_classes, 1))
+        return np.tile([-1.0, 1.0], (table.n_kinds, 1))
     factors = table.miss_factors.copy()
-    np.fill_diagonal(factors, -1.0)
+    factors[table.kinds, table.codes] = -1.0
     return factors

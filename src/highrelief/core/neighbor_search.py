@@ -13,6 +13,7 @@ from .columns import Columns
 from .distances import Distances
 from .float_distances import ProductDistances, TileDistances
 from .neighborhood import METRICS, Neighborhood, Neighbors
+from .out_of_reach import keep_out_of_reach, n_available
 from .packed import Packed
 from .threads import even_ranges, run_all
 from .whole_numbers import WholeNumbers
@@ -124,7 +125,7 @@ class NeighborSearch:
             piece = distances.piece(part, n_parts)
             distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
             report()
-        self._keep_out_of_reach(D, everything, everything)
+        keep_out_of_reach(table, D, np.arange(table.n_rows), everything)
         # Rows of D in the order of the anchors, unless they are all of them.
         for start, end in self._batches(anchors):
             chosen = anchors[start:end]
@@ -159,7 +160,7 @@ class NeighborSearch:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
-            candidates.keep_out_of_reach(D, chosen, 0, table.n_rows, table.padding, table.copies)
+            keep_out_of_reach(table, D, chosen, (0, table.n_rows))
             yield self._candidates(D, chosen)
             report()
 
@@ -193,7 +194,7 @@ class NeighborSearch:
                     self._offer(mirror, others, rows, lists, filled)
                 report()
         del D, E
-        available = _available(table, self._pooled)
+        available = n_available(table, self._pooled)
         # Candidates take three times the room of the lists that they come from.
         at_once = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self._n_slots * capacity))))
         for start in range(0, anchors.size, at_once):
@@ -211,7 +212,7 @@ class NeighborSearch:
         filled: NDArray[np.int64],
     ) -> None:
         table = self._table
-        self._keep_out_of_reach(D, rows, others)
+        keep_out_of_reach(table, D, np.arange(*rows), others)
 
         def work(a: int, b: int) -> None:
             candidates.offer(
@@ -231,15 +232,6 @@ class NeighborSearch:
             )
 
         run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
-
-    def _keep_out_of_reach(
-        self, D: NDArray[np.uint32], rows: tuple[int, int], others: tuple[int, int]
-    ) -> None:
-        table = self._table
-        anchors = np.arange(*rows)
-        candidates.keep_out_of_reach(
-            D, anchors, others[0], others[1] - others[0], table.padding, table.copies
-        )
 
     @property
     def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
@@ -417,14 +409,3 @@ def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.u
     copy = _distance_array(rows.size, D.shape[1])
     np.take(D, rows, axis=0, out=copy)
     return copy
-
-
-def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
-    """Number of rows that could be neighbours, by row and slot."""
-    # A row that stands for several copies of a sample is a neighbour of itself.
-    hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
-    if pooled:
-        return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
-    by_class = np.tile(table.class_sizes, (table.n_rows, 1))
-    by_class[np.arange(table.n_rows), table.codes] = hits
-    return by_class

@@ -49,6 +49,11 @@ class LocalRows:
         """How often each sample counts."""
         return self._table.unpacked(self._table.copies)
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much the term of each sample counts: its copies, times the weight of its class."""
+        return self._table.unpacked(self._table.row_weights)
+
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ranges of the scaled features, and the share of samples away from the common end of each."""
         columns = Columns(self._table.raw, self._table.scaling, self._table.ranges)

@@ -99,14 +99,14 @@ class SoftNeighborhoods:
         """
         table = self._table
         shares, inlier = self.shares(pooled)
-        weight = table.copies * inlier if outliers else table.copies
+        weight = table.row_weights * inlier if outliers else table.row_weights
         if hard:
-            weight = table.copies * self._inlier_and_outlier()[1]
+            weight = table.row_weights * self._inlier_and_outlier()[1]
         self._passes.put_under(self._w)
         summed = self._passes.positive_sums if only_positive else self._passes.sum_differences
         nu = summed(self.coefficients(shares * weight))
         nu[np.abs(nu) <= self._rounding() * weight.sum() * table.scaled.spans] = 0.0
-        return nu / table.n_copies
+        return nu / table.total_weight
 
     def margins(self, *, pooled: bool) -> NDArray[np.float64]:
         """ρ_n = Σ_i P_m d_ni − Σ_i P_h d_ni, without γ, (n_samples,); 0 for a sample without a hit."""
@@ -170,6 +170,8 @@ class SoftNeighborhoods:
                 passes.copies,
                 self._per_sigma,
                 passes.far,
+                table.batches,
+                table.within,
                 a,
                 b,
                 *found,
@@ -182,10 +184,10 @@ class SoftNeighborhoods:
         for more in others:
             self._merge(low, mass, *more)
         # A sample's own further copies are hits at distance 0.
-        several = np.flatnonzero(table.copies > 1.0)
+        several = np.flatnonzero(table.own_copies > 1.0)
         at = table.codes[several], several
         own_low, own_mass = low[at], mass[at]
-        self._merge(own_low, own_mass, np.zeros(several.size, table.dtype), table.copies[several] - 1.0)
+        self._merge(own_low, own_mass, np.zeros(several.size, table.dtype), table.own_copies[several] - 1.0)
         low[at], mass[at] = own_low, own_mass
         return low, mass
 
@@ -233,7 +235,7 @@ class SoftNeighborhoods:
             if pooled:
                 shares = misses.relative / misses.mass
             else:
-                shares = table.miss_factors[table.codes].T / misses.mass_by_class
+                shares = table.miss_factors[table.kinds].T / misses.mass_by_class
             shares[misses.mass_by_class <= 0.0] = 0.0
             rows = np.arange(table.n_rows)
             shares[table.codes, rows] = -1.0 / self._mass[table.codes, rows]
@@ -273,6 +275,8 @@ class SoftNeighborhoods:
                 passes.copies,
                 self._per_sigma,
                 passes.far,
+                table.batches,
+                table.within,
                 self._low,
                 a,
                 b,

@@ -130,8 +130,8 @@ class MarginColumns:
 
     @property
     def copies(self) -> NDArray[np.float64]:
-        """How often each row counts; 0 for padding."""
-        return self._table.copies
+        """How often each row counts, times the weight of its class; 0 for padding."""
+        return self._table.row_weights
 
     @property
     def rounding(self) -> float:

@@ -64,7 +64,9 @@ class WeightedRows:
         """Store the distances of all pairs."""
 
         def of_tiles(a: int, b: int) -> None:
-            soft.fill_distances(self.X, self.w, self.sums, self._far, a, b, tiles)
+            soft.fill_distances(
+                self.X, self.w, self.sums, self._far, self._table.batches, self._table.within, a, b, tiles
+            )
 
         run_all(of_tiles, even_ranges(self._table.n_tiles, self._table.n_parts(1)), self._table.n_threads)
 
@@ -84,6 +86,8 @@ class WeightedRows:
                 self._copies,
                 by.per_sigma,
                 self._far,
+                table.batches,
+                table.within,
                 by.low,
                 by.scales,
                 a,
@@ -201,7 +205,7 @@ class WeightedBlocks:
         self.sums[~table.real] = self._far
 
         def finish(a: int, b: int) -> None:
-            soft.distances_from_minima(minima, self.sums, self._far, a, b, tiles)
+            soft.distances_from_minima(minima, self.sums, self._far, table.batches, table.within, a, b, tiles)
 
         run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 

@@ -116,7 +116,22 @@ def _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
 
 @kernel
 def accumulate_margin(
-    X, w, sums, D, codes, weights, per_sigma, far, nearest, scales, t0, t1, minima, row_totals
+    X,
+    w,
+    sums,
+    D,
+    codes,
+    weights,
+    per_sigma,
+    far,
+    batches,
+    within,
+    nearest,
+    scales,
+    t0,
+    t1,
+    minima,
+    row_totals,
 ):
     """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
 
@@ -135,7 +150,7 @@ def accumulate_margin(
             for p in range(i1 - i0):
                 copy_row(D[t, p], F[p])
         else:
-            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, far, batches, within, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )

@@ -16,6 +16,7 @@ import numpy as np
 from .distances import TILE, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, wide_vectors
+from .reach import keep_tile_apart
 from .weighted import finish_tile, weighted_block, weighted_tile
 
 
@@ -33,41 +34,46 @@ def copy_row(row, out):
 
 
 @kernel
-def _keep_tile(T, far, i0, i1, j0, j1, F):
-    """Bring distances into F, in the precision of the data; the diagonal is ``far``."""
+def _keep_tile(T, far, batches, within, i0, i1, j0, j1, F):
+    """Bring distances into F, in the precision of the data; the diagonal is ``far``.
+
+    So are, where there are ``batches``, rows that cannot be neighbours (:mod:`.reach`).
+    """
     for p in range(i1 - i0):
         copy_row(T[p], F[p, : j1 - j0])
     if i0 == j0:
         for p in range(i1 - i0):
             F[p, p] = far
+    keep_tile_apart(F, far, i0, i1, j0, j1, batches, within)
 
 
 @kernel
-def compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+def compute_tile(X, w, sums, far, batches, within, i0, i1, j0, j1, T, F):
     """Fill F with the distances of a tile; T is scratch space for them in float64."""
     weighted_tile(X, w, sums, i0, i1, j0, j1, T)
-    _keep_tile(T, far, i0, i1, j0, j1, F)
+    _keep_tile(T, far, batches, within, i0, i1, j0, j1, F)
 
 
 @kernel
-def fill_distances(X, w, sums, far, t0, t1, D):
+def fill_distances(X, w, sums, far, batches, within, t0, t1, D):
     """Store tiles t0 … t1."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
+        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        compute_tile(X, w, sums, far, batches, within, i0, i1, j0, j1, T, D[t])
 
 
 @kernel
-def distances_from_minima(M, sums, far, t0, t1, D):
+def distances_from_minima(M, sums, far, batches, within, t0, t1, D):
     """Store tiles t0 … t1, whose sums of minima are in M; M is not the same afterwards."""
     n = sums.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         finish_tile(sums, i0, i1, j0, j1, M[t])
-        _keep_tile(M[t], far, i0, i1, j0, j1, D[t])
+        _keep_tile(M[t], far, batches, within, i0, i1, j0, j1, D[t])
 
 
 @kernel
@@ -141,7 +147,9 @@ def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scr
 
 
 @kernel
-def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1, nearest, mass):
+def tile_statistics(
+    X, w, sums, D, known, codes, weights, per_sigma, far, batches, within, t0, t1, nearest, mass
+):
     """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1.
 
     Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
@@ -156,7 +164,7 @@ def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, far, batches, within, i0, i1, j0, j1, T, F)
         merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):

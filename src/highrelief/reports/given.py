@@ -34,6 +34,9 @@ class Given:
     sample_names: list[str]
     #: Whether the samples are only numbered.
     numbered: bool
+    #: Whether a sample was measured with another, and whether two are of one patient; None: no matter.
+    batches: ArrayLike | None = None
+    groups: ArrayLike | None = None
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
@@ -58,6 +61,8 @@ def given(
     *,
     feature_names: Sequence[str] | None,
     sample_names: Sequence[str] | None,
+    batches: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> Given:
     """Judge what a report is asked for; raises where it cannot be made, and says what would help."""
     _check_estimator(estimator)
@@ -79,7 +84,7 @@ def given(
     _check_length("feature_names", columns, values.shape[1], "features")
     numbered = not named and not _row_names(X)
     shown = [str(plain(each)) for each in classes]
-    return Given(estimator, X, values, labels, codes, shown, columns, rows, numbered)
+    return Given(estimator, X, values, labels, codes, shown, columns, rows, numbered, batches, groups)
 
 
 def _check_estimator(estimator: Any) -> None:

@@ -14,7 +14,7 @@ from ..table import LabelledTable, TableError, read_table
 from ..table.completing import without_empty
 from .errors import UsageError
 from .files import REPORT, csv_text, write_folder
-from .methods import weighter
+from .methods import check_batches, weighter
 from .record import about_data, as_text
 from .request import Request
 from .watching import NOBODY, Watcher
@@ -81,7 +81,9 @@ def compared(
         raise UsageError("--methods names none; `highrelief methods` lists them.")
     if len(set(methods)) < len(methods):
         raise UsageError(f"--methods names one twice: {','.join(methods)}.")
-    weighters = {name: weighter(name, {}, seed=request.seed, n_jobs=None) for name in methods}
+    weighters = {name: weighter(name, request.settings, seed=request.seed, n_jobs=None) for name in methods}
+    for name, each in weighters.items():
+        check_batches(name, each, request.batch)
     source = request.source()
     with watcher.working("Reading the table"):
         table = without_empty(read_table(source, request.roles(groups)))
@@ -98,6 +100,7 @@ def compared(
                 table.X,
                 table.y,
                 groups=table.groups,
+                batches=table.batches,
                 cv=folds,
                 inner_cv=inner_folds,
                 n_jobs=n_jobs,

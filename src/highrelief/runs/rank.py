@@ -20,7 +20,7 @@ from ..table.completing import completed
 from ..table.errors import shown
 from .errors import RunError, UsageError
 from .files import REPORT, csv_text, write_folder
-from .methods import weighter
+from .methods import check_batches, weighter
 from .record import about_data, as_text, other_software
 from .request import Request
 from .watching import NOBODY, Watcher
@@ -96,6 +96,7 @@ def rank(
     """
     source = request.source(folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
+    check_batches(request.method, estimator, request.batch)
     started, begin = datetime.now(UTC), time.perf_counter()
     with watcher.working("Reading the table"):
         as_read = read_table(source, request.roles())
@@ -118,7 +119,7 @@ def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(table.X, table.y)
+            estimator.fit(table.X, table.y, **({} if table.batches is None else {"batches": table.batches}))
         except (ValueError, TypeError) as error:
             sentence = " ".join(str(error).split())
             if any(sentence.startswith(f"{name}=") for name in settings):

@@ -30,6 +30,8 @@ class Roles:
     drop: Sequence[str] = ()
     #: Column that says which samples belong together, or None.
     groups: str | None = None
+    #: Column that says which samples were measured together, or None.
+    batches: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class LabelledTable:
     groups: NDArray[Any] | None = None
     #: What the user should know: rows and columns left out, names changed.
     notes: list[str] = field(default_factory=list)
+    #: (n_samples,) which samples were measured together, or None.
+    batches: NDArray[Any] | None = None
 
 
 def labelled(cells: Cells, roles: Roles) -> LabelledTable:
@@ -68,17 +72,20 @@ class _Judge:
         roles = self._roles
         classes = self._told(roles.target, "the target")
         groups = None if roles.groups is None else self._told(roles.groups, "named by --groups")
-        set_apart = {self._place[name] for name in (roles.target, roles.groups) if name in self._place}
+        batches = None if roles.batches is None else self._told(roles.batches, "named by --batch")
+        told = (roles.target, roles.groups, roles.batches)
+        set_apart = {self._place[name] for name in told if name in self._place}
         dropped = [self._column(name, "named by --drop") for name in roles.drop]
         naming = [self._column(name, "named by --id") for name in roles.identifiers]
         for place in {*dropped, *naming} & set_apart:
             raise TableError(
-                f"{shown(self._names[place])} is named by --drop or --id, and is the target or the groups."
+                f"{shown(self._names[place])} is named by --drop or --id, and is the target, the groups or"
+                " the batches."
             )
         rows = np.array([each is not None for each in classes])
         if not rows.all():
             self._note(f"{_counted(~rows, 'row')} left out: no {shown(roles.target)} there.")
-        unused = [name for name in self._cells.aside if name not in (roles.target, roles.groups)]
+        unused = [name for name in self._cells.aside if name not in told]
         if unused:
             self._note(f"Beside the table, and not used: {listed(unused)}.")
         if dropped:
@@ -95,8 +102,9 @@ class _Judge:
             y,
             [self._names[place] for place in features],
             self._sample_names([*naming, *numbering], rows),
-            None if groups is None else self._checked_groups(groups, rows),
+            None if groups is None else self._levels("groups", roles.groups, groups, rows),
             self._notes,
+            None if batches is None else self._levels("batches", roles.batches, batches, rows),
         )
 
     def _note(self, text: str) -> None:
@@ -144,10 +152,12 @@ class _Judge:
             )
         return self._cells.in_words(self._column(name, what))
 
-    def _checked_groups(self, groups: list[str | None], rows: NDArray[np.bool_]) -> NDArray[Any]:
-        kept = [group for group, row in zip(groups, rows, strict=True) if row]
+    def _levels(
+        self, what: str, name: str | None, levels: list[str | None], rows: NDArray[np.bool_]
+    ) -> NDArray[Any]:
+        kept = [level for level, row in zip(levels, rows, strict=True) if row]
         if None in kept:
-            raise TableError(f"The column of groups, {shown(self._roles.groups)}, has a missing value.")
+            raise TableError(f"The column of {what}, {shown(name)}, has a missing value.")
         return np.array(kept)
 
     def _numbers_samples(self, place: int) -> bool:
