@@ -400,6 +400,12 @@ def test_batches_that_are_none(batches, message):
         ReliefF().fit(X, y, batches=batches)
 
 
+def test_batches_of_single_samples():
+    X, y = continuous_table()
+    with pytest.raises(ValueError, match="features of X are constant in each batch"):
+        ReliefF(batch_neighbors="across").fit(X, y, batches=np.arange(len(X)))
+
+
 def test_unknown_batch_neighbors():
     X, y = continuous_table()
     with pytest.raises(ValueError, match="batch_neighbors='between' is not known"):

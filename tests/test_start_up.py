@@ -96,6 +96,7 @@ import highrelief
 import numpy as np
 from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, continuous_table, discrete_table
 from sklearn import config_context
+from sklearn.utils.validation import has_fit_parameter
 
 def frozen(X):
     X.setflags(write=False)
@@ -131,6 +132,8 @@ for entry in ENTRIES:
                             model.margins(X.astype(dtype), y)
                         if entry.sample_weight:
                             model.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
+                        if entry.family.inside is None and has_fit_parameter(model, "batches"):
+                            model.fit(X.astype(dtype), y, batches=np.arange(y.size) // 3 % 2)
                         if hasattr(model, "partial_fit"):
                             model.partial_fit(X.astype(dtype), y)
 for classifier in CLASSIFIERS:

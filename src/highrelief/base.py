@@ -79,8 +79,9 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         elif table.reach is not None:
             self._judge_reach(table, table.reach)
         if self._constant.all():
+            where = "" if table.reach is None else " in each batch"
             raise ValueError(
-                f"All {self.n_features_in_} features of X are constant: there is nothing to weigh."
+                f"All {self.n_features_in_} features of X are constant{where}: there is nothing to weigh."
             )
 
     def _judge_reach(self, table: Table, reach: Reach) -> None:
