@@ -18,6 +18,7 @@ from .local_hyperplanes import LocalHyperplanes
 from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
 from .packed import Packed
+from .radius_rows import RadiusPasses
 from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, SoftPasses
 from .sparse_margins import SparseMargins
@@ -73,6 +74,10 @@ class LocalRows:
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
         return NearestPass(self._table, among, mask)
+
+    def by_distance(self) -> RadiusPasses:
+        """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
+        return RadiusPasses(self._table, self._memory)
 
     def centered(self) -> CenteredColumns:
         """The rows, scaled, measured from their mean."""
