@@ -1,0 +1,69 @@
+"""Missing values: expected differences, as the oracle writes them."""
+
+import numpy as np
+import pytest
+from oracles.missing_1994 import expected_differences
+
+from highrelief.core.missing import Absent, MissingValues
+from highrelief.core.scaling import feature_scaling
+from highrelief.kernels import packing
+
+
+def incomplete_table(dtype, counted, seed=0):
+    """Numbers with gaps, a column of few levels, a complete one and one without any value."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(70, 6))
+    X[:, 4] = random.integers(0, 3, 70)
+    X[random.random(X.shape) < 0.2] = np.nan
+    X[:, 3] = np.nan
+    X[:, 5] = random.normal(size=70)
+    copies = random.integers(1, 4, 70).astype(float) if counted else None
+    return X.astype(dtype), random.integers(0, 3, 70), copies
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+class TestExcess:
+    def test_distances_pairs_and_sums_equal_the_expectation(self, dtype, close, counted, squared):
+        X, y, copies = incomplete_table(dtype, counted)
+        absent, filled = Absent.taken_out(X, 1)
+        scaling = feature_scaling(filled, "range", copies)
+        position, _ = packing.class_layout(y, 3)
+        missing = MissingValues(absent, filled, scaling, position, copies=copies, n_threads=2)
+        power = 2 if squared else 1
+        scaled = scaling.apply(filled).astype(float)
+        scaled[np.isnan(X)] = np.nan
+        E = expected_differences(scaled, copies, power)
+        found = scaling.apply(filled).astype(float)
+        excess = E - np.abs(found[:, np.newaxis] - found) ** power
+
+        random = np.random.default_rng(1)
+        real = np.flatnonzero(position != packing.PADDING)
+        rows = np.arange(position.size)
+        factors = random.random(6)
+        L = missing.lacks(rows, 0, position.size, factors[missing.features], squared)
+        added = (L + L.T)[np.ix_(real, real)]
+        of_rows = excess[np.ix_(position[real], position[real])]
+        np.testing.assert_allclose(added, of_rows @ factors, atol=close)
+
+        pairs = np.zeros(real.size)
+        others = np.roll(real, 7)
+        missing.add_to_pairs(real, others, factors[missing.features], pairs, squared)
+        expected = [excess[position[a], position[b]] @ factors for a, b in zip(real, others, strict=True)]
+        np.testing.assert_allclose(pairs, expected, atol=close)
+
+        C = np.zeros((position.size, position.size))
+        C[np.ix_(real, real)] = random.normal(size=(real.size, real.size))
+        sums = np.zeros(6)
+        sums[missing.features] = missing.sums(rows, 0, C + C.T, squared)
+        expected = np.einsum("ab,abj->j", C[np.ix_(real, real)], of_rows)
+        np.testing.assert_allclose(sums, expected, atol=100 * close)
+
+
+def test_some_samples_of_what_is_absent():
+    X, _, _ = incomplete_table(np.float64, False)
+    absent, _ = Absent.taken_out(X, 1)
+    kept = np.arange(70) % 3 == 0
+    mask = absent.of_samples(kept).mask(0, absent.features.size)
+    np.testing.assert_array_equal(mask, np.isnan(X[kept][:, absent.features]).T)
