@@ -105,16 +105,20 @@ class ClassTableMixin(FittedViewMixin):
         if not kept.all():
             X, y = X[kept], y[kept]
             ranges = ColumnRanges.of(X)
+        table = Table(X, self._set_target(y), copies, kept, ranges)
+        self._set_scaling(table)
+        self._judge(table)
+        return table
+
+    def _set_target(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Store the classes, and return each sample's place among them."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
                 f"{type(self).__name__} compares samples of different classes, but y has only one class"
                 f" ({plain(self.classes_[0])!r}); it needs at least two."
             )
-        table = Table(X, codes, copies, kept, ranges)
-        self._set_scaling(table)
-        self._judge(table)
-        return table
+        return codes
 
     def _set_scaling(self, table: Table) -> None:
         self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges)
@@ -146,10 +150,14 @@ class ClassTableMixin(FittedViewMixin):
         ranges = ColumnRanges.of(samples, self._n_threads)
         if not ranges.finite:
             assert_all_finite(samples, estimator_name=type(self).__name__, input_name="X")
+        return samples, self._checked_target(classes), ranges
+
+    def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Judge what samples are labelled with."""
         # Whole numbers are classes; to see what others are takes longer than to weigh a small table.
-        if classes.dtype.kind not in "iub":
-            check_classification_targets(classes)
-        return samples, classes, ranges
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
+        return y
 
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""

@@ -75,9 +75,7 @@ class RadiusPasses:
 
     # Margins
 
-    def margins(
-        self, near: float | NDArray[np.float64], far: float | NDArray[np.float64]
-    ) -> RadiusMargins:
+    def margins(self, near: float | NDArray[np.float64], far: float | NDArray[np.float64]) -> RadiusMargins:
         """Compare every row with all that are nearer than ``near`` or farther than ``far``.
 
         Each is a number, or one for every row. A distance that is tied with a radius is neither.
@@ -87,8 +85,17 @@ class RadiusPasses:
         near, far = everyone * (near * (1.0 - tolerance)), everyone * (far * (1.0 + tolerance))
         counts = self._counts(near, far)
         sums = self._sum_differences(near, far, self._factors(counts))
-        of_far = self._unpaired(counts[1])
-        return RadiusMargins(sums / self._table.n_copies, *of_far, self._table.scaled.spans)
+        mean, spans = sums / self._table.n_copies, self._table.scaled.spans
+        mean[np.abs(mean) <= self._rounding * spans] = 0.0
+        return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
+
+    @property
+    def _rounding(self) -> float:
+        """What rounding can make of a mean margin that is 0, relative to the range of the feature.
+
+        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        """
+        return float(8.0 * np.finfo(self._table.dtype).eps + self._table.n_rows * 2.0**-54)
 
     def _counts(self, near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
         """Copies that are near and far, by class, seen from every row, (2, n_classes, n_rows)."""
@@ -206,7 +213,5 @@ class RadiusMargins(NamedTuple):
 class _GivenPairSums(PairSums):
     """Sums over pairs whose coefficients are given, and add up by row to ``row_totals``."""
 
-    def __init__(
-        self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
         self._table, self.tiles, self._row_totals = table, tiles, row_totals

@@ -192,6 +192,4 @@ def add_products(X, S, first, t0, t1, minima):
     partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        add_tile_products(
-            X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t - first], partial, minima
-        )
+        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t - first], partial, minima)
