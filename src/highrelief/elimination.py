@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 

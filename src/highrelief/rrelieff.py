@@ -32,10 +32,10 @@ class RReliefF(FeatureWeighter):
         N_{dC\&dA}[j] = \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
 
     where y is scaled to [0, 1] by its range and :math:`u_{ni} \propto \exp(-(\mathrm{rank}/20)^2)`, summing
-    to 1 over the neighbours of a sample. W estimates P(different value | near, different target) − P(different
-    value | near, same target). Samples tied at the k-th distance share what is left of the weight, so that
-    the order of the rows never matters. Where all neighbours have the same target, or all lie at the
-    opposite end of its range, the fraction that this leaves without a denominator is 0.
+    to 1 over the neighbours of a sample. W estimates P(different value | near, different target) −
+    P(different value | near, same target). Samples tied at the k-th distance share what is left of the
+    weight, so that the order of the rows never matters. Where all neighbours have the same target, or all lie
+    at the opposite end of its range, the fraction that this leaves without a denominator is 0.
 
     Parameters
     ----------

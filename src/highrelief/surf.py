@@ -305,8 +305,8 @@ class MultiSURFStar(MultiSURF):
                     \; - \underset{y_i = y_n,\; A}{\mathrm{mean}} |x_{nj} - x_{ij}|
 
     with the Manhattan distance d, and the mean and the standard deviation of a sample's distances to the
-    others as in :class:`MultiSURF`. A mean over no sample is left out; distances equal to a radius are neither
-    near nor far; a sample that is alone in its class contributes nothing.
+    others as in :class:`MultiSURF`. A mean over no sample is left out; distances equal to a radius are
+    neither near nor far; a sample that is alone in its class contributes nothing.
 
     The paper counts far samples by how alike they are, 1 − |x − x'|, not by the sign. With far hits and far
     misses this is the same: the ones cancel. In two classes a sample that has far samples on one side only is

@@ -71,9 +71,9 @@ def _add_counts(row, copies, own, near, far, nears, fars, reach, near_counts, fa
     for u in range(row.shape[0]):
         d = np.float64(row[u])
         n_near += copies[u] if d < near else 0.0
-        n_far += copies[u] if far < d and d < reach else 0.0
+        n_far += copies[u] if far < d < reach else 0.0
         near_counts[u] += own if d < nears[u] else 0.0
-        far_counts[u] += own if fars[u] < d and d < reach else 0.0
+        far_counts[u] += own if fars[u] < d < reach else 0.0
     return n_near, n_far
 
 
@@ -125,15 +125,15 @@ def _to_coefficients(
     reach,
     totals,
 ):
-    """Turn distances into the coefficients of both directions; their sum, which is returned, and by column."""
+    """Turn distances into the coefficients of both directions; sum them, also by column."""
     wide_vectors()
     total = 0.0
     for u in range(row.shape[0]):
         d = np.float64(row[u])
         c = near_factor if d < near else 0.0
-        c += far_factor if far < d and d < reach else 0.0
+        c += far_factor if far < d < reach else 0.0
         e = near_factors[u] if d < nears[u] else 0.0
-        e += far_factors[u] if fars[u] < d and d < reach else 0.0
+        e += far_factors[u] if fars[u] < d < reach else 0.0
         f = copies[u] * c + own * e
         row[u] = f
         # What was rounded is what the sums of minima see.
