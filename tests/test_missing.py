@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from oracles.missing_1994 import expected_differences
 
-from highrelief.core.missing import Absent, MissingValues
+from highrelief.core.absent import Absent
+from highrelief.core.missing import MissingValues
 from highrelief.core.scaling import feature_scaling
 from highrelief.kernels import packing
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .core.drivers import FixedPoint
 from .core.rows import LocalRows
 from .input_base import ClassTableMixin, Table, known_codes, plain, warn_user
-from .selector_base import WeightSelector
+from .selector_base import WeighterTags, WeightSelector
 
 
 class FeatureWeighter(ClassTableMixin, WeightSelector):
@@ -55,6 +55,11 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         self.scale = scale
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._allows_missing
+        return tags
 
     # Fit
 
@@ -114,11 +119,11 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     def _margin_table(self, X: ArrayLike, y: ArrayLike) -> Table:
         """Judge new samples whose margins are asked for."""
         check_is_fitted(self)
-        X, y, ranges = self._checked(X, y, reset=False, min_samples=2)
+        X, y, ranges, absent = self._checked(X, y, reset=False, min_samples=2)
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges)
+        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges, absent)
 
     def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""

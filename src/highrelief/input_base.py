@@ -16,6 +16,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
@@ -43,6 +44,8 @@ class Table:
     kept: NDArray[np.bool_]
     #: Of the columns.
     ranges: ColumnRanges
+    #: What is missing from X, where the smallest value of the column stands for it; None: nothing.
+    absent: Absent | None = None
 
 
 def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
@@ -57,6 +60,7 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
         copies=table.copies,
         n_threads=n_threads,
         ranges=table.ranges if table.X.dtype == dtype else None,
+        absent=table.absent,
     )
     return LocalRows(packed, memory=memory)
 
@@ -75,6 +79,8 @@ class ClassTableMixin(FittedViewMixin):
 
     # What is worked on as it is; anything else becomes float64.
     _types: Sequence[type] = PRECISIONS
+    # Whether values may be missing: differences are then what they are expected to be.
+    _allows_missing: bool = False
 
     scale: str | None
     n_jobs: int | None
@@ -99,13 +105,16 @@ class ClassTableMixin(FittedViewMixin):
     def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
-        X, y, ranges = self._checked(X, y, reset=True, min_samples=2)
+        X, y, ranges, absent = self._checked(X, y, reset=True, min_samples=2)
         copies, kept = checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
+            if absent is not None:
+                # The smallest value of a column may have left.
+                absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
             ranges = ColumnRanges.of(X)
-        table = Table(X, self._set_target(y), copies, kept, ranges)
+        table = Table(X, self._set_target(y), copies, kept, ranges, absent)
         self._set_scaling(table)
         self._judge(table)
         return table
@@ -121,7 +130,7 @@ class ClassTableMixin(FittedViewMixin):
         return codes
 
     def _set_scaling(self, table: Table) -> None:
-        self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges)
+        self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
 
     def _check_batch(
@@ -132,8 +141,8 @@ class ClassTableMixin(FittedViewMixin):
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
-    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges]:
-        """Samples and classes as :meth:`_check_batch` judges them, and the ranges of the columns."""
+    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, Absent | None]:
+        """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing."""
         samples, classes = validate_data(
             self,
             X,
@@ -148,9 +157,17 @@ class ClassTableMixin(FittedViewMixin):
         )
         samples = c_ordered(samples)
         ranges = ColumnRanges.of(samples, self._n_threads)
+        absent = None
         if not ranges.finite:
-            assert_all_finite(samples, estimator_name=type(self).__name__, input_name="X")
-        return samples, self._checked_target(classes), ranges
+            assert_all_finite(
+                samples,
+                allow_nan=self._allows_missing,
+                estimator_name=type(self).__name__,
+                input_name="X",
+            )
+            absent, samples = Absent.taken_out(samples, self._n_threads)
+            ranges = ColumnRanges.of(samples, self._n_threads)
+        return samples, self._checked_target(classes), ranges, absent
 
     def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
         """Judge what samples are labelled with."""

@@ -143,7 +143,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         ranges = None
         if self._weighter is not None and not sparse.issparse(samples):
             ranges = ColumnRanges.of(samples, n_threads)
-        table = MetaTable(samples, codes, copies, kept, ranges, target)
+        table = MetaTable(samples, codes, copies, kept, ranges, y=target)
         self._set_scaling(table)
         return table
 

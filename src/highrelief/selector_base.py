@@ -159,7 +159,14 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if self.weighted is False:
             return super().transform(X)
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        allows_missing = self.__sklearn_tags__().input_tags.allow_nan
+        samples = validate_data(
+            self,
+            X,
+            dtype=PRECISIONS,
+            ensure_all_finite="allow-nan" if allows_missing else True,
+            reset=False,
+        )
         kept = self.get_support()
         scaled = self._scaling.of(kept).apply(samples[:, kept])
         return (scaled * self._factors()).astype(samples.dtype, copy=False)
@@ -180,7 +187,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         """
         if self.weighted is False:
             return super().inverse_transform(X)
-        weighted = check_array(X, dtype=PRECISIONS)
+        allows_missing = self.__sklearn_tags__().input_tags.allow_nan
+        weighted = check_array(X, dtype=PRECISIONS, ensure_all_finite="allow-nan" if allows_missing else True)
         kept = self.get_support()
         factors = self._factors()
         if weighted.shape[1] != factors.size:

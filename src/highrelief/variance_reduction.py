@@ -176,7 +176,7 @@ class VarianceReduction(SingleFitWeighter):
             k = _N_NEIGHBORS
         if self._weighter is None:
             X = np.asarray(table.X, dtype=np.float64)
-            table = MetaTable(X, table.codes, None, table.kept, None, table.y)
+            table = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
             scaling = feature_scaling(X, "range", None)
         else:
             scaling = self._scaling

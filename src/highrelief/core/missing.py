@@ -11,84 +11,19 @@ and the *excess*, by which differences are then wrong, is added: see :mod:`..ker
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import missing as kernels
 from ..kernels import packing
-from .ranges import ColumnRanges
+from .absent import Absent
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
 #: Values of a block of columns whose excess is found at a time.
 _VALUES_AT_ONCE = 2**18
-
-
-@dataclass(frozen=True)
-class Absent:
-    """Which values of a table are missing."""
-
-    #: (n_incomplete,) the features with missing values.
-    features: NDArray[np.int64]
-    #: (n_samples + 1,) and, for each missing value, its place in ``features``, sample by sample.
-    start: NDArray[np.int64]
-    which: NDArray[np.int64]
-
-    @classmethod
-    def taken_out(cls, X: NDArray[np.floating], n_threads: int) -> tuple[Self, NDArray[np.floating]]:
-        """Find what is missing; and a copy of the table with the smallest value of the column in its place.
-
-        The table has no infinite values. A column without any value becomes 0.
-        """
-        filled = np.array(X, order="C")
-        n_samples, n_features = X.shape
-        by_row = np.zeros(n_samples, np.int64)
-        parts = even_ranges(n_samples, 16)
-
-        def count(a: int, b: int) -> NDArray[np.int64]:
-            by_column = np.zeros(n_features, np.int64)
-            kernels.count_missing(filled, a, b, by_row, by_column)
-            return by_column
-
-        features = np.flatnonzero(sum(run_all(count, parts, n_threads)))
-        start = np.concatenate([[0], np.cumsum(by_row)])
-        which = np.empty(start[-1], np.int64)
-        place = np.full(n_features, -1)
-        place[features] = np.arange(features.size)
-        low = ColumnRanges.of(X, n_threads).low
-        low[~np.isfinite(low)] = 0.0
-
-        def fill(a: int, b: int) -> None:
-            kernels.fill_missing(filled, place, low, a, b, start, which)
-
-        run_all(fill, parts, n_threads)
-        return cls(features, start, which), filled
-
-    def of_samples(self, samples: NDArray[np.bool_ | np.integer]) -> Self:
-        """The same for some of the samples, in their order."""
-        rows = np.flatnonzero(samples) if samples.dtype == np.bool_ else samples
-        count = np.diff(self.start)[rows]
-        start = np.concatenate([[0], np.cumsum(count)])
-        from_ = np.repeat(self.start[rows] - start[:-1], count) + np.arange(start[-1])
-        return type(self)(self.features, start, self.which[from_])
-
-    def mask(self, a: int, b: int) -> NDArray[np.bool_]:
-        """Which samples lack the a-th to b-th of ``features``, (b − a, n_samples)."""
-        of = slice(*np.searchsorted(self._by_feature[0], [a, b]))
-        features, samples = self._by_feature[0][of], self._by_feature[1][of]
-        mask = np.zeros((b - a, self.start.size - 1), dtype=bool)
-        mask[features - a, samples] = True
-        return mask
-
-    @cached_property
-    def _by_feature(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        samples = np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
-        order = np.argsort(self.which, kind="stable")
-        return self.which[order], samples[order]
 
 
 class MissingValues:

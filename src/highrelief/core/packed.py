@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing
+from .absent import Absent
+from .missing import MissingValues
 from .ranges import ColumnRanges
 from .scaled_columns import ScaledColumns
 from .scaling import Scaling
@@ -39,6 +41,8 @@ class Packed:
         Threads to use.
     ranges : ColumnRanges or None
         Of the columns, if they are known.
+    absent : Absent or None
+        What is missing from the table, where the smallest value of the column stands for it.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Packed:
         copies: NDArray[np.float64] | None = None,
         n_threads: int = 1,
         ranges: ColumnRanges | None = None,
+        absent: Absent | None = None,
     ) -> None:
         self.n_samples, self.n_features = X.shape
         self.n_classes = n_classes
@@ -59,7 +64,7 @@ class Packed:
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
         self.raw, self.scaling, self.ranges = X, scaling, ranges
-        self._given_codes, self._given_copies = codes, copies
+        self._given_codes, self._given_copies, self._absent = codes, copies, absent
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
         self.n_copies = float(self.copies.sum())
@@ -81,6 +86,20 @@ class Packed:
             self.scaling,
             copies=self._given_copies,
             ranges=self.ranges,
+            n_threads=self.n_threads,
+        )
+
+    @cached_property
+    def missing(self) -> MissingValues | None:
+        """What is missing from the rows, and what that adds to differences; None if nothing is."""
+        if self._absent is None:
+            return None
+        return MissingValues(
+            self._absent,
+            self.raw,
+            self.scaling,
+            self.position,
+            copies=self._given_copies,
             n_threads=self.n_threads,
         )
 
@@ -142,6 +161,7 @@ class Packed:
             copies=self._given_copies,
             n_threads=self.n_threads,
             ranges=None if self.ranges is None else self.ranges.of_features(features),
+            absent=None if self._absent is None else self._absent.of_features(features),
         )
 
     def under(self, w: NDArray[np.float64]) -> Packed:
@@ -156,6 +176,7 @@ class Packed:
             copies=self._given_copies,
             n_threads=self.n_threads,
             ranges=table.ranges,
+            absent=table._absent,
         )
 
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:

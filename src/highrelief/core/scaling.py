@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .absent import Absent
 from .ranges import ColumnRanges
 
 #: Columns that are copied at a time.
@@ -84,8 +85,11 @@ def feature_scaling(
     scale: str | None,
     weights: NDArray[np.float64] | None,
     ranges: ColumnRanges | None = None,
+    absent: Absent | None = None,
 ) -> Scaling:
     """Scaling for the features of a table; ``weights`` counts copies of its rows, ``ranges`` may be known.
+
+    What is ``absent`` does not count.
 
     ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as it is.
     """
@@ -102,4 +106,11 @@ def feature_scaling(
         inside = to_range.of(part).apply(X[:, part])
         mean[part] = np.average(inside, axis=0, weights=weights)
         variance[part] = np.average((inside - mean[part]) ** 2, axis=0, weights=weights)
+    if absent is not None:
+        for k, j in enumerate(absent.features):
+            observed = ~absent.mask(k, k + 1)[0]
+            inside = to_range.of(slice(j, j + 1)).apply(X[observed, j : j + 1])[:, 0]
+            counts = None if weights is None else weights[observed]
+            mean[j] = np.average(inside, weights=counts) if observed.any() else 0.0
+            variance[j] = np.average((inside - mean[j]) ** 2, weights=counts) if observed.any() else 0.0
     return to_range.standardised(mean, np.sqrt(variance))
