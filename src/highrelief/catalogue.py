@@ -57,6 +57,41 @@ METHODS: Mapping[str, Method] = {
         "RELIEF-F compares every sample with its nearest neighbours of its own class and of every other"
         " class. A feature weighs more the farther it sets the latter apart, compared with the former.",
     ),
+    "surf": Method(
+        "SURF",
+        "all samples nearer than the mean distance",
+        ("greene2009",),
+        "SURF",
+        "SURF compares every sample with all that are nearer than samples are on average. A feature weighs"
+        " more the farther it sets those of other classes apart, compared with those of the same class.",
+    ),
+    "surf-star": Method(
+        "SURFStar",
+        "SURF, and samples far away with the opposite sign",
+        ("greene2010",),
+        "SURF*",
+        "SURF* compares every sample with all that are nearer than samples are on average, and, the other way"
+        " round, with all that are farther. It looks for features that act together: a feature that acts"
+        " alone may get a weight below 0.",
+    ),
+    "multisurf": Method(
+        "MultiSURF",
+        "all samples within a radius of each sample's own",
+        ("urbanowicz2018",),
+        "MultiSURF",
+        "MultiSURF compares every sample with all that are near it, by a radius of its own: the mean of its"
+        " distances less half their standard deviation. A feature weighs more the farther it sets those of"
+        " other classes apart, compared with those of the same class.",
+    ),
+    "multisurf-star": Method(
+        "MultiSURFStar",
+        "MultiSURF, and samples far away with the opposite sign",
+        ("granizo2013",),
+        "MultiSURF*",
+        "MultiSURF* compares every sample with all that are near it, by a radius of its own, and, the other"
+        " way round, with all that are far. It looks for features that act together: a feature that acts"
+        " alone may get a weight below 0.",
+    ),
     "logo": Method(
         "LOGO",
         "few features that give every sample a margin",
@@ -135,6 +170,14 @@ WRAPPERS: Mapping[str, Method] = {
         "Ensemble of",
         "This was done many times, each time without some of the samples, and the results were averaged.",
     ),
+    "IterativeElimination": Method(
+        "IterativeElimination",
+        "the worst features dropped, round by round",
+        ("moore2007",),
+        "TuRF with",
+        "After each round the features of the lowest weights were dropped, and the others weighed again"
+        " without them.",
+    ),
     "VarianceReduction": Method(
         "VarianceReduction",
         "samples weighed first",
@@ -152,5 +195,10 @@ WRAPPERS: Mapping[str, Method] = {
     ),
 }
 
-#: Papers of what is no weighter, by the names of the classes in small letters.
-BESIDE = {"lfe": ("sun2008",), "dann": ("hastie1996", "sun2008"), "hknn": ("vincent2002",)}
+#: Papers of what is no weighter, or not one for classes, by the names of the classes in small letters.
+BESIDE = {
+    "rrelieff": ("robnik1997", "robnik2003"),
+    "lfe": ("sun2008",),
+    "dann": ("hastie1996", "sun2008"),
+    "hknn": ("vincent2002",),
+}
