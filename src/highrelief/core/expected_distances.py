@@ -56,7 +56,7 @@ class ExpectedDistances:
         self._squared, self._n_threads = squared, n_threads
         self.as_float = base.as_float
         #: Steps that a step of ``base`` is divided into, and what one unit of a scaled feature is in keys.
-        self._times, self._per_unit = 1.0, columns.distance_unit ** (2 if squared else 1)
+        self._times, self._per_unit = 1.0, distance_unit(columns, missing, squared)
         if isinstance(base, WholeNumbers):
             if base.exact:
                 longest = float(columns.spans.sum()) / base.step
@@ -150,3 +150,8 @@ class ExpectedDistances:
                 kernels.add_to_steps(D, a, b, n_columns, own, theirs, self._per_unit, self._times)
 
         run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, kernels.CHUNK), self._n_threads)
+
+
+def distance_unit(columns: Columns, missing: MissingValues, squared: bool) -> float:
+    """What makes an excess, or a squared one, part of a distance as ``columns.distance_factors`` do."""
+    return (columns.distance_unit * missing.root_unit) ** 2 if squared else columns.distance_unit

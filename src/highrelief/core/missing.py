@@ -29,6 +29,8 @@ from .threads import even_ranges, run_all
 _VALUES_AT_ONCE = 2**18
 #: Values that are added up, many side by side, in the time that one takes which is looked up.
 _VALUES_PER_LISTED = 128
+#: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
+_USUAL_EXPONENT = 40
 #: Partial sums that are made apart, for any number of threads.
 _SUMS = 8
 
@@ -99,6 +101,13 @@ class MissingValues:
         return excess
 
     @cached_property
+    def root_unit(self) -> float:
+        """A power of 2 whose square :attr:`squared_excess` is to be multiplied with; 1 for usual ranges."""
+        widest = max(float(self._scaled(a, b).max(initial=0.0)) for a, b in self._blocks())
+        exponent = int(np.frexp(widest)[1])
+        return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
+
+    @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
         """The same for (x − x')²: E(x − V)² for one missing value, E(V − V')² for two."""
         shape = (1, self._n_chunks, self.features.size, kernels.CHUNK)
@@ -106,7 +115,8 @@ class MissingValues:
         copies = np.ones(self._row_of.size) if self._copies is None else self._copies
         by_row = np.zeros((self.features.size, self._n_chunks * kernels.CHUNK))
         for a, b in self._blocks():
-            values, missing = self._scaled(a, b).astype(np.float64), self._absent.mask(a, b)
+            values, missing = self._scaled(a, b) / self.root_unit, self._absent.mask(a, b)
+            values = values.astype(np.float64)
             weights = np.where(missing, 0.0, copies)
             whole = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
             mean = (weights * values).sum(axis=1, keepdims=True) / whole

@@ -127,24 +127,29 @@ class NearestPass:
             return 0.0
         owner, rows, signed = self._signed(neighbors)
         anchors = neighbors.anchors[owner]
-        squared = self._metric == nearest.SQUARED_EUCLIDEAN
+        coefficients = self._excess_unit * table.copies[anchors] * signed
         excess = np.zeros(table.n_features)
-        excess[table.missing.features] = table.missing.pair_sums(
-            anchors, rows, table.copies[anchors] * signed, squared
-        )
+        excess[table.missing.features] = table.missing.pair_sums(anchors, rows, coefficients, self._squared)
         return excess
 
-    def _add_excess(
-        self, neighbors: Neighbors, out: NDArray[np.float64], places: NDArray[np.int64]
-    ) -> None:
+    @property
+    def _squared(self) -> bool:
+        return self._metric == nearest.SQUARED_EUCLIDEAN
+
+    @property
+    def _excess_unit(self) -> float:
+        missing = self._table.missing
+        return missing.root_unit**2 if missing is not None and self._squared else 1.0
+
+    def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: NDArray[np.int64]) -> None:
         """Add what missing values add to the margin of every anchor to its row, at rising places."""
         missing = self._table.missing
         if missing is None:
             return
         owner, rows, signed = self._signed(neighbors)
         order = np.argsort(owner, kind="stable")
-        pairs = (places[owner[order]], neighbors.anchors[owner[order]], rows[order], signed[order])
-        missing.add_to_rows(*pairs, out, self._metric == nearest.SQUARED_EUCLIDEAN)
+        pairs = (places[owner[order]], neighbors.anchors[owner[order]], rows[order])
+        missing.add_to_rows(*pairs, self._excess_unit * signed[order], out, self._squared)
 
     def _signed(
         self, neighbors: Neighbors
@@ -244,7 +249,7 @@ class NearestPass:
 
     def _margin_factors(self) -> NDArray[np.float64]:
         factors = self._search.columns.factors
-        return factors**2 if self._metric == nearest.SQUARED_EUCLIDEAN else factors
+        return factors**2 if self._squared else factors
 
     def _block_moments(
         self,
@@ -286,7 +291,7 @@ class NearestPass:
     ) -> None:
         table = self._table
         neighbors_of = (neighbors.start, neighbors.count, neighbors.rows, neighbors.shares)
-        squared = self._metric == nearest.SQUARED_EUCLIDEAN
+        squared = self._squared
         if len(out) == 1 and not by_row and not squared and table.n_samples <= _FEW_ROWS:
             nearest.few_rows_margin(
                 array,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import candidates, integer_tiles, nearest, packing, shares
 from .columns import Columns
 from .distances import Distances
-from .expected_distances import ExpectedDistances
+from .expected_distances import ExpectedDistances, distance_unit
 from .float_distances import ProductDistances, TileDistances
 from .missing import MissingValues
 from .neighborhood import METRICS, Neighborhood, Neighbors
@@ -408,12 +408,11 @@ class NeighborSearch:
 
         run_all(divide, ranges, table.n_threads)
 
-
     def _add_expected(self, missing: MissingValues, found: Neighbors, exact: NDArray[np.float64]) -> None:
         """Add to distances what is expected where values are missing."""
         owner, place = found.unsure()
         distances = exact[place]
-        unit = self.columns.distance_unit ** (2 if self._squares else 1)
+        unit = distance_unit(self.columns, missing, self._squares)
         factors = np.full(missing.features.size, unit)
         missing.add_to_pairs(
             found.anchors[owner], found.rows[place], factors, distances, squared=self._squares

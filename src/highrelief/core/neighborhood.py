@@ -89,7 +89,9 @@ class Neighbors:
         )
 
 
-def _places(first: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _places(
+    first: NDArray[np.int64], count: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Numbers of lists, each as often as it is long, and the places of their entries."""
     owner = np.repeat(np.arange(count.size), count)
     return owner, np.repeat(first - (np.cumsum(count) - count), count) + np.arange(owner.size)

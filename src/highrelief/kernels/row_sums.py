@@ -32,7 +32,9 @@ def _emit(context, builder, signature, arguments, weighted):
     with cgutils.for_range_slice(builder, t0, t1, index(1), intp=index) as (t, _):
         place = builder.load(builder.gep(which.data, [t]))
         first = row_pointer(builder, source, place, index(0))
-        factor = splat(builder, builder.load(builder.gep(factors.data, [place])), vector) if weighted else None
+        factor = (
+            splat(builder, builder.load(builder.gep(factors.data, [place])), vector) if weighted else None
+        )
         for n, total in enumerate(totals):
             values = load(builder, first, vector, index(n * size))
             before = builder.load(total)
