@@ -47,7 +47,7 @@ class MixedTableMixin(ClassTableMixin):
     def _squares_differences(self) -> bool:
         return getattr(self, "metric", "manhattan") != "manhattan"
 
-    def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> tuple[Any, ...]:
+    def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> Any:
         if self.categorical_features is None:
             if reset:
                 self._is_categorical = None
@@ -72,7 +72,7 @@ class MixedTableMixin(ClassTableMixin):
         numbers = self._numbers(X, ~mask)
         codes = np.empty((features.size, X.shape[0]), np.int64)
         for place, j in enumerate(features):
-            codes[place] = level_codes(_column(X, j))
+            codes[place] = level_codes(_column(X, int(j)))
         encoding = Encoding.of(mask.size, features, codes, squared=self._squares_differences)
         name = type(self).__name__
         table, classes = check_X_y(

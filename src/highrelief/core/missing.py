@@ -68,7 +68,7 @@ class MissingValues:
         owner: NDArray[np.int64] | None = None,
     ) -> None:
         self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
-        self._n_threads = n_threads
+        self.n_threads = n_threads
         #: (n_incomplete,) the features, and where their values are.
         self.features = absent.features if owner is None else owner[absent.features]
         self._columns = absent.features
@@ -102,7 +102,7 @@ class MissingValues:
                 copies, copies_in_order = self._copies, self._copies[order]
             kernels.expected_excess(values, ordered, copies_in_order, copies, self._row_of, a, excess[0])
 
-        run_all(of_features, self._blocks(), self._n_threads)
+        run_all(of_features, self._blocks(), self.n_threads)
         return excess
 
     @cached_property
@@ -173,7 +173,7 @@ class MissingValues:
                 rows, chunks[0] + c, self.start, self.which, factors, self.set_of, excess, out[c]
             )
 
-        run_all(of_chunk, [(c,) for c in range(len(out))], self._n_threads)
+        run_all(of_chunk, [(c,) for c in range(len(out))], self.n_threads)
         return out
 
     def lacks(
@@ -209,7 +209,7 @@ class MissingValues:
                 rows, others, a, b, self.start, self.which, factors, self.set_of, excess, distances
             )
 
-        run_all(of_pairs, even_ranges(rows.size, 16), self._n_threads)
+        run_all(of_pairs, even_ranges(rows.size, 16), self.n_threads)
 
     def sums(
         self,
@@ -291,7 +291,7 @@ class MissingValues:
             lists = (self.start, self.which, self.features, self.set_of)
             kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, out)
 
-        run_all(of_pairs, list(pairwise(borders.tolist())), self._n_threads)
+        run_all(of_pairs, list(pairwise(borders.tolist())), self.n_threads)
 
     def _listed_sums(
         self,
@@ -316,7 +316,7 @@ class MissingValues:
         """Add up partial sums, in their order."""
         tasks: list[Any] = [(c,) for c in range(parts)] if isinstance(parts, int) else parts
         total = np.zeros(self.features.size)
-        for found in run_all(part, tasks, self._n_threads):
+        for found in run_all(part, tasks, self.n_threads):
             total += found
         return total
 
