@@ -181,7 +181,7 @@ def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[
 def refuse_text(X: Any, declared: Any, error: Exception) -> None:
     """Raise what is to be done where a column that is not declared categorical holds text."""
     names = getattr(X, "columns", None)
-    if not hasattr(X, "shape") or len(X.shape) != 2:
+    if sparse.issparse(X) or not hasattr(X, "shape") or len(X.shape) != 2:
         return
     for j in range(X.shape[1]):
         if j in declared:
