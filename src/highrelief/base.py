@@ -143,13 +143,13 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     def _margin_table(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Table:
         """Judge new samples whose margins are asked for."""
         check_is_fitted(self)
-        X, y, ranges, absent = self._checked(X, y, reset=False, min_samples=2)
+        X, y, ranges, absent, *encoded = self._checked(X, y, reset=False, min_samples=2)
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
         kept = np.ones(len(X), dtype=bool)
         reach = self._reach(batches, kept)
-        return Table(X, codes, None, kept, ranges, absent, self._class_weights, reach)
+        return Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
 
     def _margin_rows(
         self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None

@@ -186,6 +186,8 @@ class FREL(FeatureWeighter):
         self.class_weight = class_weight
         self.batch_neighbors = batch_neighbors
 
+    _allows_missing = True
+
     @property
     def _order_dependent(self) -> bool:  # type: ignore[override]
         return self.solver != "exact"

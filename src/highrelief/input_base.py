@@ -19,9 +19,10 @@ from sklearn.utils.validation import validate_data
 from .balance import class_weights_of, level_codes
 from .core.absent import Absent
 from .core.columns import ColumnRanges
+from .core.encoding import Encoding
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
-from .core.ranges import c_ordered
+from .core.ranges import c_ordered, float_type
 from .core.reach import BATCH_NEIGHBORS, Reach, scaled_by_batch
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
@@ -52,6 +53,8 @@ class Table:
     class_weights: NDArray[np.float64] | None = None
     #: Who may be whose neighbour, or None: everyone.
     reach: Reach | None = None
+    #: The features that the columns of X belong to, where some are categorical; None: each is a feature.
+    encoding: Encoding | None = None
 
     @property
     def observed(self) -> NDArray[Any]:
@@ -63,6 +66,8 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     """Where the rows of a table, scaled, are worked on; ``memory`` as :func:`working_memory` says."""
     # New samples may come in another precision than those of the fit.
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
+    if table.encoding is not None:
+        scaling = table.encoding.of_columns(scaling)
     packed = Packed(
         table.X.astype(dtype, copy=False),
         table.codes,
@@ -74,6 +79,7 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
         absent=table.absent,
         class_weights=table.class_weights,
         reach=table.reach,
+        encoding=table.encoding,
     )
     return LocalRows(packed, memory=memory)
 
@@ -129,7 +135,7 @@ class ClassTableMixin(FittedViewMixin):
     ) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
-        X, y, ranges, absent = self._checked(X, y, reset=True, min_samples=2)
+        X, y, ranges, absent, *encoded = self._checked(X, y, reset=True, min_samples=2)
         copies, kept = checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
@@ -138,12 +144,13 @@ class ClassTableMixin(FittedViewMixin):
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
             ranges = ColumnRanges.of(X)
+            encoded = [encoding.of_samples(kept) for encoding in encoded]
         codes = self._set_target(y)
         self._class_weights = None
         if self.class_weight is not None:
             self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, copies)
         reach = self._reach(batches, kept)
-        table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach)
+        table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach, *encoded)
         self._set_scaling(table)
         self._judge(table)
         return table
@@ -163,6 +170,8 @@ class ClassTableMixin(FittedViewMixin):
         self._constant = table.ranges.low == table.ranges.high
         if table.reach is not None and (table.reach.within or self.scale is not None):
             self._constant = table.reach.constant(table.observed)
+        if table.encoding is not None:
+            self._scaling, self._constant = table.encoding.of_features(self._scaling, self._constant)
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
@@ -172,8 +181,11 @@ class ClassTableMixin(FittedViewMixin):
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
-    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, Absent | None]:
-        """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing."""
+    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, Absent | None, *tuple[Encoding, ...]]:
+        """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing.
+
+        And an :class:`Encoding`, where features are categorical.
+        """
         samples, classes = validate_data(
             self,
             X,
@@ -215,13 +227,21 @@ class ClassTableMixin(FittedViewMixin):
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
         if table.reach is not None:
-            X, absent = scaled_by_batch(table.observed, self.scale, table.copies, table.reach), table.absent
-            if absent is not None:
-                absent, X = Absent.taken_out(X, self._n_threads)
-            table = replace(table, X=X, ranges=ColumnRanges.of(X, self._n_threads), absent=absent)
-            unscaled = feature_scaling(X, None, None)
+            table = self._scaled_by_batch(table, table.reach)
+            unscaled = Scaling.none(self.n_features_in_, float_type(table.X.dtype))
             return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)
+
+    def _scaled_by_batch(self, table: Table, reach: Reach) -> Table:
+        """The table with its numbers scaled in each batch by itself; categories stay as they are."""
+        X, absent, encoding = table.observed, table.absent, table.encoding
+        scaled = scaled_by_batch(X, self.scale, table.copies, reach)
+        if encoding is not None:
+            levels = encoding.is_categorical[encoding.owner]
+            scaled = np.where(levels, X, scaled)
+        if absent is not None:
+            absent, scaled = Absent.taken_out(scaled, self._n_threads)
+        return replace(table, X=scaled, ranges=ColumnRanges.of(scaled, self._n_threads), absent=absent)
 
     @property
     def _memory(self) -> float:

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .base import FeatureWeighter
+from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
 from .input_base import Table, checked_copies, plain
@@ -209,6 +210,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """
         tags = get_tags(self.estimator)
         ours = self._weighter is not None
+        self._check_categories()
         labelled = y is not None or tags.target_tags.required
         checked = validate_data(
             self,
@@ -222,6 +224,15 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             **({"multi_output": tags.target_tags.multi_output} if labelled else {}),
         )
         return checked if labelled else (checked, None)
+
+    def _check_categories(self) -> None:
+        """Raise if members could not tell which features are categorical: they get arrays, of numbers."""
+        chosen = getattr(self._weighter, "categorical_features", None)
+        if chosen is not None and np.asarray(chosen).dtype.kind not in "biu" and np.size(chosen):
+            raise ValueError(
+                f"Inside {type(self).__name__}, categorical_features={chosen!r} must be a mask or indices,"
+                " and the categories in X numbers."
+            )
 
     def _set_classes(self, y: Any, n_samples: int) -> NDArray[np.int64]:
         """Store the classes, if that is what y holds, and return each sample's place among them."""
@@ -238,11 +249,16 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Scale as the wrapped weighter does, by all samples."""
         if hasattr(self, "_scaling"):
             del self._scaling
-        if self._weighter is not None and table.ranges is not None and table.ranges.finite:
-            self._scaling = feature_scaling(table.X, self._weighter.scale, table.copies, table.ranges)
+        if self._weighter is not None and table.ranges is not None:
+            X, ranges, absent = table.X, table.ranges, None
+            if not ranges.finite:
+                absent, X = Absent.taken_out(X, self._n_threads)
+                ranges = ColumnRanges.of(X)
+            self._scaling = feature_scaling(X, self._weighter.scale, table.copies, ranges, absent)
         elif self.weighted is not False:
             raise ValueError(
-                f"weighted={self.weighted!r} needs a dense table without missing values; use weighted=False."
+                f"weighted={self.weighted!r} needs a dense table and a weighter of highrelief; use"
+                " weighted=False."
             )
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:

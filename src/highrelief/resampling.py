@@ -204,6 +204,9 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
         codes = table.codes[samples]
         if several_classes and np.all(codes == codes[0]):
             return False
+        if varies and not table.ranges.finite:
+            X = table.X[samples]
+            return bool(np.any(np.fmin.reduce(X) < np.fmax.reduce(X)))
         # Ends at the first sample that differs.
         return not varies or any((table.X[n] != table.X[samples[0]]).any() for n in samples[1:])
 

@@ -11,7 +11,10 @@ and the *excess*, by which differences are then wrong, is added: see :mod:`..ker
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +22,20 @@ from numpy.typing import NDArray
 from ..kernels import missing as kernels
 from ..kernels import packing
 from .absent import Absent
+from .ranges import as_kernels_know_it
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
 #: Values of a block of columns whose excess is found at a time.
 _VALUES_AT_ONCE = 2**18
+#: Values that are added up, many side by side, in the time that one takes which is looked up.
+_VALUES_PER_LISTED = 128
+#: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
+_USUAL_EXPONENT = 40
+#: Samples that are compared with each other faster than they are put in order.
+_FEW_SAMPLES = 256
+#: Partial sums that are made apart, for any number of threads.
+_SUMS = 8
 
 
 class MissingValues:
@@ -43,6 +55,8 @@ class MissingValues:
         How often each sample counts; None: once.
     n_threads : int
         Threads to use.
+    owner : (n_columns,) int64 or None
+        The feature that each column of the table belongs to; None: itself.
     """
 
     def __init__(
@@ -54,10 +68,13 @@ class MissingValues:
         *,
         copies: NDArray[np.float64] | None = None,
         n_threads: int = 1,
+        owner: NDArray[np.int64] | None = None,
     ) -> None:
         self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
-        self._n_threads = n_threads
-        self.features = absent.features
+        self.n_threads = n_threads
+        #: (n_incomplete,) the features, and where their values are.
+        self.features = absent.features if owner is None else owner[absent.features]
+        self._columns = absent.features
         self._row_of = np.empty(X.shape[0], np.int64)
         real = np.flatnonzero(position != packing.PADDING)
         self._row_of[position[real]] = real
@@ -67,8 +84,9 @@ class MissingValues:
         self.start = np.concatenate([[0], np.cumsum(count)])
         self.which = absent.of_samples(position[real]).which
         self._n_chunks = -(-position.size // kernels.CHUNK)
-        #: Which set of expectations each row has.
+        #: Which set of expectations each row has, out of how many.
         self.set_of = np.zeros(position.size, np.int64)
+        self.n_sets = 1
 
     @cached_property
     def excess(self) -> NDArray[np.floating]:
@@ -76,19 +94,46 @@ class MissingValues:
         shape = (1, self._n_chunks, self.features.size, kernels.CHUNK)
         excess = packing.aligned_zeros(shape, self._X.dtype)
 
-        def of_features(a: int, b: int) -> None:
-            values, missing = self._scaled(a, b), self._absent.mask(a, b)
-            values[missing] = np.inf
-            if self._copies is None:
-                ordered, copies, copies_in_order = np.sort(values, axis=1), np.empty(0), np.empty((0, 0))
-            else:
-                order = np.argsort(values, axis=1, kind="stable")
-                ordered = np.take_along_axis(values, order, axis=1)
-                copies, copies_in_order = self._copies, self._copies[order]
-            kernels.expected_excess(values, ordered, copies_in_order, copies, self._row_of, a, excess[0])
+        n_samples = self._row_of.size
+        copies = np.ones(n_samples) if self._copies is None else self._copies
+        X, low = self._values, self._low
+        by = (self._per_unit, copies, self._row_of, excess[0])
+        row_bits = int(n_samples).bit_length()
 
-        run_all(of_features, self._blocks(), self._n_threads)
+        def of_few(a: int, b: int) -> None:
+            kernels.excess_of_few(X, self._columns, a, b, low, self._absent.mask(a, b), *by)
+
+        def in_order(a: int, b: int) -> None:
+            keys = np.empty((b - a, n_samples), np.uint64)
+            absent = (self._absent.start, self._absent.which)
+            kernels.order_keys(X, self._columns, a, b, low, *absent, row_bits, keys)
+            keys.sort(axis=1)
+            kernels.excess_in_order(X, self._columns, a, b, low, keys, row_bits, *by)
+
+        run_all(of_few if n_samples <= _FEW_SAMPLES else in_order, self._blocks(), self.n_threads)
         return excess
+
+    @cached_property
+    def _values(self) -> NDArray[np.floating]:
+        """The table, in units in which no range overflows."""
+        return as_kernels_know_it(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
+
+    @cached_property
+    def _low(self) -> NDArray[np.floating]:
+        """Smallest values of all columns."""
+        return self._values.min(axis=0)
+
+    @cached_property
+    def _per_unit(self) -> NDArray[np.float64]:
+        """What a difference of values is multiplied by, for the incomplete columns."""
+        return 1.0 / self._scaling.divisor[self._columns].astype(np.float64)
+
+    @cached_property
+    def root_unit(self) -> float:
+        """A power of 2 whose square :attr:`squared_excess` is to be multiplied with; 1 for usual ranges."""
+        widest = max(float(self._scaled(a, b).max(initial=0.0)) for a, b in self._blocks())
+        exponent = int(np.frexp(widest)[1])
+        return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
 
     @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
@@ -98,7 +143,8 @@ class MissingValues:
         copies = np.ones(self._row_of.size) if self._copies is None else self._copies
         by_row = np.zeros((self.features.size, self._n_chunks * kernels.CHUNK))
         for a, b in self._blocks():
-            values, missing = self._scaled(a, b).astype(np.float64), self._absent.mask(a, b)
+            values, missing = self._scaled(a, b) / self.root_unit, self._absent.mask(a, b)
+            values = values.astype(np.float64)
             weights = np.where(missing, 0.0, copies)
             whole = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
             mean = (weights * values).sum(axis=1, keepdims=True) / whole
@@ -109,6 +155,55 @@ class MissingValues:
         chunks = by_row.reshape(self.features.size, self._n_chunks, kernels.CHUNK)
         excess[0] = chunks.transpose(1, 0, 2)
         return excess
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the layout."""
+        return self.start.size - 1
+
+    def rounding(self, squared: bool) -> NDArray[np.float64]:
+        """By how much what each row lacks, to any other, may be off, (n_rows,)."""
+        excess = self.squared_excess if squared else self.excess
+        # No excess is larger than the range.
+        most = self._spans(squared)
+        n_lacking = np.diff(self.start)
+        lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
+        # One rounding for every value, and some for each on the way to it.
+        return (n_lacking.max() + 8.0) * float(np.finfo(excess.dtype).eps) * lack
+
+    def _spans(self, squared: bool) -> NDArray[np.float64]:
+        """Ranges of the features, scaled, or their squares in the unit of the excess."""
+        high, low = self._values.max(axis=0)[self._columns], self._low[self._columns]
+        spans = (high.astype(np.float64) - low) * self._per_unit
+        return (spans / self.root_unit) ** 2 if squared else spans
+
+    def lack_blocks(
+        self,
+        rows: NDArray[np.int64],
+        chunks: tuple[int, int],
+        factors: NDArray[np.float64] | None = None,
+        squared: bool = False,
+        *,
+        others: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.floating]:
+        """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
+
+        ``factors``: of the ``features``, (n_incomplete,); None: all are 1. ``others``: any rows b, in the
+        place of those of the chunks.
+        """
+        excess = self.squared_excess if squared else self.excess
+        if others is not None:
+            excess, chunks = _of_rows(excess, others), (0, -(-others.size // kernels.CHUNK))
+        factors = np.empty(0, excess.dtype) if factors is None else factors.astype(excess.dtype)
+        out = packing.aligned_empty((chunks[1] - chunks[0], rows.size, kernels.CHUNK), excess.dtype)
+
+        def of_chunk(c: int) -> None:
+            kernels.fill_lacks(
+                rows, chunks[0] + c, self.start, self.which, factors, self.set_of, excess, out[c]
+            )
+
+        run_all(of_chunk, [(c,) for c in range(len(out))], self.n_threads)
+        return out
 
     def lacks(
         self,
@@ -124,18 +219,8 @@ class MissingValues:
         without regard to what is missing, plus lack(a, b) + lack(b, a).
         """
         chunk = kernels.CHUNK
-        excess = self.squared_excess if squared else self.excess
-        factors = factors.astype(excess.dtype)
-        n_chunks = -(-(end - first) // chunk)
-        out = packing.aligned_zeros((n_chunks, rows.size, chunk), excess.dtype)
-
-        def of_chunk(c: int) -> None:
-            kernels.add_lacks(
-                rows, first // chunk + c, self.start, self.which, factors, self.set_of, excess, out[c]
-            )
-
-        run_all(of_chunk, [(c,) for c in range(n_chunks)], self._n_threads)
-        return out.transpose(1, 0, 2).reshape(rows.size, n_chunks * chunk)[:, : end - first]
+        out = self.lack_blocks(rows, (first // chunk, -(-end // chunk)), factors, squared)
+        return out.transpose(1, 0, 2).reshape(rows.size, len(out) * chunk)[:, : end - first]
 
     def add_to_pairs(
         self,
@@ -150,10 +235,10 @@ class MissingValues:
 
         def of_pairs(a: int, b: int) -> None:
             kernels.add_pair_lacks(
-                rows[a:b], others[a:b], self.start, self.which, factors, self.set_of, excess, distances[a:b]
+                rows, others, a, b, self.start, self.which, factors, self.set_of, excess, distances
             )
 
-        run_all(of_pairs, even_ranges(rows.size, 16), self._n_threads)
+        run_all(of_pairs, even_ranges(rows.size, 16), self.n_threads)
 
     def sums(
         self,
@@ -169,26 +254,126 @@ class MissingValues:
         """
         chunk = kernels.CHUNK
         excess = self.squared_excess if squared else self.excess
-        n_chunks = -(-coefficients.shape[1] // chunk)
-        padded = np.zeros((rows.size, n_chunks * chunk), excess.dtype)
-        padded[:, : coefficients.shape[1]] = coefficients
+        lists = self._lacking(rows)
+        n_columns = coefficients.shape[1]
 
         def of_chunk(c: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
-            part = np.ascontiguousarray(padded[:, c * chunk : (c + 1) * chunk])
-            kernels.sum_lacks(
-                rows, first // chunk + c, part, self.start, self.which, self.set_of, excess, found
-            )
+            part = np.zeros((rows.size, chunk), excess.dtype)
+            part[:, : n_columns - c * chunk] = coefficients[:, c * chunk : (c + 1) * chunk]
+            kernels.sum_lacks(first // chunk + c, part, *lists, excess, found)
             return found
 
+        return self._added(of_chunk, -(-n_columns // chunk))
+
+    def pair_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        squared: bool = False,
+    ) -> NDArray[np.float64]:
+        """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
+        excess = self.squared_excess if squared else self.excess
+        n_rows = self.start.size - 1
+        dense = self.which.size * n_rows / _VALUES_PER_LISTED
+        listed = 2.0 * rows.size * self.which.size / max(1, n_rows)
+        if listed < dense:
+            return self._listed_sums(rows, others, coefficients, excess)
+        # Either may be the one that lacks a value.
+        rows, others = np.concatenate([rows, others]), np.concatenate([others, rows])
+        coefficients = np.concatenate([coefficients, coefficients]).astype(excess.dtype)
+        chunk_of = others // kernels.CHUNK
+        order = np.argsort(chunk_of.astype(np.uint16) if n_rows < 2**22 else chunk_of, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(chunk_of, minlength=self._n_chunks))])
+        lists = self._lacking(None)
+
+        def of_chunks(a: int, b: int) -> NDArray[np.float64]:
+            found = np.zeros(self.features.size)
+            C = packing.aligned_zeros((n_rows, kernels.CHUNK), excess.dtype)
+            for c in range(a, b):
+                at = (order, starts[c], starts[c + 1], C)
+                kernels.put_coefficients(rows, others, coefficients, *at)
+                kernels.sum_lacks(c, C, *lists, excess, found)
+                kernels.take_coefficients(rows, others, *at)
+            return found
+
+        return self._added(of_chunks, even_ranges(self._n_chunks, _SUMS))
+
+    def add_to_rows(
+        self,
+        owners: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        out: NDArray[np.float64],
+        squared: bool = False,
+    ) -> None:
+        """Add coefficient·(excess of a pair) to the row of ``out`` that owns it; columns are features.
+
+        ``owners`` do not fall.
+        """
+        excess = self.squared_excess if squared else self.excess
+        borders = np.searchsorted(owners, [a for a, _ in even_ranges(len(out), 16)] + [len(out)])
+
+        def of_pairs(a: int, b: int) -> None:
+            lists = (self.start, self.which, self.features, self.set_of)
+            kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, out)
+
+        run_all(of_pairs, list(pairwise(borders.tolist())), self.n_threads)
+
+    def _listed_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        excess: NDArray[np.floating],
+    ) -> NDArray[np.float64]:
+        owners, places = np.zeros(rows.size, np.int64), np.arange(self.features.size)
+
+        def of_pairs(a: int, b: int) -> NDArray[np.float64]:
+            found = np.zeros((1, self.features.size))
+            lists = (self.start, self.which, places, self.set_of)
+            kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, found)
+            return found[0]
+
+        return self._added(of_pairs, even_ranges(rows.size, _SUMS))
+
+    def _added(
+        self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]] | int
+    ) -> NDArray[np.float64]:
+        """Add up partial sums, in their order."""
+        tasks: list[Any] = [(c,) for c in range(parts)] if isinstance(parts, int) else parts
         total = np.zeros(self.features.size)
-        for found in run_all(of_chunk, [(c,) for c in range(n_chunks)], self._n_threads):
+        for found in run_all(part, tasks, self.n_threads):
             total += found
         return total
 
+    def _lacking(self, rows: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which of the rows (None: all) lack a feature, set by set: where each list begins, and the lists."""
+        if rows is None or (rows.size == self.start.size - 1 and np.all(np.diff(rows) == 1)):
+            return self._all_lacking
+        count = np.diff(self.start)[rows]
+        from_ = np.repeat(self.start[rows] - (np.cumsum(count) - count), count) + np.arange(count.sum())
+        return self._lists(np.repeat(np.arange(rows.size), count), self.set_of[rows], self.which[from_])
+
+    @cached_property
+    def _all_lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        count = np.diff(self.start)
+        return self._lists(np.repeat(np.arange(count.size), count), self.set_of, self.which)
+
+    def _lists(
+        self, members: NDArray[np.int64], sets: NDArray[np.int64], which: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        group = sets[members] * self.features.size + which
+        n_groups = self.n_sets * self.features.size
+        small = group.astype(np.uint16) if n_groups < 2**16 else group
+        first = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+        return first, members[np.argsort(small, kind="stable")]
+
     def _scaled(self, a: int, b: int) -> NDArray[np.floating]:
         """Values of some features, from 0 on, (b − a, n_samples)."""
-        features = self.features[a:b]
+        features = self._columns[a:b]
         X = np.ascontiguousarray(self._X[:, features].T)
         scaling = self._scaling.of(features)
         if scaling.unit is not None:
@@ -201,3 +386,15 @@ class MissingValues:
     def _blocks(self) -> list[tuple[int, int]]:
         n_features, n_samples = self.features.size, self._row_of.size
         return even_ranges(n_features, max(1, -(-n_features * n_samples // _VALUES_AT_ONCE)))
+
+
+def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[np.floating]:
+    """The excess of some rows only, in chunks of their own."""
+    chunk = kernels.CHUNK
+    n_sets, _, n_features, _ = excess.shape
+    n_chunks = -(-rows.size // chunk)
+    chosen = np.zeros((n_chunks * chunk, n_sets, n_features), excess.dtype)
+    chosen[: rows.size] = excess[:, rows // chunk, :, rows % chunk]
+    out = packing.aligned_empty((n_sets, n_chunks, n_features, chunk), excess.dtype)
+    np.copyto(out, chosen.reshape(n_chunks, chunk, n_sets, n_features).transpose(2, 0, 3, 1))
+    return out

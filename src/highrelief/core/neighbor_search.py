@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import candidates, integer_tiles, nearest, packing, shares
 from .columns import Columns
 from .distances import Distances
+from .expected_distances import ExpectedDistances
 from .float_distances import ProductDistances, TileDistances
 from .neighborhood import METRICS, Neighborhood, Neighbors
 from .out_of_reach import keep_out_of_reach, n_available
@@ -74,7 +75,10 @@ class NeighborSearch:
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
         self.columns = Columns(table.raw, table.scaling, table.ranges)
-        self._distances = self._choose_distances()
+        self._distances: Distances = self._choose_distances()
+        if table.missing is not None:
+            squared = self._metric != nearest.MANHATTAN
+            self._distances = ExpectedDistances(self._distances, table.missing, self.columns, squared)
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
         self._way = _way(table, anchors, self._n_slots, self._capacity)
@@ -125,7 +129,7 @@ class NeighborSearch:
             piece = distances.piece(part, n_parts)
             distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
             report()
-        keep_out_of_reach(table, D, np.arange(table.n_rows), everything)
+        self._keep_out_of_reach(D, np.arange(table.n_rows), everything)
         # Rows of D in the order of the anchors, unless they are all of them.
         for start, end in self._batches(anchors):
             chosen = anchors[start:end]
@@ -160,7 +164,7 @@ class NeighborSearch:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
-            keep_out_of_reach(table, D, chosen, (0, table.n_rows))
+            self._keep_out_of_reach(D, chosen, (0, table.n_rows))
             yield self._candidates(D, chosen)
             report()
 
@@ -212,7 +216,7 @@ class NeighborSearch:
         filled: NDArray[np.int64],
     ) -> None:
         table = self._table
-        keep_out_of_reach(table, D, np.arange(*rows), others)
+        self._keep_out_of_reach(D, np.arange(*rows), others)
 
         def work(a: int, b: int) -> None:
             candidates.offer(
@@ -232,6 +236,15 @@ class NeighborSearch:
             )
 
         run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
+
+    def _keep_out_of_reach(
+        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
+    ) -> None:
+        table = self._table
+        keep_out_of_reach(table, D, anchors, others)
+        in_reach = table.reach is None or table.within
+        if isinstance(self._distances, ExpectedDistances) and table.counted and in_reach:
+            self._distances.put_own(D, anchors, others, table.copies)
 
     @property
     def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
@@ -358,6 +371,8 @@ class NeighborSearch:
                     )
 
                 run_all(measure, ranges, table.n_threads)
+            if isinstance(self._distances, ExpectedDistances):
+                self._distances.add_exact(found, exact)
 
         def divide(a: int, b: int) -> None:
             shares.share(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, radius, radius_missing, soft
+from .missing import MissingValues
 from .packed import Packed, sum_in_order
 from .pair_sums import PairSums
 from .threads import even_ranges, run_all
@@ -246,7 +247,7 @@ class RadiusPasses:
     def _lacking(self) -> tuple[NDArray[Any], ...]:
         """What rows lack, as the kernels need it."""
         missing = self._table.missing
-        assert missing is not None
+        assert isinstance(missing, MissingValues)
         return missing.start, missing.which, missing.set_of, missing.excess
 
 
