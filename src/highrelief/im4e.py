@@ -152,6 +152,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     True
     """
 
+    _allows_missing = True
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
 
     def __init__(

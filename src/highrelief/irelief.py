@@ -116,6 +116,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
+
     def __init__(
         self,
         *,

@@ -121,6 +121,7 @@ class LOGO(RepeatedWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
     _plain_steps = 50
 
     def __init__(
