@@ -285,9 +285,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
         self.sigma_ = self._width(rows, self.feature_weights_)
-        active = self.feature_weights_ > 0.0
+        active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
-            table.X[:, active],
+            _with_gaps(table, active),
             self._scaling.of(active),
             table.codes,
             self.feature_weights_[active],
@@ -307,7 +307,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept):
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
-                known = model.predict(table.X[left_out])
+                known = model.predict(_with_gaps(table)[left_out])
                 right[place] += copies[left_out] @ (known == table.codes[left_out])
             tried += copies[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
@@ -330,7 +330,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
             part = model._check_fit(
-                table.X[which], table.codes[which], None if table.copies is None else table.copies[which]
+                _with_gaps(table)[which],
+                table.codes[which],
+                None if table.copies is None else table.copies[which],
             )
             rows = model._rows(part)
         for width in widths:
@@ -357,7 +359,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             In the units of Σ_j w_j|x_j|.
         """
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
         active = self.feature_weights_ > 0.0
         psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
@@ -443,6 +445,15 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 " use w_step='paper', or a smaller alpha for fewer features."
             )
         check_folds("cv", self.cv)
+
+
+def _with_gaps(table: Table, features: NDArray[np.int64] | None = None) -> NDArray[np.floating]:
+    """Samples of a table, or some of its features, with NaN where values are missing."""
+    X = table.X if features is None else table.X[:, features]
+    absent = table.absent
+    if absent is not None and features is not None:
+        absent = absent.of_features(features)
+    return X if absent is None else absent.put_back(X, np.ones(len(X), dtype=bool))
 
 
 class _Course:

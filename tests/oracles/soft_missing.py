@@ -12,6 +12,27 @@ from .logo_2010 import logistic_l1
 from .shared import class_priors, copies_seen_from, weights_of
 
 
+def differences_to_fitted(Q, X, copies=None):
+    """E|q - x| of new samples Q and fitted ones X, (len(Q), len(X), n_features); NaN is a missing value.
+
+    What is missing may be any of the fitted observed values of the feature, each as often as it occurs.
+    """
+    Q, X = np.asarray(Q, dtype=float), np.asarray(X, dtype=float)
+    copies = weights_of(X, copies)
+    E = np.zeros((len(Q), len(X), X.shape[1]))
+    for j in range(X.shape[1]):
+        observed = ~np.isnan(X[:, j])
+        if not observed.any():
+            continue
+        values, shares = X[observed, j], copies[observed] / copies[observed].sum()
+        for q in range(len(Q)):
+            for i in range(len(X)):
+                of_q, p = (values, shares) if np.isnan(Q[q, j]) else (Q[q : q + 1, j], [1.0])
+                of_i, r = (values, shares) if np.isnan(X[i, j]) else (X[i : i + 1, j], [1.0])
+                E[q, i, j] = np.asarray(p) @ np.abs(np.subtract.outer(of_q, of_i)) @ np.asarray(r)
+    return E
+
+
 def given_soft_margins(E, y, w, sigma, margin="nearest", s=None):
     """(Z, gamma) of :func:`soft_margin_rows`, eqs. 8 to 11 of Sun 2007, with |x_n - x_i| = E[n, i]."""
     y, s = np.asarray(y), weights_of(E, s)

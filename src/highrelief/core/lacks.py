@@ -61,12 +61,12 @@ class Lacks:
     def between_own_copies(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_n factors[n]·E|V − V'|, of every incomplete feature over the rows n that lack it."""
         terms = factors[self._rows] * self._between_copies
-        return np.bincount(self._which, weights=terms, minlength=self.features.size)
+        return _sums_at(self._which, terms, self.features.size)
 
     def add_between_copies(
         self, own: NDArray[np.float64], features: NDArray[np.int64], Z: NDArray[np.float64]
     ) -> None:
-        """Add own[n]·E|V − V'| to Z[n] where row n lacks one of the features that the columns of Z stand for."""
+        """Add own[n]·E|V − V'| to Z[n] where row n lacks a feature; the columns of Z are some of them."""
         columns = self._columns_of(features)[self._which]
         kept = columns >= 0
         rows = self._rows[kept]
@@ -122,4 +122,9 @@ class Lacks:
         return self._excess[others // CHUNK, self._which, others % CHUNK]
 
     def _by_row(self, terms: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(self._rows, weights=terms, minlength=self._table.n_rows)
+        return _sums_at(self._rows, terms, self._table.n_rows)
+
+
+def _sums_at(places: NDArray[np.int64], terms: NDArray[np.float64], n_places: int) -> NDArray[np.float64]:
+    """The sum of the terms at each place."""
+    return np.bincount(places, weights=terms, minlength=n_places).astype(np.float64, copy=False)

@@ -18,8 +18,8 @@ _MORE = 1e-3
 class PositiveMargins:
     """Margins Σ_ni S_ni |x_nj − x_ij| of the features j for which they may be positive.
 
-    Since 0 ≤ |x_nj − x_ij| ≤ span_j, where values are missing in expectation, the margin of a feature changes from one set of coefficients to the next
-    by at most
+    Since 0 ≤ |x_nj − x_ij| ≤ span_j, which expected differences keep to as well, the margin of a feature
+    changes from one set of coefficients to the next by at most
 
         span_j/2 · (Σ|S' − S| + |Σ(S' − S)|).
 
@@ -58,10 +58,9 @@ class PositiveMargins:
         rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
         terms = rows.weighted_totals(sizes, which)
         if rows.lacks.any:
-            # No term that missing values add is larger than the span.
-            terms += sizes.sum() * np.where(
-                np.isin(which, rows.lacks.features), table.scaled.spans[which], 0.0
-            )
+            lacked = np.isin(which, rows.lacks.features)
+            # What missing values add to a difference is no larger than the span.
+            terms[lacked] += sizes.sum() * table.scaled.spans[which[lacked]]
         self._bounds[which] = found + rounding * terms
         sums = np.zeros(table.n_features)
         sums[which] = found

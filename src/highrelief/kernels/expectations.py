@@ -68,11 +68,17 @@ def tile_moments(X, w, sums, lacks, D, known, codes, weights, per_sigma, far, ne
 
 
 @kernel
-def expected_distances(X, w, sums, codes, weights, Q, query_sums, per_sigma, far, out):
-    """Fill out[c, q] with E[d] between row q of Q, at most 64, and the rows of X that are of class c."""
+def expected_distances(X, w, sums, codes, weights, Q, query_sums, lacks, per_sigma, far, out):
+    """Fill out[c, q] with E[d] between row q of Q, at most 64, and the rows of X that are of class c.
+
+    ``lacks`` is what missing values add to distances, or has no entries.
+    """
     n, m = X.shape[0], Q.shape[0]
     D = np.empty((n, m), X.dtype)
     computed_columns(X, w, sums, Q, query_sums, D)
+    for i in range(lacks.shape[0]):
+        for q in range(m):
+            D[i, q] += lacks[i, q]
     nearest = np.full(out.shape, far, X.dtype)
     mass = np.zeros(out.shape)
     moment = np.zeros(out.shape)

@@ -11,7 +11,7 @@ import numpy as np
 from .distances import TILE, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
-from .missing import CHUNK
+from .missing import CHUNK, _n_not_above
 
 
 @fused_kernel
@@ -50,22 +50,37 @@ def add_tile_lacks(lacks, i0, i1, j0, j1, F):
 @kernel
 def add_column_lacks(lacks, anchors, out):
     """Add the same to the distances of all rows to at most 64 of them, with the same bits."""
-    start, which, factors, excess = lacks
+    start, which, _, excess = lacks
     if which.shape[0] == 0:
         return
-    n, m = out.shape
+    m = anchors.shape[0]
     of_anchors = np.zeros((excess.shape[1], CHUNK), excess.dtype)
+    bounds = np.empty((m, 2), np.int64)
     for q in range(m):
+        bounds[q, 0] = start[anchors[q]]
+        bounds[q, 1] = start[anchors[q] + 1]
         for k in range(excess.shape[1]):
             of_anchors[k, q] = excess[anchors[q] // CHUNK, k, anchors[q] % CHUNK]
+    add_block_lacks(lacks, bounds, which, of_anchors, out)
+
+
+@kernel
+def add_block_lacks(lacks, bounds, anchor_which, of_anchors, out):
+    """Add the same to the distances of all rows to at most 64 other ones, the anchors.
+
+    Anchor q lacks ``anchor_which[bounds[q, 0] : bounds[q, 1]]``; the excess between a row that lacks feature k
+    and anchor q is ``of_anchors[k, q]``.
+    """
+    start, which, factors, excess = lacks
+    n, m = out.shape[0], bounds.shape[0]
     for i0 in range(0, n, CHUNK):
         L = np.zeros((2, CHUNK, CHUNK), out.dtype)
         i1 = min(i0 + CHUNK, n)
         for p in range(i1 - i0):
             _add_lacks(which[start[i0 + p] : start[i0 + p + 1]], factors, of_anchors, L[0, p])
         for q in range(m):
-            a = anchors[q]
-            _add_lacks(which[start[a] : start[a + 1]], factors, excess[i0 // CHUNK], L[1, q])
+            lacked = anchor_which[bounds[q, 0] : bounds[q, 1]]
+            _add_lacks(lacked, factors, excess[i0 // CHUNK], L[1, q])
         for p in range(i1 - i0):
             for q in range(m):
                 out[i0 + p, q] += L[0, p, q] + L[1, q, p]
@@ -134,3 +149,33 @@ def add_margin_lacks(lacks, columns, D, first, codes, weights, per_sigma, neares
             for i in range(n_rows):
                 total += shares[i] * excess[i // CHUNK, k, i % CHUNK]
             out[n, columns[k]] += total
+
+
+@kernel
+def excess_at(points, ordered, shares, out):
+    """Fill out[k, q] with E|x − V| − |x| for x = points[k, q], or E|V − V'|/2 where that is NaN.
+
+    V has the values ``ordered[k]``, from the smallest on, each as likely as ``shares[k]`` says; what has no
+    share comes last.
+    """
+    n = ordered.shape[1]
+    share = np.zeros(n + 1)
+    total = np.zeros(n + 1)
+    for k in range(points.shape[0]):
+        n_observed = 0
+        for u in range(n):
+            share[u + 1] = share[u] + shares[k, u]
+            total[u + 1] = total[u] + shares[k, u] * ordered[k, u]
+            if shares[k, u] > 0.0:
+                n_observed = u + 1
+        whole, mean = share[n_observed], total[n_observed]
+        between = 0.0
+        for u in range(n_observed):
+            between += shares[k, u] * (ordered[k, u] * (2.0 * share[u] - whole) - 2.0 * total[u] + mean)
+        for q in range(points.shape[1]):
+            x = points[k, q]
+            if np.isnan(x):
+                out[k, q] = 0.5 * between
+            else:
+                u = _n_not_above(ordered[k], n_observed, x)
+                out[k, q] = x * (2.0 * share[u] - whole) - 2.0 * total[u] + mean - abs(x)

@@ -202,8 +202,7 @@ def neighborhood_entropy(D, weights, anchor_copies, own, anchor_weights, per_sig
     """Weighted sum of H_n, and its derivative by log σ, over the anchors n in the columns of D.
 
     H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
-    Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e]. The anchor's own further copies are at the distance
-    ``own``.
+    Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e]. Further copies of the anchor are ``own`` from it.
     """
     m = D.shape[1]
     mass = np.zeros(m)
