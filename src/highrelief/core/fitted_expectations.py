@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import incomplete, packing
 from ..kernels.missing import CHUNK
+from .lacks import listed_by_chunk
 
 
 class FittedExpectations:
@@ -41,29 +42,28 @@ class FittedExpectations:
         self._n_chunks = -(-position.size // CHUNK)
         missing = np.isnan(X)
         #: Of every row of the layout; padding lacks nothing.
-        lacked = missing[position] & self._real[:, np.newaxis] if missing.any() else missing[:0]
-        self._start, self._which = _listed(lacked)
+        lacked = missing[position] & self._real[:, np.newaxis]
+        rows, which = np.nonzero(lacked)
+        self._lacked = listed_by_chunk(rows, which, position.size)
 
     def lacks(self, new: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
         """What to add to the distances of all rows to at most 64 new samples, in as many columns as wanted.
 
         As if the smallest value stood where one is missing; without entries if there is nothing to add.
         """
-        missing = np.isnan(new)
-        if self._which.size == 0 and not missing.any():
+        which, place = np.nonzero(np.isnan(new).T)
+        fitted_lack = self._lacked[1].size > 0
+        if not fitted_lack and which.size == 0:
             return np.empty((0, 0))
-        start, which = _listed(missing)
         n_features = new.shape[1]
         # Of new samples only what fitted ones lack is asked for, and the other way round.
         of_new, of_fitted = np.zeros((n_features, CHUNK)), np.empty((self._n_chunks, 0, CHUNK))
-        if self._which.size > 0:
+        if fitted_lack:
             incomplete.excess_at(np.ascontiguousarray(new.T), *self._observed, of_new)
         if which.size > 0:
             of_fitted = self._excess
-        of_rows = self._start if self._which.size > 0 else np.zeros(self._copies.size + 1, np.int64)
         out = np.zeros((self._copies.size, n_columns))
-        bounds = np.column_stack([start[:-1], start[1:]])
-        incomplete.add_block_lacks((of_rows, self._which, self._w, of_fitted), bounds, which, of_new, out)
+        incomplete.add_column_lacks((*self._lacked, self._w, of_fitted), which, place, of_new, out)
         return out
 
     @cached_property
@@ -87,9 +87,3 @@ class FittedExpectations:
         incomplete.excess_at(rows, *self._observed, found)
         chunks = found.reshape(found.shape[0], self._n_chunks, CHUNK)
         return np.ascontiguousarray(chunks.transpose(1, 0, 2))
-
-
-def _listed(lacked: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the list of every row begins, and the features in them."""
-    start = np.concatenate([[0], np.cumsum(np.count_nonzero(lacked, axis=1))])
-    return start, np.nonzero(lacked)[1]

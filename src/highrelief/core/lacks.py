@@ -10,8 +10,9 @@ from ..kernels.missing import CHUNK
 from .packed import Packed, sum_in_order
 from .threads import run_all
 
-#: start, which, factors, excess: see :mod:`..kernels.incomplete`.
-LackArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.floating], NDArray[np.floating]]
+Places = NDArray[np.int64]
+#: start, which, place, factors, excess: see :mod:`..kernels.incomplete`.
+LackArrays = tuple[Places, Places, Places, NDArray[np.floating], NDArray[np.floating]]
 
 
 class Lacks:
@@ -36,6 +37,7 @@ class Lacks:
             self.features, self._start, self._which = missing.features, missing.start, missing.which
             self._excess = missing.excess[0]
             self._rows = np.repeat(np.arange(table.n_rows), np.diff(self._start))
+        self._by_chunk = listed_by_chunk(self._rows, self._which, table.n_rows)
         #: E|V − V'| of every value that is missing.
         self._between_copies = 2.0 * self._of_pairs(self._rows).astype(np.float64)
         self.put_under(np.zeros(table.n_features))
@@ -49,12 +51,7 @@ class Lacks:
         """Take these weights from now on."""
         factors = w[self.features]
         #: For the kernels.
-        self.arrays: LackArrays = (
-            self._start,
-            self._which,
-            factors.astype(self._table.dtype),
-            self._excess,
-        )
+        self.arrays: LackArrays = (*self._by_chunk, factors.astype(self._table.dtype), self._excess)
         #: (n_rows,) how far two copies of a row are from each other.
         self.between_copies = self._by_row(self._between_copies * factors[self._which])
 
@@ -102,12 +99,25 @@ class Lacks:
             sums[self.features] += lacked if own is None else lacked + self.between_own_copies(own)
         return sums
 
-    def of_features(self, features: NDArray[np.int64]) -> tuple[LackArrays, NDArray[np.int64]]:
-        """Arrays that list some features only, and where each incomplete feature stands among these."""
+    def add_to_columns(self, anchors: NDArray[np.int64], columns: NDArray[np.floating]) -> None:
+        """Add what is missing to the distances of all rows to at most 64 of them."""
+        if not self.any:
+            return
+        count = np.diff(self._start)[anchors]
+        first = np.cumsum(count) - count
+        entries = np.repeat(self._start[anchors] - first, count) + np.arange(count.sum())
+        places = np.repeat(np.arange(anchors.size), count)
+        _, which, place = listed_by_chunk(places, self._which[entries], CHUNK)
+        excess = np.zeros((self.features.size, CHUNK), self._excess.dtype)
+        excess[:, : anchors.size] = self._excess[anchors // CHUNK, :, anchors % CHUNK].T
+        incomplete.add_column_lacks(self.arrays, which, place, excess, columns)
+
+    def of_features(self, features: NDArray[np.int64]) -> tuple[Places, Places, Places, NDArray[np.floating]]:
+        """What each row lacks of some features, the place of incomplete features among these, and excess."""
         columns = self._columns_of(features)
         kept = columns[self._which] >= 0
         before = np.concatenate([[0], np.cumsum(kept)])
-        return (before[self._start], self._which[kept], *self.arrays[2:]), columns
+        return before[self._start], self._which[kept], columns, self._excess
 
     def content(self) -> NDArray[np.float64]:
         """What tells apart rows that lack other features, (n_rows, 1)."""
@@ -123,6 +133,15 @@ class Lacks:
 
     def _by_row(self, terms: NDArray[np.float64]) -> NDArray[np.float64]:
         return _sums_at(self._rows, terms, self._table.n_rows)
+
+
+def listed_by_chunk(rows: Places, which: Places, n_rows: int) -> tuple[Places, Places, Places]:
+    """Where what each chunk lacks begins; the features, in order, and the place of the row in its chunk."""
+    n_chunks = -(-n_rows // CHUNK)
+    chunk, place = np.divmod(rows, CHUNK)
+    order = np.lexsort((place, which, chunk))
+    start = np.searchsorted(chunk[order], np.arange(n_chunks + 1))
+    return start, which[order], place[order]
 
 
 def _sums_at(places: NDArray[np.int64], terms: NDArray[np.float64], n_places: int) -> NDArray[np.float64]:

@@ -134,7 +134,7 @@ class SoftNeighborhoods:
         passes.tiles()
         by = self.coefficients(self.shares(pooled)[0])
         Z = np.zeros(X.shape)
-        arrays, columns = lacks.of_features(features)
+        lacked = lacks.of_features(features)
 
         def of_rows(a: int, b: int) -> None:
             for start in range(a, b, distances.TILE):
@@ -144,8 +144,7 @@ class SoftNeighborhoods:
                 )
                 if lacks.any:
                     incomplete.add_margin_lacks(
-                        arrays,
-                        columns,
+                        *lacked,
                         D,
                         start,
                         table.codes,
@@ -183,7 +182,9 @@ class SoftNeighborhoods:
         table = self._table
         low = self._low[table.codes, np.arange(table.n_rows)].astype(np.float64)
         several = table.copies > 1.0
-        e = np.where(several, (self._between_copies - low) * float(self._per_sigma), 0.0)
+        # Beyond, the share is 0, and stays 0 times a finite number.
+        with np.errstate(over="ignore"):
+            e = np.minimum(np.where(several, self._between_copies - low, 0.0) * float(self._per_sigma), 1e3)
         return np.where(several, table.copies - 1.0, 0.0) * np.exp(-e), e
 
     def _rounding(self) -> float:

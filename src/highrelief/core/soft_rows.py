@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, incomplete, packing, soft
+from ..kernels import distances, packing, soft
 from .packed import Packed
 from .pair_sums import Coefficients
 from .perplexity import width_for_entropy
@@ -126,7 +126,7 @@ class SoftPasses:
         else:
             X, sums = self.rows.X, self.rows.sums
             soft.computed_columns(X, self.rows.w, sums, X[rows], sums[rows], columns)
-            incomplete.add_column_lacks(self.rows.lacks.arrays, rows, columns)
+            self.rows.lacks.add_to_columns(rows, columns)
             columns[rows, np.arange(rows.size)] = self.far
         return columns
 

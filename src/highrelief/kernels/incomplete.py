@@ -1,9 +1,10 @@
 """What missing values add to distances of all pairs, tile by tile, and to sums over them.
 
-``lacks`` is (start, which, factors, excess), as :mod:`.missing` has them: row a lacks the features
-``which[start[a] : start[a + 1]]``, those that have a weight have it in ``factors``, and what |x − x'| is too
-small by, where one row lacks feature k and the other is b, is ``excess[b // CHUNK, k, b % CHUNK]``. Where
-nothing is missing ``which`` has no entries. A chunk is a tile wide.
+``lacks`` is (start, which, place, factors, excess). Rows stand in chunks, as long as the tiles are. What the
+rows of chunk c lack is listed from ``start[c]`` to ``start[c + 1]``, feature by feature: ``which`` of the
+incomplete features, and the ``place`` of the row in the chunk. The features have the weights ``factors``, and
+what |x − x'| is too small by, where one row lacks feature k and the other is b, is
+``excess[b // CHUNK, k, b % CHUNK]``, as :mod:`.missing` says. Where ``which`` is empty nothing is missing.
 """
 
 import numpy as np
@@ -15,105 +16,89 @@ from .missing import CHUNK, _n_not_above
 
 
 @fused_kernel
-def _add_lacks(which, factors, excess, out):
-    """Add Σ_k factors[k]·excess[k, q] to out[q], over the features k that a row lacks."""
+def _add_lacks(which, place, factors, excess, out):
+    """Add Σ_k factors[k]·excess[k] to out[p], over the features k that the row at place p lacks.
+
+    Feature by feature, so that ``excess`` is read once and in order; each row adds in the order of features.
+    """
     wide_vectors()
     for t in range(which.shape[0]):
-        k = which[t]
+        k, p = which[t], place[t]
         factor = factors[k]
         if factor != 0:
             for q in range(CHUNK):
-                out[q] += factor * excess[k, q]
-
-
-@kernel
-def _none_lacks(start, i0, i1, j0, j1):
-    return start[i0] == start[i1] and start[j0] == start[j1]
+                out[p, q] += factor * excess[k, q]
 
 
 @kernel
 def add_tile_lacks(lacks, i0, i1, j0, j1, F):
     """Add lack(a, b) + lack(b, a) to the distances F of rows a = i0 … i1 and b = j0 … j1."""
-    start, which, factors, excess = lacks
-    if which.shape[0] == 0 or _none_lacks(start, i0, i1, j0, j1):
-        return
-    L = np.zeros((2, TILE, TILE), F.dtype)
-    for p in range(i1 - i0):
-        _add_lacks(which[start[i0 + p] : start[i0 + p + 1]], factors, excess[j0 // CHUNK], L[0, p])
-    for q in range(j1 - j0):
-        _add_lacks(which[start[j0 + q] : start[j0 + q + 1]], factors, excess[i0 // CHUNK], L[1, q])
-    for p in range(i1 - i0):
-        for q in range(j1 - j0):
-            F[p, q] += L[0, p, q] + L[1, q, p]
-
-
-@kernel
-def add_column_lacks(lacks, anchors, out):
-    """Add the same to the distances of all rows to at most 64 of them, with the same bits."""
-    start, which, _, excess = lacks
+    start, which, place, factors, excess = lacks
     if which.shape[0] == 0:
         return
-    m = anchors.shape[0]
-    of_anchors = np.zeros((excess.shape[1], CHUNK), excess.dtype)
-    bounds = np.empty((m, 2), np.int64)
-    for q in range(m):
-        bounds[q, 0] = start[anchors[q]]
-        bounds[q, 1] = start[anchors[q] + 1]
-        for k in range(excess.shape[1]):
-            of_anchors[k, q] = excess[anchors[q] // CHUNK, k, anchors[q] % CHUNK]
-    add_block_lacks(lacks, bounds, which, of_anchors, out)
+    i, j = i0 // CHUNK, j0 // CHUNK
+    ours, theirs = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
+    L = np.zeros((2, TILE, TILE), F.dtype)
+    _add_lacks(which[ours], place[ours], factors, excess[j], L[0])
+    other = L[0]
+    if i != j:
+        other = L[1]
+        _add_lacks(which[theirs], place[theirs], factors, excess[i], other)
+    for p in range(i1 - i0):
+        for q in range(j1 - j0):
+            F[p, q] += L[0, p, q] + other[q, p]
 
 
 @kernel
-def add_block_lacks(lacks, bounds, anchor_which, of_anchors, out):
-    """Add the same to the distances of all rows to at most 64 other ones, the anchors.
+def add_column_lacks(lacks, anchor_which, anchor_place, anchor_excess, out):
+    """Add the same to the distances of all rows to at most 64 others, the anchors, with the same bits.
 
-    Anchor q lacks ``anchor_which[bounds[q, 0] : bounds[q, 1]]``; the excess between a row that lacks feature k
-    and anchor q is ``of_anchors[k, q]``.
+    What the anchors lack is listed as for a chunk; the excess between a row that lacks feature k and anchor q
+    is ``anchor_excess[k, q]``.
     """
-    start, which, factors, excess = lacks
-    n, m = out.shape[0], bounds.shape[0]
+    start, which, place, factors, excess = lacks
+    n, m = out.shape
     for i0 in range(0, n, CHUNK):
+        i = i0 // CHUNK
+        ours = slice(start[i], start[i + 1])
         L = np.zeros((2, CHUNK, CHUNK), out.dtype)
-        i1 = min(i0 + CHUNK, n)
-        for p in range(i1 - i0):
-            _add_lacks(which[start[i0 + p] : start[i0 + p + 1]], factors, of_anchors, L[0, p])
-        for q in range(m):
-            lacked = anchor_which[bounds[q, 0] : bounds[q, 1]]
-            _add_lacks(lacked, factors, excess[i0 // CHUNK], L[1, q])
-        for p in range(i1 - i0):
+        _add_lacks(which[ours], place[ours], factors, anchor_excess, L[0])
+        _add_lacks(anchor_which, anchor_place, factors, excess[i], L[1])
+        for p in range(min(CHUNK, n - i0)):
             for q in range(m):
                 out[i0 + p, q] += L[0, p, q] + L[1, q, p]
 
 
 @summing_kernel
-def _add_products(which, wanted, coefficients, excess, sums):
-    """Add Σ_q coefficients[q]·excess[k, q] to sums[k], for the wanted features k that a row lacks."""
+def _add_products(which, place, wanted, coefficients, excess, sums):
+    """Add Σ_q coefficients[p, q]·excess[k, q] to sums[k], for wanted features k that the row at p lacks."""
     wide_vectors()
     for t in range(which.shape[0]):
-        k = which[t]
+        k, p = which[t], place[t]
         if wanted[k]:
             total = coefficients.dtype.type(0)
             for q in range(CHUNK):
-                total += coefficients[q] * excess[k, q]
+                total += coefficients[p, q] * excess[k, q]
             sums[k] += total
 
 
 @kernel
 def add_tile_products(lacks, wanted, i0, i1, j0, j1, S, sums):
     """Add Σ S·excess over the pairs of a tile, each of which has its coefficient once, to ``sums``."""
-    start, which, _, excess = lacks
-    if which.shape[0] == 0 or _none_lacks(start, i0, i1, j0, j1):
+    start, which, place, _, excess = lacks
+    if which.shape[0] == 0:
         return
+    i, j = i0 // CHUNK, j0 // CHUNK
+    ours, theirs = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
     C = np.zeros((2, TILE, TILE), S.dtype)
     for p in range(i1 - i0):
         for q in range(j1 - j0):
-            C[0, p, q] = S[p, q]
-            C[1, q, p] = S[p, q]
-    for p in range(i1 - i0):
-        _add_products(which[start[i0 + p] : start[i0 + p + 1]], wanted, C[0, p], excess[j0 // CHUNK], sums)
-    for q in range(j1 - j0):
-        _add_products(which[start[j0 + q] : start[j0 + q + 1]], wanted, C[1, q], excess[i0 // CHUNK], sums)
+            C[0, p, q] += S[p, q]
+            # On the diagonal one row may be either of a pair.
+            C[1 if i != j else 0, q, p] += S[p, q]
+    _add_products(which[ours], place[ours], wanted, C[0], excess[j], sums)
+    if i != j:
+        _add_products(which[theirs], place[theirs], wanted, C[1], excess[i], sums)
 
 
 @kernel
@@ -125,13 +110,13 @@ def add_products(lacks, wanted, S, n_rows, t0, t1, sums):
 
 
 @kernel
-def add_margin_lacks(lacks, columns, D, first, codes, weights, per_sigma, nearest, scales, out):
+def add_margin_lacks(
+    start, which, columns, excess, D, first, codes, weights, per_sigma, nearest, scales, out
+):
     """Add to margins of single rows what :func:`.soft_margins.margins_from_distances` leaves out.
 
-    ``columns`` has the column of ``out`` that stands for each incomplete feature; all that are lacked have
-    one.
+    Row n lacks ``which[start[n] : start[n + 1]]``, which all have a column of ``out``, in ``columns``.
     """
-    start, which, _, excess = lacks
     n_rows = D.shape[0]
     shares = np.empty(n_rows)
     for q in range(D.shape[1]):
