@@ -205,7 +205,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -351,7 +351,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples, scaled here as in ``fit``. What is missing, here or there, may be any value of the
+            fitted samples.
 
         Returns
         -------

@@ -59,7 +59,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
         are left out whose margin is certain to stay negative. None: half of the memory that is free. The
         result is the same, bit for bit.
         Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
-        samples and the distances are kept, a block of its columns.
+        samples and the distances are kept, a block of its columns; and as much again for the features with
+        missing values.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -162,7 +163,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -166,7 +166,7 @@ class LOGO(RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
