@@ -160,6 +160,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     True
     """
 
+    _allows_missing = True
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
 
     def __init__(
@@ -223,7 +224,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -311,9 +312,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
         self.sigma_ = self._width(rows, self.feature_weights_)
-        active = self.feature_weights_ > 0.0
+        active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
-            table.X[:, active],
+            _with_gaps(table, active),
             self._scaling.of(active),
             table.codes,
             self.feature_weights_[active],
@@ -337,7 +338,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 continue
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
-                known = model.predict(table.X[left_out])
+                known = model.predict(_with_gaps(table)[left_out])
                 right[place] += copies[left_out] @ (known == table.codes[left_out])
             tried += copies[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
@@ -363,7 +364,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
             part = model._check_fit(
-                table.X[which],
+                _with_gaps(table)[which],
                 table.codes[which],
                 None if table.copies is None else table.copies[which],
                 None if table.reach is None else table.reach.batches[which],
@@ -385,7 +386,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples, scaled here as in ``fit``. What is missing, here or there, may be any value of the
+            fitted samples.
 
         Returns
         -------
@@ -393,7 +395,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             In the units of Σ_j w_j|x_j|.
         """
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
         active = self.feature_weights_ > 0.0
         psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
@@ -487,6 +489,15 @@ def _has_misses(table: Table, which: NDArray[np.int64]) -> bool:
         return True
     part = Reach(np.unique(table.reach.batches[which], return_inverse=True)[1], table.reach.within)
     return bool(part.has_misses(table.codes[which]).any())
+
+
+def _with_gaps(table: Table, features: NDArray[np.int64] | None = None) -> NDArray[np.floating]:
+    """Samples of a table, or some of its features, with NaN where values are missing."""
+    X = table.X if features is None else table.X[:, features]
+    absent = table.absent
+    if absent is not None and features is not None:
+        absent = absent.of_features(features)
+    return X if absent is None else absent.put_back(X, np.ones(len(X), dtype=bool))
 
 
 class _Course:

@@ -59,7 +59,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
         are left out whose margin is certain to stay negative. None: half of the memory that is free. The
         result is the same, bit for bit.
         Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
-        samples and the distances are kept, a block of its columns.
+        samples and the distances are kept, a block of its columns; and as much again for the features with
+        missing values.
     class_weight : None, "balanced" or dict, default=None
         How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
         "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
@@ -122,6 +123,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
+
     def __init__(
         self,
         *,
@@ -176,7 +179,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None

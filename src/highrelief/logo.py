@@ -127,6 +127,7 @@ class LOGO(RepeatedWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
     _plain_steps = 50
 
     def __init__(
@@ -181,7 +182,7 @@ class LOGO(RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -76,7 +76,7 @@ class SoftWeighter(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples, scaled here as in ``fit``. What is missing may be any value of these samples.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None

@@ -142,7 +142,7 @@ def _steps() -> Iterator[Step]:
 
 def _run(step: Step) -> None:
     estimator = getattr(highrelief, step.estimator)(**step.parameters, n_jobs=2)
-    for X, y in _tables(step.dtype):
+    for X, y in _tables(step.dtype, getattr(estimator, "_allows_missing", False)):
         for megabytes in _MEGABYTES:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
@@ -200,8 +200,11 @@ def _use_positive_margins(table: Packed) -> None:
     PositiveMargins(table, WeightedRows(table)).sums(passes.tiles()[0], by)
 
 
-def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-    """Continuous, discrete and mixed tables, tall enough to be cut for threads or into bands, and wide."""
+def _tables(dtype: str, missing: bool) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
+    """Continuous, discrete and mixed tables, tall enough to be cut for threads or into bands, and wide.
+
+    Also one with ``missing`` values, where they may be.
+    """
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
     if dtype == "int8":  # lists of neighbours hold no values: any type will do
@@ -218,6 +221,9 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
         yield continuous.astype(dtype), y
         yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y
+        if missing:
+            continuous[random.random(continuous.shape) < 0.1] = np.nan
+            yield continuous.astype(dtype), y
 
 
 if __name__ == "__main__":

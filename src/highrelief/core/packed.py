@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -234,6 +235,12 @@ class Packed:
         ones = np.ones(self.n_samples) if self._given_copies is None else self._given_copies
         found = self.reach.amounts(self._given_codes, self.n_classes, ones).sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.copies, 1.0), 0.0) if self.within else found
+
+    def as_if_complete(self) -> Packed:
+        """The same rows, with what stands for missing values taken for values."""
+        table = copy(self)
+        table.__dict__["missing"] = None
+        return table
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""

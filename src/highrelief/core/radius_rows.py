@@ -42,7 +42,9 @@ class RadiusPasses:
         of_tile = distances.TILE**2 * table.dtype.itemsize
         self.stored = float(table.n_tiles) * of_tile <= memory
         self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
-        self._rows = weighted_rows(table, memory) if self.stored else WeightedRows(table)
+        # What is missing is added here: expectations may differ by class.
+        complete = table.as_if_complete()
+        self._rows = weighted_rows(complete, memory) if self.stored else WeightedRows(complete)
         self._rows.put_under(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
         #: A sample's own further copies, and all that it can have as neighbours, copies counted.
@@ -224,9 +226,10 @@ class RadiusPasses:
                 self._expect(self._known, 0, table.n_tiles)
             return self._known, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
+        given = (rows.X, rows.w, rows.sums, rows.lacks.arrays, self._far, table.batches, table.within)
 
         def fill(first: int, end: int) -> None:
-            radius.fill_tiles(rows.X, rows.w, rows.sums, self._far, a + first, a + end, a, D)
+            radius.fill_tiles(*given, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
         self._expect(D, a, b)
