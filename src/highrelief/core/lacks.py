@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernels import incomplete, packing
 from ..kernels.missing import CHUNK
+from .missing import MissingValues
 from .packed import Packed, sum_in_order
 from .threads import run_all
 
@@ -34,6 +35,8 @@ class Lacks:
             self._start = np.zeros(table.n_rows + 1, np.int64)
             self._excess = packing.aligned_zeros((0, 0, CHUNK), table.dtype)
         else:
+            # Of numbers: what is expected of them does not depend on classes.
+            assert isinstance(missing, MissingValues)
             self.features, self._start, self._which = missing.features, missing.start, missing.which
             self._excess = missing.excess[0]
             self._rows = np.repeat(np.arange(table.n_rows), np.diff(self._start))

@@ -12,7 +12,21 @@ import numpy as np
 from .distances import TILE, tile_corner
 from .exponential import decay
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
-from .missing import CHUNK, _n_not_above
+from .missing import CHUNK
+
+
+@kernel
+def _n_not_above(ordered, n, x):
+    """How many of the first n of ordered values are not above x, by halving."""
+    first = 0
+    while n > 0:
+        half = (n + 1) // 2
+        if ordered[first + half - 1] <= x:
+            first += half
+            n -= half
+        else:
+            n = half - 1
+    return first
 
 
 @fused_kernel
