@@ -15,20 +15,6 @@ from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .missing import CHUNK
 
 
-@kernel
-def _n_not_above(ordered, n, x):
-    """How many of the first n of ordered values are not above x, by halving."""
-    first = 0
-    while n > 0:
-        half = (n + 1) // 2
-        if ordered[first + half - 1] <= x:
-            first += half
-            n -= half
-        else:
-            n = half - 1
-    return first
-
-
 @fused_kernel
 def _add_lacks(which, place, factors, excess, out):
     """Add Σ_k factors[k]·excess[k] to out[p], over the features k that the row at place p lacks.
@@ -153,6 +139,19 @@ def add_margin_lacks(
 
 
 @kernel
+def _n_up_to(x, ordered, n):
+    """How many of the first n of ordered values are not above x, by halving."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
 def excess_at(points, ordered, shares, out):
     """Fill out[k, q] with E|x − V| − |x| for x = points[k, q], or E|V − V'|/2 where that is NaN.
 
@@ -178,5 +177,5 @@ def excess_at(points, ordered, shares, out):
             if np.isnan(x):
                 out[k, q] = 0.5 * between
             else:
-                u = _n_not_above(ordered[k], n_observed, x)
+                u = _n_up_to(x, ordered[k], n_observed)
                 out[k, q] = x * (2.0 * share[u] - whole) - 2.0 * total[u] + mean - abs(x)
