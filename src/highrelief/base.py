@@ -118,7 +118,7 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges)
+        return Table(X, codes, None, np.ones(codes.size, dtype=bool), ranges)
 
     def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""

@@ -22,10 +22,11 @@ from .core.parameters import check_choice, checked_thread_count
 from .core.ranges import c_ordered
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
+from .core.sparse_rows import SparsePacked, SparseRows
+from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
-#: What is computed in its own precision; anything else becomes float64.
-PRECISIONS = [np.float64, np.float32]
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
 
 
@@ -49,16 +50,13 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     """Where the rows of a table, scaled, are worked on; ``memory`` as :func:`working_memory` says."""
     # New samples may come in another precision than those of the fit.
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
-    packed = Packed(
-        table.X.astype(dtype, copy=False),
-        table.codes,
-        int(table.codes.max()) + 1,
-        scaling=scaling,
-        copies=table.copies,
-        n_threads=n_threads,
-        ranges=table.ranges if table.X.dtype == dtype else None,
-    )
-    return LocalRows(packed, memory=memory)
+    X, ranges = table.X.astype(dtype, copy=False), table.ranges if table.X.dtype == dtype else None
+    n_classes = int(table.codes.max()) + 1
+    same = {"scaling": scaling, "copies": table.copies, "n_threads": n_threads}
+    if is_sparse(X):
+        ranges = sparse_ranges(X) if ranges is None else ranges
+        return SparseRows(SparsePacked(X, table.codes, n_classes, ranges=ranges, **same), memory=memory)
+    return LocalRows(Packed(X, table.codes, n_classes, ranges=ranges, **same), memory=memory)
 
 
 def working_memory() -> float:
@@ -75,6 +73,8 @@ class ClassTableMixin(FittedViewMixin):
 
     # What is worked on as it is; anything else becomes float64.
     _types: Sequence[type] = PRECISIONS
+    # SciPy's sparse tables are worked on without storing their zeros.
+    _takes_sparse: bool = False
 
     scale: str | None
     n_jobs: int | None
@@ -104,7 +104,7 @@ class ClassTableMixin(FittedViewMixin):
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
-            ranges = ColumnRanges.of(X)
+            ranges = sparse_ranges(X) if is_sparse(X) else ColumnRanges.of(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
@@ -117,7 +117,8 @@ class ClassTableMixin(FittedViewMixin):
         return table
 
     def _set_scaling(self, table: Table) -> None:
-        self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges)
+        scaling_of = sparse_scaling if is_sparse(table.X) else feature_scaling
+        self._scaling = scaling_of(table.X, self.scale, table.copies, table.ranges)
         self._constant = table.ranges.low == table.ranges.high
 
     def _check_batch(
@@ -130,6 +131,8 @@ class ClassTableMixin(FittedViewMixin):
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
     ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges]:
         """Samples and classes as :meth:`_check_batch` judges them, and the ranges of the columns."""
+        if self._takes_sparse and is_sparse(X):
+            return checked_sparse(self, X, y, reset=reset, min_samples=min_samples)
         samples, classes = validate_data(
             self,
             X,

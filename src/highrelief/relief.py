@@ -24,6 +24,8 @@ class _NearestWeighter(FeatureWeighter):
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
+    _takes_sparse = True
+
     n_anchors: int | None
     max_error: float | None
     confidence: float
@@ -96,7 +98,7 @@ class _NearestWeighter(FeatureWeighter):
         table = self._check_fit(X, y, sample_weight)
         rows = self._rows(table)
         if self._samples:
-            sample, described = self._sample(rows, len(table.X))
+            sample, described = self._sample(rows, table.codes.size)
             self._set_weights(sample.mean)
             intervals = sample.intervals(self.confidence)
             self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
@@ -107,7 +109,7 @@ class _NearestWeighter(FeatureWeighter):
                 self._set_weights(search.mean(progress.advance))
             described = search.describe()
             self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
-            self.n_anchors_ = len(table.X)
+            self.n_anchors_ = table.codes.size
         self.execution_ = rows.execution() | described
         return self
 
@@ -131,7 +133,7 @@ class _NearestWeighter(FeatureWeighter):
             0 for a sample that is alone in its class.
         """
         rows, w = self._margin_rows(X, y)
-        return rows.nearest(self._neighborhood()).rows() @ w
+        return rows.nearest(self._neighborhood()).margins_under(w)
 
 
 class Relief(_NearestWeighter):

@@ -72,16 +72,19 @@ class NeighborSearch:
         self._rank_weights = among.rank_weights(table.n_copies)
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
-        self.columns = Columns(table.raw, table.scaling, table.ranges)
+        self.columns = self._make_columns()
         self._distances = self._choose_distances()
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
-        self._way = _way(table, anchors, self._n_slots, self._capacity)
+        self._way = self._choose_way()
 
     @property
     def _capacity(self) -> int:
         k = self._rank_weights.size
         return (2 * k if self._table.counted else k) + candidates.SPARE_KEYS
+
+    def _make_columns(self) -> Columns:
+        return Columns(self._table.raw, self._table.scaling, self._table.ranges)
 
     def _choose_distances(self) -> Distances:
         table = self._table
@@ -166,9 +169,7 @@ class NeighborSearch:
     @property
     def _pieces(self) -> list[tuple[int, int]]:
         """Parts of the columns that are worked on at a time: all, unless there are many more than rows."""
-        table = self._table
-        whole = not (_is_wide(table) or table.n_rows <= BAND)
-        return self._distances.pieces(np.inf if whole else _PIECE_BYTES)
+        return self._distances.pieces(_PIECE_BYTES if self._keeps_all else np.inf)
 
     @property
     def _bands(self) -> list[tuple[int, int]]:
@@ -339,33 +340,7 @@ class NeighborSearch:
         exact = np.zeros(found.rows.size)
         ranges = self._shares_of_work(found.anchors.size)
         if not self._distances.exact or not self._uniform:
-            for array, first, which in self.columns.blocks():
-                factors = self.columns.distance_factors[which]
-
-                def measure(
-                    a: int,
-                    b: int,
-                    array: NDArray[np.floating] = array,
-                    first: int = first,
-                    factors: NDArray[np.float64] = factors,
-                ) -> None:
-                    nearest.add_exact(
-                        array,
-                        first,
-                        factors,
-                        self._metric,
-                        table.position,
-                        found.anchors,
-                        a,
-                        b,
-                        found.start,
-                        found.count,
-                        found.sure,
-                        found.rows,
-                        exact,
-                    )
-
-                run_all(measure, ranges, table.n_threads)
+            self._measure(found, exact, ranges)
 
         def divide(a: int, b: int) -> None:
             shares.share(
@@ -388,19 +363,53 @@ class NeighborSearch:
 
         run_all(divide, ranges, table.n_threads)
 
+    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
+        """Add up the exact distances of the candidates that are not sure."""
+        table = self._table
+        for array, first, which in self.columns.blocks():
+            factors = self.columns.distance_factors[which]
 
-def _is_wide(table: Packed) -> bool:
-    return table.n_features * table.dtype.itemsize >= WIDE * table.n_samples
+            def measure(
+                a: int,
+                b: int,
+                array: NDArray[np.floating] = array,
+                first: int = first,
+                factors: NDArray[np.float64] = factors,
+            ) -> None:
+                nearest.add_exact(
+                    array,
+                    first,
+                    factors,
+                    self._metric,
+                    table.position,
+                    found.anchors,
+                    a,
+                    b,
+                    found.start,
+                    found.count,
+                    found.sure,
+                    found.rows,
+                    exact,
+                )
 
+            run_all(measure, ranges, table.n_threads)
 
-def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
-    """How neighbours are looked for, by the shape of the data alone."""
-    if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
-        return "rows"
-    if _is_wide(table) or table.n_rows <= BAND:
-        return "all"
-    lists = 8.0 * table.n_rows * n_slots * capacity
-    return "rows" if lists > LISTS_BYTES else "bands"
+    @property
+    def _keeps_all(self) -> bool:
+        """Whether all distances are held at a time: they are few, or take little beside the table."""
+        table = self._table
+        wide = table.n_features * table.dtype.itemsize >= WIDE * table.n_samples
+        return wide or table.n_rows <= BAND
+
+    def _choose_way(self) -> str:
+        """How neighbours are looked for, by the shape of the data alone."""
+        table = self._table
+        if np.count_nonzero(self._anchors) < FEW_ANCHORS * table.n_samples:
+            return "rows"
+        if self._keeps_all:
+            return "all"
+        lists = 8.0 * table.n_rows * self._n_slots * self._capacity
+        return "rows" if lists > LISTS_BYTES else "bands"
 
 
 def _padded_columns(n: int) -> int:

@@ -72,7 +72,10 @@ class LocalRows:
             wanted = np.zeros(self._table.n_samples, dtype=bool)
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
-        return NearestPass(self._table, among, mask)
+        return self._nearest_pass(among, mask)
+
+    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
+        return NearestPass(self._table, among, anchors)
 
     def centered(self) -> CenteredColumns:
         """The rows, scaled, measured from their mean."""

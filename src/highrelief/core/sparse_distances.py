@@ -1,0 +1,178 @@
+"""Distances between rows of which only the values that are not 0 are stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import sparse_rows as kernels
+from .distances import Range
+from .sparse_columns import SparseColumns
+from .threads import even_ranges, run_all
+
+#: Rows that a thread takes at a time: whole lines of what is mirrored.
+_ROWS_AT_ONCE = 64
+
+
+@dataclass
+class ColumnIndex:
+    """Some rows of the layout listed by columns."""
+
+    starts: NDArray[np.int64]
+    #: Rows, counted from the first of them, and their scaled values.
+    members: NDArray[np.int32]
+    scaled: NDArray[np.float64]
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """As the kernels take them."""
+        return self.starts, self.members, self.scaled
+
+
+@dataclass
+class ScaledTable:
+    """The rows of a table in the layout, scaled when they are needed."""
+
+    columns: SparseColumns
+    position: NDArray[np.int64]
+    #: What differences of values are multiplied by.
+    factors: NDArray[np.float64]
+    _index: dict[Range, ColumnIndex] = field(default_factory=dict)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """As the kernels take them."""
+        return (*self.columns.rows, self.columns.origin, self.factors)
+
+    def sums(self, *, squared: bool = False) -> NDArray[np.float64]:
+        """Σ|a| of every row, or Σa²."""
+        sums = np.empty(self.position.size)
+        kernels.row_sums(*self.arrays, self.position, squared, sums)
+        return sums
+
+    def index(self, rows: Range) -> ColumnIndex:
+        """List some rows by columns; the last list is kept."""
+        if rows not in self._index:
+            self._index.clear()
+            of_rows = self.position[rows[0] : rows[1]]
+            of_rows = of_rows[of_rows >= 0]
+            n = int((self.columns.indptr[of_rows + 1] - self.columns.indptr[of_rows]).sum())
+            starts = np.zeros(self.factors.size + 1, np.int64)
+            index = ColumnIndex(starts, np.empty(n, np.int32), np.empty(n))
+            kernels.index_columns(*self.arrays, self.position, *rows, *index.arrays)
+            self._index[rows] = index
+        return self._index[rows]
+
+
+class OverlapDistances:
+    """Distances from what two rows have in common; keys are the bits of a float32.
+
+    Parameters
+    ----------
+    columns : SparseColumns
+        The table.
+    position : (n_rows,) int
+        The row of the table at each row of the layout.
+    squared : bool
+        Squared Euclidean distances, instead of Manhattan distances.
+    n_threads : int
+        Threads to use.
+    """
+
+    as_float = True
+    exact = False
+    #: Sums are in float64, and rounded once.
+    relative = 2.0**-23
+
+    def __init__(
+        self, columns: SparseColumns, position: NDArray[np.int64], squared: bool, n_threads: int
+    ) -> None:
+        self._table = ScaledTable(columns, position, columns.distance_factors)
+        self._squared = squared
+        self._n_threads = n_threads
+        self._sums = self._table.sums(squared=squared)
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how much the distances of each row may be off."""
+        most = int(np.diff(self._table.columns.indptr).max(initial=0))
+        # Each of the three sums has at most so many terms, and none is above the sum of the first two.
+        relative = 4.0 * (most + 16.0) * 2.0**-53
+        # What a float32 is too small for.
+        vanished = 2.0**-120
+        return relative * (self._sums + self._sums.max()) + vanished
+
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        return {"distances": "sparse"}
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """All columns at once."""
+        return [(0, 1)]
+
+    def piece(self, part: int, n_parts: int) -> ScaledTable:
+        """All columns."""
+        return self._table
+
+    def add_tiles(
+        self,
+        piece: ScaledTable,
+        rows: Range,
+        others: Range,
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        same = rows == others
+        self._fill(piece, np.arange(*rows), others, D, only_later=same)
+        out, mirrored = D.view(np.float32), E.view(np.float32)
+
+        def reflect(a: int, b: int) -> None:
+            kernels.mirror(out, a, b, others[1] - others[0], same, mirrored)
+
+        run_all(reflect, self._parts(rows[1] - rows[0]), self._n_threads)
+
+    def fill_rows(
+        self, piece: ScaledTable, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
+        """Write the distances of some rows to all."""
+        self._fill(piece, rows, (0, self._sums.size), D, only_later=False)
+
+    def _fill(
+        self,
+        piece: ScaledTable,
+        rows: NDArray[np.int64],
+        others: Range,
+        D: NDArray[np.uint32],
+        *,
+        only_later: bool,
+    ) -> None:
+        index = piece.index(others).arrays
+        out = D.view(np.float32)
+        n_columns = others[1] - others[0]
+
+        def work(a: int, b: int) -> None:
+            kernels.fill_distances(
+                *piece.arrays,
+                piece.position,
+                self._sums,
+                self._squared,
+                rows,
+                a,
+                b,
+                *index,
+                others[0],
+                n_columns,
+                only_later,
+                out,
+            )
+
+        run_all(work, self._parts(rows.size), self._n_threads)
+
+    def _parts(self, n: int) -> list[tuple[int, int]]:
+        return even_ranges(n, -(-n // _ROWS_AT_ONCE), multiple=16)

@@ -1,0 +1,205 @@
+"""Rows of which only the values that are not 0 are stored: ranges, distances, exact distances.
+
+Rows are given as in SciPy's CSR format, in the order of the table: ``values[indptr[r] : indptr[r + 1]]`` stand in
+the columns ``indices[…]`` of row r, each column once. ``position`` leads from the layout (:mod:`.packing`) to
+the table; a padding row is empty.
+
+With a = (x − origin)·factor the Manhattan distance of two rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum
+over the columns where both are different from 0 and have the same sign. It is gathered from an index of the rows
+by columns: for every value of a row, those that stand in the same column. Squared Euclidean distances come from
+products in the same manner.
+"""
+
+import numpy as np
+
+from .jit import kernel
+from .nearest import MANHATTAN
+
+#: Rows of distances that are mirrored together: a cache line of float32.
+_MIRRORED = 16
+
+
+@kernel
+def column_ranges(indices, values, low, high, total, count):
+    """Extend the ranges of the columns by the stored values; add these up, and count them."""
+    for t in range(indices.shape[0]):
+        j, x = indices[t], values[t]
+        low[j] = min(low[j], x)
+        high[j] = max(high[j], x)
+        total[j] += x
+        count[j] += 1
+
+
+@kernel
+def row_sums(indptr, indices, values, origin, factors, position, squared, sums):
+    """Σ|a| of every row of the layout, or Σa²."""
+    for p in range(position.shape[0]):
+        r = position[p]
+        total = 0.0
+        if r >= 0:
+            for t in range(indptr[r], indptr[r + 1]):
+                a = (values[t] - origin[indices[t]]) * factors[indices[t]]
+                total += a * a if squared else abs(a)
+        sums[p] = total
+
+
+@kernel
+def index_columns(indptr, indices, values, origin, factors, position, p0, p1, starts, members, scaled):
+    """List the rows p0 … p1 of the layout by columns, in their order: members − p0 and the scaled values.
+
+    Those of column j are ``starts[j]`` … ``starts[j + 1]``; ``starts`` comes filled with 0.
+    """
+    n_features = starts.shape[0] - 1
+    for p in range(p0, p1):
+        r = position[p]
+        if r >= 0:
+            for t in range(indptr[r], indptr[r + 1]):
+                starts[indices[t] + 1] += 1
+    free = np.empty(n_features, np.int64)
+    for j in range(n_features):
+        starts[j + 1] += starts[j]
+        free[j] = starts[j]
+    for p in range(p0, p1):
+        r = position[p]
+        if r >= 0:
+            for t in range(indptr[r], indptr[r + 1]):
+                j = indices[t]
+                members[free[j]] = p - p0
+                scaled[free[j]] = (values[t] - origin[j]) * factors[j]
+                free[j] += 1
+
+
+@kernel
+def _add_minima(a, first, u0, u1, members, scaled, overlap):
+    """Add min(|a|, |b|) for the values b of the sign of a, a column's last members back to ``first``."""
+    if a > 0.0:
+        for u in range(u1 - 1, u0 - 1, -1):
+            m = members[u]
+            if m < first:
+                break
+            least = min(a, scaled[u])
+            overlap[m] += max(least, 0.0)
+    elif a < 0.0:
+        for u in range(u1 - 1, u0 - 1, -1):
+            m = members[u]
+            if m < first:
+                break
+            least = max(a, scaled[u])
+            overlap[m] -= min(least, 0.0)
+
+
+@kernel
+def _add_products(a, first, u0, u1, members, scaled, overlap):
+    for u in range(u1 - 1, u0 - 1, -1):
+        m = members[u]
+        if m < first:
+            break
+        overlap[m] += a * scaled[u]
+
+
+@kernel
+def add_overlaps(indptr, indices, values, origin, factors, r, first, squared, starts, members, scaled, overlap):
+    """Add what row r of the table has in common with the members from ``first`` on of an index."""
+    for t in range(indptr[r], indptr[r + 1]):
+        j = indices[t]
+        a = (values[t] - origin[j]) * factors[j]
+        if squared:
+            _add_products(a, first, starts[j], starts[j + 1], members, scaled, overlap)
+        else:
+            _add_minima(a, first, starts[j], starts[j + 1], members, scaled, overlap)
+
+
+@kernel
+def fill_distances(
+    indptr,
+    indices,
+    values,
+    origin,
+    factors,
+    position,
+    sums,
+    squared,
+    rows,
+    k0,
+    k1,
+    starts,
+    members,
+    scaled,
+    q0,
+    n_columns,
+    only_later,
+    D,
+):
+    """Write the distances of ``rows[k0:k1]`` of the layout to the n_columns rows from q0 on, an index, into D.
+
+    With ``only_later`` those to later rows alone: the others follow from :func:`mirror`.
+    """
+    overlap = np.empty(n_columns)
+    for k in range(k0, k1):
+        p = rows[k]
+        first = p - q0 + 1 if only_later else 0
+        for q in range(first, n_columns):
+            overlap[q] = 0.0
+        if position[p] >= 0:
+            add_overlaps(
+                indptr,
+                indices,
+                values,
+                origin,
+                factors,
+                position[p],
+                first,
+                squared,
+                starts,
+                members,
+                scaled,
+                overlap,
+            )
+        own = sums[p]
+        for q in range(first, n_columns):
+            # Rounding can leave −ε.
+            D[k, q] = max(own + sums[q0 + q] - 2.0 * overlap[q], 0.0)
+
+
+@kernel
+def mirror(D, k0, k1, n_columns, only_later, E):
+    """Write the columns of ``D[k0:k1]`` into rows of E; of each row those behind the diagonal, or all."""
+    for block in range(k0, k1, _MIRRORED):
+        end = min(block + _MIRRORED, k1)
+        for q in range(block + 1 if only_later else 0, n_columns):
+            last = min(end, q) if only_later else end
+            for k in range(block, last):
+                E[q, k] = D[k, q]
+
+
+@kernel
+def add_exact(
+    indptr, indices, values, factors, metric, position, anchors, a0, a1, start, count, sure, rows, exact
+):
+    """Add to ``exact`` the distances that are not sure, difference by difference.
+
+    As :func:`.nearest.add_exact` does where all values are stored.
+    """
+    own = np.zeros(factors.shape[0])
+    seen = np.full(factors.shape[0], -1, np.int64)
+    for a in range(a0, a1):
+        r = position[anchors[a]]
+        for t in range(indptr[r], indptr[r + 1]):
+            own[indices[t]] = values[t]
+        for slot in range(start.shape[1]):
+            for place in range(start[a, slot] + sure[a, slot], start[a, slot] + count[a, slot]):
+                other = position[rows[place]]
+                total = 0.0
+                for t in range(indptr[other], indptr[other + 1]):
+                    j = indices[t]
+                    apart = (own[j] - values[t]) * factors[j]
+                    total += abs(apart) if metric == MANHATTAN else apart * apart
+                    seen[j] = place
+                for t in range(indptr[r], indptr[r + 1]):
+                    j = indices[t]
+                    if seen[j] != place:
+                        apart = values[t] * factors[j]
+                        total += abs(apart) if metric == MANHATTAN else apart * apart
+                exact[place] += total
+        for t in range(indptr[r], indptr[r + 1]):
+            own[indices[t]] = 0.0

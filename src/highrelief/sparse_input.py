@@ -1,0 +1,53 @@
+"""Judge SciPy's sparse tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse as is_sparse
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from .core.ranges import ColumnRanges
+from .core.sparse_columns import SparseTable, sparse_ranges
+
+__all__ = ["PRECISIONS", "checked_sparse", "is_sparse"]
+
+#: What is computed in its own precision; anything else becomes float64.
+PRECISIONS = [np.float64, np.float32]
+
+
+def checked_sparse(
+    estimator: Any, X: Any, y: ArrayLike, *, reset: bool, min_samples: int
+) -> tuple[SparseTable, NDArray[Any], ColumnRanges]:
+    """A sparse table as CSR, sorted, each column once in a row; classes; and the ranges of the columns.
+
+    What the caller gave is not changed.
+    """
+    samples, classes = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=PRECISIONS,
+        ensure_min_samples=min_samples,
+        ensure_all_finite=False,
+        reset=reset,
+    )
+    samples = canonical(samples)
+    ranges = sparse_ranges(samples)
+    if not ranges.finite:
+        assert_all_finite(samples, estimator_name=type(estimator).__name__, input_name="X")
+    check_classification_targets(classes)
+    return samples, classes, ranges
+
+
+def canonical(X: SparseTable) -> SparseTable:
+    """The same table with sorted columns, none of them twice in a row; a copy if it was not so."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
