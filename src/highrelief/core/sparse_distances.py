@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,47 +24,71 @@ class ColumnIndex:
     starts: NDArray[np.int64]
     #: Rows, counted from the first of them, and their scaled values.
     members: NDArray[np.int32]
-    scaled: NDArray[np.float64]
+    values: NDArray[np.floating]
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """As the kernels take them."""
-        return self.starts, self.members, self.scaled
+        return self.starts, self.members, self.values
 
 
-@dataclass
 class ScaledTable:
-    """The rows of a table in the layout, scaled when they are needed."""
+    """The rows of a table in the layout, with their values scaled.
 
-    columns: SparseColumns
-    position: NDArray[np.int64]
-    #: What differences of values are multiplied by.
-    factors: NDArray[np.float64]
-    _index: dict[Range, ColumnIndex] = field(default_factory=dict)
+    Parameters
+    ----------
+    columns : SparseColumns
+        The table.
+    position : (n_rows,) int
+        The row of the table at each row of the layout.
+    factors : (n_features,)
+        What differences of values are multiplied by.
+    dtype : type
+        Of the scaled values.
+    """
+
+    def __init__(
+        self,
+        columns: SparseColumns,
+        position: NDArray[np.int64],
+        factors: NDArray[np.float64],
+        dtype: type[np.floating],
+    ) -> None:
+        self.position = position
+        self._n_features = columns.n_features
+        self._indptr, self._indices, values = columns.rows
+        self._scaled = np.empty(values.size, dtype)
+        kernels.scale_values(self._indices, values, columns.origin, factors, self._scaled)
+        self._indexed: tuple[Range, ColumnIndex] | None = None
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """As the kernels take them."""
-        return (*self.columns.rows, self.columns.origin, self.factors)
+        return self._indptr, self._indices, self._scaled
+
+    @property
+    def most_values(self) -> int:
+        """Stored values of the row that has most."""
+        return int(np.diff(self._indptr).max(initial=0))
 
     def sums(self, *, squared: bool = False) -> NDArray[np.float64]:
         """Σ|a| of every row, or Σa²."""
         sums = np.empty(self.position.size)
-        kernels.row_sums(*self.arrays, self.position, squared, sums)
+        kernels.row_sums(self._indptr, self._scaled, self.position, squared, sums)
         return sums
 
     def index(self, rows: Range) -> ColumnIndex:
         """List some rows by columns; the last list is kept."""
-        if rows not in self._index:
-            self._index.clear()
+        if self._indexed is None or self._indexed[0] != rows:
+            self._indexed = None
             of_rows = self.position[rows[0] : rows[1]]
             of_rows = of_rows[of_rows >= 0]
-            n = int((self.columns.indptr[of_rows + 1] - self.columns.indptr[of_rows]).sum())
-            starts = np.zeros(self.factors.size + 1, np.int64)
-            index = ColumnIndex(starts, np.empty(n, np.int32), np.empty(n))
+            n = int((self._indptr[of_rows + 1] - self._indptr[of_rows]).sum())
+            starts = np.zeros(self._n_features + 1, np.int64)
+            index = ColumnIndex(starts, np.empty(n, np.int32), np.empty(n, self._scaled.dtype))
             kernels.index_columns(*self.arrays, self.position, *rows, *index.arrays)
-            self._index[rows] = index
-        return self._index[rows]
+            self._indexed = rows, index
+        return self._indexed[1]
 
 
 class OverlapDistances:
@@ -90,7 +114,7 @@ class OverlapDistances:
     def __init__(
         self, columns: SparseColumns, position: NDArray[np.int64], squared: bool, n_threads: int
     ) -> None:
-        self._table = ScaledTable(columns, position, columns.distance_factors)
+        self._table = ScaledTable(columns, position, columns.distance_factors, np.float32)
         self._squared = squared
         self._n_threads = n_threads
         self._sums = self._table.sums(squared=squared)
@@ -98,11 +122,11 @@ class OverlapDistances:
     @property
     def off(self) -> NDArray[np.float64]:
         """By how much the distances of each row may be off."""
-        most = int(np.diff(self._table.columns.indptr).max(initial=0))
-        # Each of the three sums has at most so many terms, and none is above the sum of the first two.
-        relative = 4.0 * (most + 16.0) * 2.0**-53
+        # Values are rounded to float32. Each of the three sums, in float64, has at most so many terms, and none
+        # is above the sum of the first two.
+        relative = 4.0 * (2.0**-24 + (self._table.most_values + 16.0) * 2.0**-53)
         # What a float32 is too small for.
-        vanished = 2.0**-120
+        vanished = 2.0**-120 * (1.0 + self._table.most_values)
         return relative * (self._sums + self._sums.max()) + vanished
 
     def describe(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import nearest, sparse_differences, sparse_rows
 from .nearest_rows import NearestPass
-from .neighbor_search import BAND, NeighborSearch
+from .neighbor_search import BAND, NeighborSearch, Report, nothing
 from .neighborhood import Neighborhood, Neighbors
 from .packed import Packed
 from .rows import LocalRows
@@ -76,16 +76,29 @@ class SparseNearestPass(NearestPass):
     _search: SparseSearch
     _search_type = SparseSearch
 
+    def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        super().__init__(table, among, anchors)
+        # Whole numbers as coefficients, where all neighbours weigh the same: sums of counts are then exact.
+        self._unit = float(self._n_neighbors)
+        self._factors = self._factors * self._unit
+
+    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
+        total = super().sums(report, with_squares=with_squares)
+        total[:2] /= self._unit
+        total[2:] /= self._unit**2
+        return total
+
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
         table, columns = self._table, self._search.columns
         out = np.zeros(table.n_samples)
-        weights = w * self._margin_factors()
+        weights = w * self._margin_factors() / self._unit
         for neighbors in self._search.neighbors():
 
             def of_anchors(a: int, b: int, found: Neighbors = neighbors) -> None:
                 sparse_differences.margins_under(
-                    *columns.rows,
+                    *columns.rows_from_origin,
                     self._metric == nearest.SQUARED_EUCLIDEAN,
                     table.position,
                     found.anchors,
@@ -117,7 +130,7 @@ class SparseNearestPass(NearestPass):
     ) -> None:
         table = self._table
         sparse_differences.margins(
-            *self._search.columns.rows,
+            *self._search.columns.rows_from_origin,
             self._metric == nearest.SQUARED_EUCLIDEAN,
             table.position,
             neighbors.anchors,

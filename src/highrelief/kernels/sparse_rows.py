@@ -4,17 +4,22 @@ Rows are given as in SciPy's CSR format, in the order of the table: ``values[ind
 the columns ``indices[…]`` of row r, each column once. ``position`` leads from the layout (:mod:`.packing`) to
 the table; a padding row is empty.
 
-With a = (x − origin)·factor the Manhattan distance of two rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum
-over the columns where both are different from 0 and have the same sign. It is gathered from an index of the rows
-by columns: for every value of a row, those that stand in the same column. Squared Euclidean distances come from
-products in the same manner.
+The Manhattan distance of two scaled rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum over the columns where
+both are different from 0 and have the same sign. It is gathered from an index of the rows by columns: for every
+value of a row, those that stand in the same column. Squared Euclidean distances come from products in the same
+manner.
 """
 
 import numpy as np
 
 from .jit import kernel
 from .nearest import MANHATTAN
+from .simd import fetch
 
+#: Values of a row between one that is worked on and one whose column is asked for.
+_AHEAD = 6
+#: Entries of an index in a line of the cache.
+_LINE = 16
 #: Rows of distances that are mirrored together: a cache line of float32.
 _MIRRORED = 16
 
@@ -31,21 +36,28 @@ def column_ranges(indices, values, low, high, total, count):
 
 
 @kernel
-def row_sums(indptr, indices, values, origin, factors, position, squared, sums):
+def scale_values(indices, values, origin, factors, scaled):
+    """Write (x − origin)·factor of the stored values."""
+    for t in range(indices.shape[0]):
+        scaled[t] = (values[t] - origin[indices[t]]) * factors[indices[t]]
+
+
+@kernel
+def row_sums(indptr, scaled, position, squared, sums):
     """Σ|a| of every row of the layout, or Σa²."""
     for p in range(position.shape[0]):
         r = position[p]
         total = 0.0
         if r >= 0:
             for t in range(indptr[r], indptr[r + 1]):
-                a = (values[t] - origin[indices[t]]) * factors[indices[t]]
+                a = np.float64(scaled[t])
                 total += a * a if squared else abs(a)
         sums[p] = total
 
 
 @kernel
-def index_columns(indptr, indices, values, origin, factors, position, p0, p1, starts, members, scaled):
-    """List the rows p0 … p1 of the layout by columns, in their order: members − p0 and the scaled values.
+def index_columns(indptr, indices, scaled, position, p0, p1, starts, members, values):
+    """List the rows p0 … p1 of the layout by columns, in their order: members − p0 and their values.
 
     Those of column j are ``starts[j]`` … ``starts[j + 1]``; ``starts`` comes filled with 0.
     """
@@ -65,57 +77,63 @@ def index_columns(indptr, indices, values, origin, factors, position, p0, p1, st
             for t in range(indptr[r], indptr[r + 1]):
                 j = indices[t]
                 members[free[j]] = p - p0
-                scaled[free[j]] = (values[t] - origin[j]) * factors[j]
+                values[free[j]] = scaled[t]
                 free[j] += 1
 
 
 @kernel
-def _add_minima(a, first, u0, u1, members, scaled, overlap):
+def _add_minima(a, first, u0, u1, members, values, overlap):
     """Add min(|a|, |b|) for the values b of the sign of a, a column's last members back to ``first``."""
     if a > 0.0:
         for u in range(u1 - 1, u0 - 1, -1):
             m = members[u]
             if m < first:
                 break
-            least = min(a, scaled[u])
-            overlap[m] += max(least, 0.0)
+            b = np.float64(values[u])
+            least = a if a < b else b
+            overlap[m] += least if least > 0.0 else 0.0
     elif a < 0.0:
         for u in range(u1 - 1, u0 - 1, -1):
             m = members[u]
             if m < first:
                 break
-            least = max(a, scaled[u])
-            overlap[m] -= min(least, 0.0)
+            b = np.float64(values[u])
+            least = a if a > b else b
+            overlap[m] -= least if least < 0.0 else 0.0
 
 
 @kernel
-def _add_products(a, first, u0, u1, members, scaled, overlap):
+def _add_products(a, first, u0, u1, members, values, overlap):
     for u in range(u1 - 1, u0 - 1, -1):
         m = members[u]
         if m < first:
             break
-        overlap[m] += a * scaled[u]
+        overlap[m] += a * np.float64(values[u])
 
 
 @kernel
-def add_overlaps(indptr, indices, values, origin, factors, r, first, squared, starts, members, scaled, overlap):
-    """Add what row r of the table has in common with the members from ``first`` on of an index."""
-    for t in range(indptr[r], indptr[r + 1]):
+def add_overlaps(indices, scaled, t0, t1, first, squared, starts, members, values, overlap):
+    """Add what a row, stored at t0 … t1, has in common with the members from ``first`` on of an index."""
+    for t in range(t0, t1):
+        # Columns are all over the memory: what is needed soon is asked for now.
+        end = starts[indices[min(t + _AHEAD, t1 - 1)] + 1]
+        fetch(members, end - _LINE)
+        fetch(values, end - _LINE)
+        fetch(members, end - 2 * _LINE)
+        fetch(values, end - 2 * _LINE)
         j = indices[t]
-        a = (values[t] - origin[j]) * factors[j]
+        a = np.float64(scaled[t])
         if squared:
-            _add_products(a, first, starts[j], starts[j + 1], members, scaled, overlap)
+            _add_products(a, first, starts[j], starts[j + 1], members, values, overlap)
         else:
-            _add_minima(a, first, starts[j], starts[j + 1], members, scaled, overlap)
+            _add_minima(a, first, starts[j], starts[j + 1], members, values, overlap)
 
 
 @kernel
 def fill_distances(
     indptr,
     indices,
-    values,
-    origin,
-    factors,
+    scaled,
     position,
     sums,
     squared,
@@ -124,7 +142,7 @@ def fill_distances(
     k1,
     starts,
     members,
-    scaled,
+    values,
     q0,
     n_columns,
     only_later,
@@ -140,25 +158,16 @@ def fill_distances(
         first = p - q0 + 1 if only_later else 0
         for q in range(first, n_columns):
             overlap[q] = 0.0
-        if position[p] >= 0:
+        r = position[p]
+        if r >= 0:
             add_overlaps(
-                indptr,
-                indices,
-                values,
-                origin,
-                factors,
-                position[p],
-                first,
-                squared,
-                starts,
-                members,
-                scaled,
-                overlap,
+                indices, scaled, indptr[r], indptr[r + 1], first, squared, starts, members, values, overlap
             )
         own = sums[p]
         for q in range(first, n_columns):
+            apart = own + sums[q0 + q] - 2.0 * overlap[q]
             # Rounding can leave −ε.
-            D[k, q] = max(own + sums[q0 + q] - 2.0 * overlap[q], 0.0)
+            D[k, q] = apart if apart > 0.0 else 0.0
 
 
 @kernel
