@@ -23,7 +23,8 @@ from .core.ranges import c_ordered
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
 from .core.sparse_columns import sparse_ranges, sparse_scaling
-from .core.sparse_rows import SparsePacked, SparseRows
+from .core.sparse_packed import SparsePacked
+from .core.sparse_rows import SparseRows
 from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 

@@ -116,6 +116,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
     array([0, 1])
     """
 
+    _takes_sparse = True
+
     def __init__(
         self,
         *,

@@ -12,20 +12,12 @@ from ..kernels import nearest, sparse_differences, sparse_rows
 from .nearest_rows import NearestPass
 from .neighbor_search import BAND, NeighborSearch, Report, nothing
 from .neighborhood import Neighborhood, Neighbors
-from .packed import Packed
 from .rows import LocalRows
 from .sparse_columns import SparseColumns
 from .sparse_distances import OverlapDistances
+from .sparse_packed import SparsePacked
+from .sparse_soft import SparsePasses
 from .threads import even_ranges, run_all
-
-
-class SparsePacked(Packed):
-    """A labelled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
-
-    @cached_property
-    def columns(self) -> SparseColumns:
-        """The columns, with what makes them comparable."""
-        return SparseColumns(self.raw, self.scaling, self.ranges)
 
 
 class SparseSearch(NeighborSearch):
@@ -151,6 +143,10 @@ class SparseRows(LocalRows):
     """Rows of such a table in this process, worked on by its threads."""
 
     _table: SparsePacked
+
+    @cached_property
+    def _soft(self) -> SparsePasses:
+        return SparsePasses(self._table, self._memory)
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ranges of the scaled features, and the share of samples away from the common end of each."""
