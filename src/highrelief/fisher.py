@@ -71,7 +71,7 @@ class FisherScore(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -92,9 +92,7 @@ class FisherScore(FeatureWeighter):
         within = np.zeros(self.n_features_in_)
         for c in range(sizes.size):
             of_class = table.codes == c
-            centers[c], around = _center_and_scatter(
-                table.X[of_class], inside, copies[of_class], sizes[c]
-            )
+            centers[c], around = _center_and_scatter(table.X[of_class], inside, copies[of_class], sizes[c])
             within += around
         between = sizes @ (centers - sizes @ centers / sizes.sum()) ** 2
         smallest = copies.sum() * np.finfo(np.float64).eps ** 2

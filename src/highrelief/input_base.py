@@ -51,13 +51,19 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     """Where the rows of a table, scaled, are worked on; ``memory`` as :func:`working_memory` says."""
     # New samples may come in another precision than those of the fit.
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
-    X, ranges = table.X.astype(dtype, copy=False), table.ranges if table.X.dtype == dtype else None
-    n_classes = int(table.codes.max()) + 1
-    same = {"scaling": scaling, "copies": table.copies, "n_threads": n_threads}
-    if is_sparse(X):
-        ranges = sparse_ranges(X) if ranges is None else ranges
-        return SparseRows(SparsePacked(X, table.codes, n_classes, ranges=ranges, **same), memory=memory)
-    return LocalRows(Packed(X, table.codes, n_classes, ranges=ranges, **same), memory=memory)
+    X = table.X.astype(dtype, copy=False)
+    sparse = is_sparse(X)
+    ranges = table.ranges if table.X.dtype == dtype else None
+    packed = (SparsePacked if sparse else Packed)(
+        X,
+        table.codes,
+        int(table.codes.max()) + 1,
+        scaling=scaling,
+        copies=table.copies,
+        n_threads=n_threads,
+        ranges=sparse_ranges(X) if sparse and ranges is None else ranges,
+    )
+    return SparseRows(packed, memory=memory) if sparse else LocalRows(packed, memory=memory)
 
 
 def working_memory() -> float:

@@ -83,7 +83,7 @@ class _NearestWeighter(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -122,7 +122,7 @@ class _NearestWeighter(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, scaled here as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.

@@ -159,8 +159,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         Returns
         -------
         X_kept : {array, sparse matrix} of shape (n_samples, n_kept)
-            The kept columns: as they are, or scaled as in ``fit`` and weighted. A sparse X stays sparse: where
-            it is scaled, its columns are divided but not shifted, so that a 0 stays a 0; distances are the same.
+            The kept columns: as they are, or scaled as in ``fit`` and weighted. A sparse X stays sparse:
+            its columns are then divided but not shifted, so that a 0 stays a 0; distances are the same.
         """
         if self.weighted is False:
             return super().transform(X)

@@ -76,7 +76,7 @@ class NeighborSearch:
         self._distances = self._choose_distances()
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
-        self._way = self._choose_way()
+        self._way = _way(table, anchors, self._n_slots, self._capacity)
 
     @property
     def _capacity(self) -> int:
@@ -169,7 +169,9 @@ class NeighborSearch:
     @property
     def _pieces(self) -> list[tuple[int, int]]:
         """Parts of the columns that are worked on at a time: all, unless there are many more than rows."""
-        return self._distances.pieces(_PIECE_BYTES if self._keeps_all else np.inf)
+        table = self._table
+        whole = not (_is_wide(table) or table.n_rows <= BAND)
+        return self._distances.pieces(np.inf if whole else _PIECE_BYTES)
 
     @property
     def _bands(self) -> list[tuple[int, int]]:
@@ -394,22 +396,19 @@ class NeighborSearch:
 
             run_all(measure, ranges, table.n_threads)
 
-    @property
-    def _keeps_all(self) -> bool:
-        """Whether all distances are held at a time: they are few, or take little beside the table."""
-        table = self._table
-        wide = table.n_features * table.dtype.itemsize >= WIDE * table.n_samples
-        return wide or table.n_rows <= BAND
 
-    def _choose_way(self) -> str:
-        """How neighbours are looked for, by the shape of the data alone."""
-        table = self._table
-        if np.count_nonzero(self._anchors) < FEW_ANCHORS * table.n_samples:
-            return "rows"
-        if self._keeps_all:
-            return "all"
-        lists = 8.0 * table.n_rows * self._n_slots * self._capacity
-        return "rows" if lists > LISTS_BYTES else "bands"
+def _is_wide(table: Packed) -> bool:
+    return table.row_bytes >= WIDE * table.n_samples
+
+
+def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
+    """How neighbours are looked for, by the shape of the data alone."""
+    if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
+        return "rows"
+    if _is_wide(table) or table.n_rows <= BAND:
+        return "all"
+    lists = 8.0 * table.n_rows * n_slots * capacity
+    return "rows" if lists > LISTS_BYTES else "bands"
 
 
 def _padded_columns(n: int) -> int:

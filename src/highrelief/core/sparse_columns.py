@@ -91,7 +91,7 @@ class Moments:
 
     def _sum(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         weighted = values * np.repeat(weights, self._stored)
-        return np.bincount(self._columns, weights=weighted, minlength=self._n_features)
+        return np.bincount(self._columns, weights=weighted, minlength=self._n_features).astype(np.float64)
 
 
 class SparseColumns(Columns):
@@ -107,6 +107,7 @@ class SparseColumns(Columns):
         Of the columns.
     """
 
+    X: SparseTable
     far_out = False
     as_it_is = True
 

@@ -122,8 +122,8 @@ class OverlapDistances:
     @property
     def off(self) -> NDArray[np.float64]:
         """By how much the distances of each row may be off."""
-        # Values are rounded to float32. Each of the three sums, in float64, has at most so many terms, and none
-        # is above the sum of the first two.
+        # Values are rounded to float32. Each of the three sums, in float64, has at most so many terms, and
+        # none is above the sum of the first two.
         relative = 4.0 * (2.0**-24 + (self._table.most_values + 16.0) * 2.0**-53)
         # What a float32 is too small for.
         vanished = 2.0**-120 * (1.0 + self._table.most_values)

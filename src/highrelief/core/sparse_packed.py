@@ -8,16 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .packed import Packed
-from .sparse_columns import SparseColumns
+from .ranges import ColumnRanges
+from .sparse_columns import SparseColumns, SparseTable
 
 
 class SparsePacked(Packed):
     """A labelled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
 
+    raw: SparseTable
+    ranges: ColumnRanges
+
     @cached_property
     def columns(self) -> SparseColumns:
         """The columns, with what makes them comparable."""
         return SparseColumns(self.raw, self.scaling, self.ranges)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes that a row of the table takes, on average: values and their columns."""
+        return self.raw.nnz * (self.dtype.itemsize + 4) / self.n_samples
 
     @property
     def scaled(self) -> SparseColumns:  # type: ignore[override]

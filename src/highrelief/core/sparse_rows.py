@@ -1,4 +1,4 @@
-"""Rows of which only the values that are not 0 are stored: the same passes over them, and none is filled up."""
+"""Rows of which only the values that are not 0 are stored: the same passes, and none is filled up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import nearest, sparse_differences, sparse_rows
 from .nearest_rows import NearestPass
-from .neighbor_search import BAND, NeighborSearch, Report, nothing
+from .neighbor_search import NeighborSearch, Report, nothing
 from .neighborhood import Neighborhood, Neighbors
 from .rows import LocalRows
 from .sparse_columns import SparseColumns
@@ -33,11 +33,6 @@ class SparseSearch(NeighborSearch):
         table = self._table
         squared = self._metric != nearest.MANHATTAN
         return OverlapDistances(self.columns, table.position, squared, table.n_threads)
-
-    @property
-    def _keeps_all(self) -> bool:
-        """Whether all distances are held at a time: however many features, they may be larger than the table."""
-        return self._table.n_rows <= BAND
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         columns = self.columns

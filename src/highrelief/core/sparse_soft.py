@@ -27,8 +27,8 @@ class SparsePasses(SoftPasses):
         if not self.stored:
             size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
             raise ValueError(
-                f"A sparse X of {table.n_samples} samples needs {size / 2**20:.0f} MB for the distances of all"
-                f" pairs, but memory_budget allows {memory / 2**20:.0f} MB: raise it, or fit to fewer samples."
+                f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
+                f" pairs, but memory_budget allows {memory / 1e6:.3g} MB: raise it, or fit to fewer samples."
             )
 
     @cached_property
@@ -37,13 +37,15 @@ class SparsePasses(SoftPasses):
         return SparseWeightedRows(self.table)
 
     @property
-    def _positive(self) -> None:  # type: ignore[override]
+    def _positive(self) -> None:
         """All sums are made: they take the time of the pairs of stored values alone."""
         return None
 
 
 class SparseWeightedRows:
-    """Rows under weights that change, listed by columns. Offers what :class:`.weighted_rows.WeightedBlocks` does.
+    """Rows under weights that change, listed by columns.
+
+    Offers what :class:`.weighted_rows.WeightedBlocks` does.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The margins that neighbours give where only the values that are not 0 are stored.
 
-With 0 for what is not stored, Σ_t c_t·|x − x_t| = (Σ_t c_t)·|x| + Σ_t c_t·(|x − x_t| − |x|), and the last sum has a
-term wherever x_t is stored, none elsewhere: one pass over the values of the neighbours. Rows are given as in
+Σ_t c_t·|x − x_t| = (Σ_t c_t)·|x| + Σ_t c_t·(|x − x_t| − |x|), and the last sum has a term where x_t is
+stored, none where it is 0: one pass over the values of the neighbours. Rows are given as in
 :mod:`.sparse_rows`.
 """
 

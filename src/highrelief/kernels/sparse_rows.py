@@ -1,13 +1,13 @@
 """Rows of which only the values that are not 0 are stored: ranges, distances, exact distances.
 
-Rows are given as in SciPy's CSR format, in the order of the table: ``values[indptr[r] : indptr[r + 1]]`` stand in
-the columns ``indices[…]`` of row r, each column once. ``position`` leads from the layout (:mod:`.packing`) to
-the table; a padding row is empty.
+Rows are given as in SciPy's CSR format, in the order of the table: ``values[indptr[r] : indptr[r + 1]]``
+stand in the columns ``indices[…]`` of row r, each column once. ``position`` leads from the layout
+(:mod:`.packing`) to the table; a padding row is empty.
 
-The Manhattan distance of two scaled rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum over the columns where
-both are different from 0 and have the same sign. It is gathered from an index of the rows by columns: for every
-value of a row, those that stand in the same column. Squared Euclidean distances come from products in the same
-manner.
+The Manhattan distance of two scaled rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum over the columns
+where both are different from 0 and have the same sign. It is gathered from an index of the rows by columns:
+for every value of a row, those that stand in the same column. Squared Euclidean distances come from products
+in the same manner.
 """
 
 import numpy as np
@@ -148,7 +148,7 @@ def fill_distances(
     only_later,
     D,
 ):
-    """Write the distances of ``rows[k0:k1]`` of the layout to the n_columns rows from q0 on, an index, into D.
+    """Write the distances of ``rows[k0:k1]`` of the layout to those of an index, n_columns from q0 on, into D.
 
     With ``only_later`` those to later rows alone: the others follow from :func:`mirror`.
     """

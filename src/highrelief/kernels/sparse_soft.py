@@ -1,7 +1,7 @@
 """Distances under weights, and sums over pairs, where only the values that are not 0 are stored.
 
-Rows come as in :mod:`.sparse_rows`, listed by columns as well; distances, and what is made of them, in the tiles of
-:mod:`.soft`.
+Rows come as in :mod:`.sparse_rows`, listed by columns as well; distances, and what is made of them, in the
+tiles of :mod:`.soft`.
 """
 
 import numpy as np
