@@ -18,8 +18,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from .base import FeatureWeighter
 from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
 from .input_base import Table, checked_copies, plain
 from .selector_base import WeighterTags, WeightSelector
+from .sparse_input import as_rows
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class MetaTable(Table):
     """Checked input of the fit of a meta-estimator, samples of weight 0 left out.
 
     ``codes`` is all 0 where y does not hold classes; ``ranges`` is None where the wrapped estimator is not
-    one of ours, or gets a sparse table.
+    one of ours.
     """
 
     #: Of the columns, or None.
@@ -140,8 +142,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             samples, target = samples[kept], None if target is None else target[kept]
         codes = self._set_classes(target, samples.shape[0])
         ranges = None
-        if self._weighter is not None and not sparse.issparse(samples):
-            ranges = ColumnRanges.of(samples, n_threads)
+        if self._weighter is not None:
+            is_sparse = sparse.issparse(samples)
+            ranges = sparse_ranges(as_rows(samples)) if is_sparse else ColumnRanges.of(samples, n_threads)
         table = MetaTable(samples, codes, copies, kept, ranges, target)
         self._set_scaling(table)
         return table
@@ -182,10 +185,14 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         if hasattr(self, "_scaling"):
             del self._scaling
         if self._weighter is not None and table.ranges is not None and table.ranges.finite:
-            self._scaling = feature_scaling(table.X, self._weighter.scale, table.copies, table.ranges)
+            of_table = table.copies, table.ranges
+            if sparse.issparse(table.X):
+                self._scaling = sparse_scaling(as_rows(table.X), self._weighter.scale, *of_table)
+            else:
+                self._scaling = feature_scaling(table.X, self._weighter.scale, *of_table)
         elif self.weighted is not False:
             raise ValueError(
-                f"weighted={self.weighted!r} needs a dense table without missing values; use weighted=False."
+                f"weighted={self.weighted!r} needs a table without missing values; use weighted=False."
             )
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:

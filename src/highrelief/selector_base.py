@@ -25,7 +25,7 @@ from .core.parameters import (
 from .core.scaling import Scaling
 from .input_base import PRECISIONS
 from .progress import CallbackSupportMixin
-from .sparse_input import is_sparse, times_columns
+from .sparse_input import is_sparse, spread_columns, times_columns
 from .views import FittedViewMixin, beside, best_features_table
 
 #: What ``weighted`` may be.
@@ -142,6 +142,11 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         metric = self._own_metric if self.weighted is True else self.weighted
         return metric_factors(self.feature_weights_[self.get_support()], metric)
 
+    @property
+    def _weighted_formats(self) -> str | bool:
+        """Sparse format in which weighted columns are made; False where dense ones alone are."""
+        return "csr" if get_tags(self).input_tags.sparse else False
+
     def _slopes(self) -> NDArray[np.float64]:
         """What scaling multiplies differences in the kept columns with."""
         scaling = self._scaling.of(self.get_support())
@@ -165,8 +170,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if self.weighted is False:
             return super().transform(X)
         check_is_fitted(self)
-        formats = "csr" if get_tags(self).input_tags.sparse else False
-        samples = validate_data(self, X, accept_sparse=formats, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, accept_sparse=self._weighted_formats, dtype=PRECISIONS, reset=False)
         kept = self.get_support()
         if is_sparse(samples):
             return times_columns(samples[:, kept], self._slopes() * self._factors())
@@ -189,7 +193,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         """
         if self.weighted is False:
             return super().inverse_transform(X)
-        weighted = check_array(X, accept_sparse="csr", dtype=PRECISIONS)
+        weighted = check_array(X, accept_sparse=self._weighted_formats, dtype=PRECISIONS)
         kept = self.get_support()
         factors = self._factors()
         if weighted.shape[1] != factors.size:
@@ -200,7 +204,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if is_sparse(weighted):
             slopes = self._slopes() * factors
             back = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0.0)
-            return super().inverse_transform(times_columns(weighted, back))
+            return spread_columns(times_columns(weighted, back), np.flatnonzero(kept), kept.size)
         scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
         return super().inverse_transform(self._scaling.of(kept).invert(scaled))
 

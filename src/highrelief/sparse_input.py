@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from .core.ranges import ColumnRanges
 from .core.sparse_columns import SparseTable, sparse_ranges
 
-__all__ = ["PRECISIONS", "checked_sparse", "is_sparse", "times_columns"]
+__all__ = ["PRECISIONS", "as_rows", "checked_sparse", "is_sparse", "spread_columns", "times_columns"]
 
 #: What is computed in its own precision; anything else becomes float64.
 PRECISIONS = [np.float64, np.float32]
@@ -45,6 +45,12 @@ def checked_sparse(
     return samples, classes, ranges
 
 
+def as_rows(X: Any) -> SparseTable:
+    """A sparse table of any format and type as it is worked on; values are not judged."""
+    precise = X.dtype in PRECISIONS
+    return canonical(X.tocsr() if precise else X.tocsr().astype(np.float64))
+
+
 def canonical(X: SparseTable) -> SparseTable:
     """The same table with sorted columns, none of them twice in a row; a copy if it was not so."""
     if not X.has_canonical_format:
@@ -58,3 +64,8 @@ def times_columns(X: SparseTable, factors: NDArray[np.float64]) -> SparseTable:
     product = X.copy()
     product.data = (X.data * factors[X.indices]).astype(X.dtype, copy=False)
     return product
+
+
+def spread_columns(X: SparseTable, places: NDArray[np.int64], n_features: int) -> SparseTable:
+    """A table in CSR format whose columns stand at some places among others, which are empty."""
+    return type(X)((X.data, places[X.indices], X.indptr), shape=(X.shape[0], n_features))

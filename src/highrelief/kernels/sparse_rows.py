@@ -148,7 +148,7 @@ def fill_distances(
     only_later,
     D,
 ):
-    """Write the distances of ``rows[k0:k1]`` of the layout to those of an index, n_columns from q0 on, into D.
+    """Write the distances of ``rows[k0:k1]`` of the layout to those of an index, from q0 on, into D.
 
     With ``only_later`` those to later rows alone: the others follow from :func:`mirror`.
     """
