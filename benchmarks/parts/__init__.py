@@ -26,6 +26,7 @@ NAMES = (
     "scaling",
     "algorithms",
     "ensembles",
+    "sparse",
     "big",
 )
 
