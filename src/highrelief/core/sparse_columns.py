@@ -150,10 +150,21 @@ class SparseColumns(Columns):
         return self.values - self.origin[self.indices] if self.origin.any() else self.values
 
     @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many values of each column are stored."""
+        return np.bincount(self.indices, minlength=self.n_features)
+
+    def filled(self, which: NDArray[np.int64]) -> Columns:
+        """Some columns with their zeros."""
+        some = Columns(self.X[:, which].toarray(), self._scaling.of(which), self._ranges.of_features(which))
+        # As large as here, where another column may have the largest range.
+        some.distance_factors = self.distance_factors[which]
+        return some
+
+    @cached_property
     def origin(self) -> NDArray[np.float64]:
         """What scaled values are measured from: 0, or the lower end of a column that has no 0 left out."""
-        full = np.bincount(self.indices, minlength=self.n_features) == self.n_samples
-        return np.where(full, self.low, 0.0).astype(np.float64)
+        return np.where(self.counts == self.n_samples, self.low, 0.0).astype(np.float64)
 
 
 def stored_values(X: SparseTable) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from ..kernels import sparse_rows as kernels
 from .distances import Range
+from .float_distances import ProductDistances, TileDistances
 from .sparse_columns import SparseColumns
 from .threads import even_ranges, run_all
 
 #: Rows that a thread takes at a time: whole lines of what is mirrored.
 _ROWS_AT_ONCE = 64
+#: Columns of which more than this share is stored are faster to compare with their zeros,
+_DENSE = 0.2
+#: if there are some of them.
+_FEWEST_DENSE = 32
 
 
 @dataclass
@@ -91,8 +96,19 @@ class ScaledTable:
         return self._indexed[1]
 
 
+@dataclass
+class Piece:
+    """All columns: those without their zeros, and those with them, if there are any."""
+
+    table: ScaledTable
+    dense: Any
+
+
 class OverlapDistances:
     """Distances from what two rows have in common; keys are the bits of a float32.
+
+    Columns with few zeros are filled up, which takes a few times the memory of what they store, and compared
+    value by value.
 
     Parameters
     ----------
@@ -108,13 +124,19 @@ class OverlapDistances:
 
     as_float = True
     exact = False
-    #: Sums are in float64, and rounded once.
-    relative = 2.0**-23
 
     def __init__(
         self, columns: SparseColumns, position: NDArray[np.int64], squared: bool, n_threads: int
     ) -> None:
-        self._table = ScaledTable(columns, position, columns.distance_factors, np.float32)
+        factors = columns.distance_factors
+        dense = np.flatnonzero(columns.counts > _DENSE * columns.n_samples)
+        self._dense: TileDistances | ProductDistances | None = None
+        if dense.size >= _FEWEST_DENSE:
+            kind = ProductDistances if squared else TileDistances
+            self._dense = kind(columns.filled(dense), position, n_threads)
+            factors = factors.copy()
+            factors[dense] = 0.0
+        self._table = ScaledTable(columns, position, factors, np.float32)
         self._squared = squared
         self._n_threads = n_threads
         self._sums = self._table.sums(squared=squared)
@@ -127,23 +149,30 @@ class OverlapDistances:
         relative = 4.0 * (2.0**-24 + (self._table.most_values + 16.0) * 2.0**-53)
         # What a float32 is too small for.
         vanished = 2.0**-120 * (1.0 + self._table.most_values)
-        return relative * (self._sums + self._sums.max()) + vanished
+        own = relative * (self._sums + self._sums.max()) + vanished
+        return own if self._dense is None else own + self._dense.off
+
+    @property
+    def relative(self) -> float:
+        """What distances may be off by, relatively: sums are rounded to float32."""
+        return 2.0**-23 if self._dense is None else 2.0**-23 + self._dense.relative
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
-        return {"distances": "sparse"}
+        n_dense = 0 if self._dense is None else self._dense.n_features
+        return {"distances": "sparse", "n_dense_features": n_dense}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
         """All columns at once."""
         return [(0, 1)]
 
-    def piece(self, part: int, n_parts: int) -> ScaledTable:
+    def piece(self, part: int, n_parts: int) -> Piece:
         """All columns."""
-        return self._table
+        return Piece(self._table, None if self._dense is None else self._dense.piece(0, 1))
 
     def add_tiles(
         self,
-        piece: ScaledTable,
+        piece: Piece,
         rows: Range,
         others: Range,
         D: NDArray[np.uint32],
@@ -153,7 +182,9 @@ class OverlapDistances:
     ) -> None:
         """Write distances of rows to others into D, mirrored into E: D itself for the same rows."""
         same = rows == others
-        self._fill(piece, np.arange(*rows), others, D, only_later=same)
+        if self._dense is not None:
+            self._dense.add_tiles(piece.dense, rows, others, D, E)
+        self._fill(piece.table, np.arange(*rows), others, D, only_later=same)
         out, mirrored = D.view(np.float32), E.view(np.float32)
 
         def reflect(a: int, b: int) -> None:
@@ -162,28 +193,31 @@ class OverlapDistances:
         run_all(reflect, self._parts(rows[1] - rows[0]), self._n_threads)
 
     def fill_rows(
-        self, piece: ScaledTable, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+        self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
         """Write the distances of some rows to all."""
-        self._fill(piece, rows, (0, self._sums.size), D, only_later=False)
+        if self._dense is not None:
+            self._dense.fill_rows(piece.dense, rows, D)
+        self._fill(piece.table, rows, (0, self._sums.size), D, only_later=False)
 
     def _fill(
         self,
-        piece: ScaledTable,
+        table: ScaledTable,
         rows: NDArray[np.int64],
         others: Range,
         D: NDArray[np.uint32],
         *,
         only_later: bool,
     ) -> None:
-        index = piece.index(others).arrays
+        """Write the distances of rows to others, or add them to those in the columns that are filled up."""
+        index = table.index(others).arrays
         out = D.view(np.float32)
         n_columns = others[1] - others[0]
 
         def work(a: int, b: int) -> None:
             kernels.fill_distances(
-                *piece.arrays,
-                piece.position,
+                *table.arrays,
+                table.position,
                 self._sums,
                 self._squared,
                 rows,
@@ -193,6 +227,7 @@ class OverlapDistances:
                 others[0],
                 n_columns,
                 only_later,
+                self._dense is not None,
                 out,
             )
 

@@ -123,6 +123,8 @@ def add_overlaps(indices, scaled, t0, t1, first, squared, starts, members, value
         fetch(values, end - 2 * _LINE)
         j = indices[t]
         a = np.float64(scaled[t])
+        if a == 0.0:
+            continue
         if squared:
             _add_products(a, first, starts[j], starts[j + 1], members, values, overlap)
         else:
@@ -146,9 +148,10 @@ def fill_distances(
     q0,
     n_columns,
     only_later,
+    add,
     D,
 ):
-    """Write the distances of ``rows[k0:k1]`` of the layout to those of an index, from q0 on, into D.
+    """Write (or add) the distances of ``rows[k0:k1]`` of the layout to those of an index, from q0 on, into D.
 
     With ``only_later`` those to later rows alone: the others follow from :func:`mirror`.
     """
@@ -167,7 +170,8 @@ def fill_distances(
         for q in range(first, n_columns):
             apart = own + sums[q0 + q] - 2.0 * overlap[q]
             # Rounding can leave −ε.
-            D[k, q] = apart if apart > 0.0 else 0.0
+            apart = apart if apart > 0.0 else 0.0
+            D[k, q] = apart + np.float64(D[k, q]) if add else apart
 
 
 @kernel
