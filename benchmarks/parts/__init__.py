@@ -27,6 +27,7 @@ NAMES = (
     "scaling",
     "algorithms",
     "ensembles",
+    "sparse",
     "big",
 )
 

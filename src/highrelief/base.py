@@ -147,7 +147,7 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        kept = np.ones(len(X), dtype=bool)
+        kept = np.ones(codes.size, dtype=bool)
         reach = self._reach(batches, kept)
         return Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
+from sklearn.neighbors import VALID_METRICS_SPARSE, KNeighborsClassifier
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
@@ -191,7 +192,7 @@ class CrossValidatedSelector(SingleFitWeighter):
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
         asked = get_tags(self.classifier).input_tags if _classifies(self.classifier) else None
-        tags.input_tags.sparse &= asked is not None and asked.sparse
+        tags.input_tags.sparse &= asked is not None and asked.sparse and _metric_takes_sparse(self.classifier)
         tags.input_tags.allow_nan &= asked is not None and asked.allow_nan
         return tags
 
@@ -470,6 +471,14 @@ def checked_cuts(cuts: Any, n_features: int) -> NDArray[np.int64]:
             raise wrong
         found.append(n_features_kept(cut, n_features))
     return np.unique(found)
+
+
+def _metric_takes_sparse(classifier: Any) -> bool:
+    """Whether the distance of a k-NN, which its tags do not look at, is defined for sparse tables."""
+    metric = getattr(classifier, "metric", None)
+    if not isinstance(classifier, KNeighborsClassifier) or callable(metric):
+        return True
+    return bool(metric in VALID_METRICS_SPARSE["brute"])
 
 
 def _classifies(classifier: Any) -> bool:

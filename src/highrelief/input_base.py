@@ -26,10 +26,12 @@ from .core.ranges import c_ordered, float_type
 from .core.reach import BATCH_NEIGHBORS, Reach, scaled_by_batch
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
+from .core.sparse_packed import SparsePacked
+from .core.sparse_rows import SparseRows
+from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
-#: What is computed in its own precision; anything else becomes float64.
-PRECISIONS = [np.float64, np.float32]
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
 
 
@@ -68,20 +70,23 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
     if table.encoding is not None:
         scaling = table.encoding.of_columns(scaling)
-    packed = Packed(
-        table.X.astype(dtype, copy=False),
+    X = table.X.astype(dtype, copy=False)
+    sparse = is_sparse(X)
+    ranges = table.ranges if table.X.dtype == dtype else None
+    packed = (SparsePacked if sparse else Packed)(
+        X,
         table.codes,
         int(table.codes.max()) + 1,
         scaling=scaling,
         copies=table.copies,
         n_threads=n_threads,
-        ranges=table.ranges if table.X.dtype == dtype else None,
+        ranges=sparse_ranges(X) if sparse and ranges is None else ranges,
         absent=table.absent,
         class_weights=table.class_weights,
         reach=table.reach,
         encoding=table.encoding,
     )
-    return LocalRows(packed, memory=memory)
+    return SparseRows(packed, memory=memory) if sparse else LocalRows(packed, memory=memory)
 
 
 def working_memory() -> float:
@@ -100,6 +105,8 @@ class ClassTableMixin(FittedViewMixin):
     _types: Sequence[type] = PRECISIONS
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
+    # SciPy's sparse tables are worked on without storing their zeros.
+    _takes_sparse: bool = False
 
     scale: str | None
     n_jobs: int | None
@@ -143,13 +150,15 @@ class ClassTableMixin(FittedViewMixin):
             if absent is not None:
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
-            ranges = ColumnRanges.of(X)
+            ranges = sparse_ranges(X) if is_sparse(X) else ColumnRanges.of(X)
             encoded = [encoding.of_samples(kept) for encoding in encoded]
         codes = self._set_target(y)
         self._class_weights = None
         if self.class_weight is not None:
             self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, copies)
         reach = self._reach(batches, kept)
+        if reach is not None and is_sparse(X):
+            raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
         table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach, *encoded)
         self._set_scaling(table)
         self._judge(table)
@@ -166,7 +175,10 @@ class ClassTableMixin(FittedViewMixin):
         return codes
 
     def _set_scaling(self, table: Table) -> None:
-        self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
+        if is_sparse(table.X):
+            self._scaling = sparse_scaling(table.X, self.scale, table.copies, table.ranges)
+        else:
+            self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
         if table.reach is not None and (table.reach.within or self.scale is not None):
             self._constant = table.reach.constant(table.observed)
@@ -186,6 +198,8 @@ class ClassTableMixin(FittedViewMixin):
 
         And an :class:`Encoding`, where features are categorical.
         """
+        if self._takes_sparse and is_sparse(X):
+            return *checked_sparse(self, X, y, reset=reset, min_samples=min_samples), None
         samples, classes = validate_data(
             self,
             X,

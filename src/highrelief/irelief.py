@@ -124,6 +124,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     """
 
     _allows_missing = True
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -178,7 +179,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.

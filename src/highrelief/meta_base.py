@@ -21,8 +21,10 @@ from .base import FeatureWeighter
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
 from .input_base import Table, checked_copies, plain
 from .selector_base import WeighterTags, WeightSelector
+from .sparse_input import as_rows
 
 #: Metadata of a fit, such as ``sample_weight``.
 Told = dict[str, Any]
@@ -33,7 +35,7 @@ class MetaTable(Table):
     """Checked input of the fit of a meta-estimator, samples of weight 0 left out.
 
     ``codes`` is all 0 where y does not hold classes; ``ranges`` is None where the wrapped estimator is not
-    one of ours, or gets a sparse table.
+    one of ours.
     """
 
     #: Of the columns, or None.
@@ -194,8 +196,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             samples, target = samples[kept], None if target is None else target[kept]
         codes = self._set_classes(target, samples.shape[0])
         ranges = None
-        if self._weighter is not None and not sparse.issparse(samples):
-            ranges = ColumnRanges.of(samples, n_threads)
+        if self._weighter is not None:
+            is_sparse = sparse.issparse(samples)
+            ranges = sparse_ranges(as_rows(samples)) if is_sparse else ColumnRanges.of(samples, n_threads)
         table = MetaTable(
             samples, codes, copies, kept, ranges, y=target, told=_of_kept(told, sample_weight, copies, kept)
         )
@@ -251,14 +254,16 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             del self._scaling
         if self._weighter is not None and table.ranges is not None:
             X, ranges, absent = table.X, table.ranges, None
+            if sparse.issparse(X):
+                self._scaling = sparse_scaling(as_rows(X), self._weighter.scale, table.copies, ranges)
+                return
             if not ranges.finite:
                 absent, X = Absent.taken_out(X, self._n_threads)
                 ranges = ColumnRanges.of(X)
             self._scaling = feature_scaling(X, self._weighter.scale, table.copies, ranges, absent)
         elif self.weighted is not False:
             raise ValueError(
-                f"weighted={self.weighted!r} needs a dense table and a weighter of highrelief; use"
-                " weighted=False."
+                f"weighted={self.weighted!r} needs a weighter of highrelief inside; use weighted=False."
             )
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:

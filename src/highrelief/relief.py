@@ -26,6 +26,8 @@ class _NearestWeighter(FeatureWeighter):
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
+    _takes_sparse = True
+
     n_anchors: int | None
     max_error: float | None
     confidence: float
@@ -89,7 +91,7 @@ class _NearestWeighter(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -108,7 +110,7 @@ class _NearestWeighter(FeatureWeighter):
         table = self._check_fit(X, y, sample_weight, batches)
         rows = self._rows(table)
         if self._samples:
-            sample, described = self._sample(rows, len(table.X))
+            sample, described = self._sample(rows, table.codes.size)
             self._set_weights(sample.mean)
             intervals = sample.intervals(self.confidence)
             self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
@@ -119,7 +121,7 @@ class _NearestWeighter(FeatureWeighter):
                 self._set_weights(search.mean(progress.advance))
             described = search.describe()
             self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
-            self.n_anchors_ = len(table.X)
+            self.n_anchors_ = table.codes.size
         self.execution_ = rows.execution() | described
         return self
 
@@ -132,7 +134,7 @@ class _NearestWeighter(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, scaled here as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -145,7 +147,7 @@ class _NearestWeighter(FeatureWeighter):
             0 for a sample that is alone in its class.
         """
         rows, w = self._margin_rows(X, y, batches)
-        return rows.nearest(self._neighborhood()).rows() @ w
+        return rows.nearest(self._neighborhood()).margins_under(w)
 
 
 class Relief(_NearestWeighter):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from .balance import level_codes
 from .core.parameters import check_count, check_number, check_seed, random_generator
@@ -208,9 +209,16 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
             X = table.X[samples]
             return bool(np.any(np.fmin.reduce(X) < np.fmax.reduce(X)))
         # Ends at the first sample that differs.
-        return not varies or any((table.X[n] != table.X[samples[0]]).any() for n in samples[1:])
+        return not varies or any(_differ(table.X, n, samples[0]) for n in samples[1:])
 
     return suits
+
+
+def _differ(X: Any, n: int, m: int) -> bool:
+    """Whether two rows differ."""
+    if sparse.issparse(X):
+        return bool((X[[n]] != X[[m]]).nnz)
+    return bool((X[n] != X[m]).any())
 
 
 def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:

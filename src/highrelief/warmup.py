@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -149,10 +150,19 @@ def _run(step: Step) -> None:
                 _use(estimator, X, y)
         if X.dtype.kind == "f" and get_tags(estimator).input_tags.allow_nan:
             _use(estimator, _with_gaps(X), y)
+        if X.dtype.kind == "f" and _takes_sparse(estimator):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
+                _use(estimator, csr_array(X), y)
         if step.estimator == "IRelief" and X.dtype.kind == "f":
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
             _use_positive_margins(table)
+
+
+def _takes_sparse(estimator: Any) -> bool:
+    """Whether tables may come without their zeros; what is wrapped around others calls the same kernels."""
+    return not hasattr(estimator, "estimator") and get_tags(estimator).input_tags.sparse
 
 
 def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:

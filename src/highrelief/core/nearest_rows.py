@@ -50,13 +50,15 @@ class NearestPass:
         Whose neighbours.
     """
 
+    _search_type: type[NeighborSearch] = NeighborSearch
+
     def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
         self._table = table
         self._anchors = anchors
         self._metric = METRICS[among.metric]
         self._n_neighbors = min(among.n_neighbors, table.n_samples)
         self._factors = _slot_factors(table, among.pooled)
-        self._search = NeighborSearch(table, among, anchors)
+        self._search = self._search_type(table, among, anchors)
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -180,6 +182,10 @@ class NearestPass:
     def rows(self) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
         return self.compared().rows
+
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
+        return self.rows() @ w
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
         """Every anchor compared with its neighbours; ``gaps`` and what is kept ``apart`` on demand."""

@@ -74,7 +74,7 @@ class NeighborSearch:
         self._rank_weights = among.rank_weights(table.n_copies)
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
-        self.columns = Columns(table.raw, table.scaling, table.ranges)
+        self.columns = self._make_columns()
         self._distances: Distances = self._choose_distances()
         if table.missing is not None:
             squared = self._metric != nearest.MANHATTAN
@@ -87,6 +87,9 @@ class NeighborSearch:
     def _capacity(self) -> int:
         k = self._rank_weights.size
         return (2 * k if self._table.counted else k) + candidates.SPARE_KEYS
+
+    def _make_columns(self) -> Columns:
+        return Columns(self._table.raw, self._table.scaling, self._table.ranges)
 
     def _choose_distances(self) -> Distances:
         table = self._table
@@ -344,33 +347,7 @@ class NeighborSearch:
         exact = np.zeros(found.rows.size)
         ranges = self._shares_of_work(found.anchors.size)
         if not self._distances.exact or not self._uniform:
-            for array, first, which in self.columns.blocks():
-                factors = self.columns.distance_factors[which]
-
-                def measure(
-                    a: int,
-                    b: int,
-                    array: NDArray[np.floating] = array,
-                    first: int = first,
-                    factors: NDArray[np.float64] = factors,
-                ) -> None:
-                    nearest.add_exact(
-                        array,
-                        first,
-                        factors,
-                        self._metric,
-                        table.position,
-                        found.anchors,
-                        a,
-                        b,
-                        found.start,
-                        found.count,
-                        found.sure,
-                        found.rows,
-                        exact,
-                    )
-
-                run_all(measure, ranges, table.n_threads)
+            self._measure(found, exact, ranges)
             if isinstance(self._distances, ExpectedDistances):
                 self._distances.add_exact(found, exact)
 
@@ -395,9 +372,40 @@ class NeighborSearch:
 
         run_all(divide, ranges, table.n_threads)
 
+    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
+        """Add up the exact distances of the candidates that are not sure."""
+        table = self._table
+        for array, first, which in self.columns.blocks():
+            factors = self.columns.distance_factors[which]
+
+            def measure(
+                a: int,
+                b: int,
+                array: NDArray[np.floating] = array,
+                first: int = first,
+                factors: NDArray[np.float64] = factors,
+            ) -> None:
+                nearest.add_exact(
+                    array,
+                    first,
+                    factors,
+                    self._metric,
+                    table.position,
+                    found.anchors,
+                    a,
+                    b,
+                    found.start,
+                    found.count,
+                    found.sure,
+                    found.rows,
+                    exact,
+                )
+
+            run_all(measure, ranges, table.n_threads)
+
 
 def _is_wide(table: Packed) -> bool:
-    return table.n_features * table.dtype.itemsize >= WIDE * table.n_samples
+    return table.row_bytes >= WIDE * table.n_samples
 
 
 def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:

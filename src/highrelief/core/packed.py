@@ -128,6 +128,11 @@ class Packed:
         return self.raw.dtype
 
     @property
+    def row_bytes(self) -> float:
+        """Bytes that a row of the table takes."""
+        return self.n_features * self.dtype.itemsize
+
+    @property
     def tie_tolerance(self) -> float:
         """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
         return 1e-6 if self.dtype == np.float32 else 1e-12

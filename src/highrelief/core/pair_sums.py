@@ -57,7 +57,8 @@ class PairSums:
             )
             return totals
 
-        self._row_totals = sum_in_order(run_all(of_tiles, parts_of_tiles(table), table.n_threads))
+        #: Sums of the coefficients of every row.
+        self.row_totals = sum_in_order(run_all(of_tiles, parts_of_tiles(table), table.n_threads))
 
     def of(
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
@@ -108,7 +109,7 @@ class PairSums:
             table.scaled.write(which, block)
             minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
             of_block = -2.0 * minima[: which.size]
-            packing.mix_rows(self._row_totals, block, of_block)
+            packing.mix_rows(self.row_totals, block, of_block)
             sums[start : start + which.size] = of_block
         return sums
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, radius, radius_missing, soft
+from .lacks import Lacks
 from .missing import MissingValues
 from .packed import Packed, sum_in_order
 from .pair_sums import PairSums
@@ -273,4 +274,5 @@ class _GivenPairSums(PairSums):
     """Sums over pairs whose coefficients are given, and add up by row to ``row_totals``."""
 
     def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
-        self._table, self.tiles, self._row_totals = table, tiles, row_totals
+        self._table, self.tiles, self.row_totals = table, tiles, row_totals
+        self._lacks, self._own = Lacks(table.as_if_complete()), None

@@ -79,7 +79,7 @@ class LocalRows:
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """One pass over the nearest neighbours of the anchors (None: all samples)."""
-        return NearestPass(self._table, among, self._mask(anchors))
+        return self._nearest_pass(among, self._mask(anchors))
 
     def nearest_targets(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> TargetPass:
         """The same where samples have no classes, but targets."""
@@ -92,6 +92,9 @@ class LocalRows:
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
         return mask
+
+    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
+        return NearestPass(self._table, among, anchors)
 
     def by_distance(self) -> RadiusPasses:
         """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
