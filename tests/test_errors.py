@@ -115,7 +115,7 @@ BAD_PARAMETERS = {
         "n_neighbors": COUNT,
         "neighbor_weights": choice(None, True, "distance"),
         "rank_decay": POSITIVE,
-        "categorical_features": ["auto", True, [0, 1]],
+        "categorical_features": ["auto", True, [-1], [0.5], ["no such name"]],
     },
     IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED},
     IM4E: {

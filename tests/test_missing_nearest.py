@@ -240,7 +240,7 @@ class TestNeighbors:
         y = np.arange(40) % 2
         found = []
         for table in (X, X.copy()):
-            if len(found):
+            if found:
                 table[7, 3] = np.nan
             rows = scaled_rows(_table(table, y), Scaling.none(5, np.dtype(float)), 1, 1e8)
             shares = rows.nearest(Neighborhood(3)).all_shares().toarray()

@@ -12,6 +12,7 @@ NAMES = (
     "memory",
     "startup",
     "relieff",
+    "missing",
     "irelief",
     "logo",
     "im4e",

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
@@ -139,12 +140,16 @@ def _steps() -> Iterator[Step]:
 
 def _run(step: Step) -> None:
     estimator = getattr(highrelief, step.estimator)(**step.parameters, n_jobs=2)
+    takes_gaps = get_tags(estimator).input_tags.allow_nan
     for X, y in _tables(step.dtype):
+        gaps = bool(np.isnan(X).any())
+        if gaps and not takes_gaps:
+            continue
         for megabytes in _MEGABYTES:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, X, y)
-        if step.estimator == "IRelief" and X.dtype.kind == "f":
+        if step.estimator == "IRelief" and X.dtype.kind == "f" and not gaps:
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
             _use_positive_margins(table)
@@ -199,7 +204,20 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         continuous[:, 1] += 9 * y
         continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
         yield continuous.astype(dtype), y
-        yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y
+        mixed = np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype)
+        yield mixed, y
+        yield _with_gaps(mixed), y
+    if dtype != "int8":
+        # Of few samples the values are compared, of more they are put in order.
+        y = np.arange(300) % 3
+        yield _with_gaps(random.normal(size=(300, 6)).astype(dtype) + y[:, np.newaxis].astype(dtype)), y
+
+
+def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
+    """The same table with some values missing."""
+    X = X.copy()
+    X.ravel()[::13] = np.nan
+    return X
 
 
 if __name__ == "__main__":
