@@ -129,7 +129,7 @@ BAD_PARAMETERS = {
         "n_neighbors": COUNT,
         "neighbor_weights": choice(None, True, "distance"),
         "rank_decay": POSITIVE,
-        "categorical_features": CATEGORICAL,
+        "categorical_features": ["auto", True, [-1], [0.5], ["no such name"]],
     },
     **{
         each: {**SHARED, "categorical_features": CATEGORICAL}

@@ -13,6 +13,7 @@ NAMES = (
     "startup",
     "relieff",
     "surf",
+    "missing",
     "irelief",
     "logo",
     "im4e",

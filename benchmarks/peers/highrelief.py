@@ -41,6 +41,13 @@ def relieff(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: i
     return lambda: ReliefF(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def relieff_incomplete(
+    X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, share: float, n_jobs: int = 1
+) -> Call:
+    X = np.where(np.random.default_rng(1).random(X.shape) < share, X.dtype.type(np.nan), X)
+    return relieff(X, y, n_neighbors, n_jobs)
+
+
 def surf(X: NDArray[Any], y: NDArray[np.integer], method: str, n_jobs: int = 1) -> Call:
     import highrelief
 
