@@ -24,7 +24,7 @@ from highrelief import (
     Relief,
     ReliefF,
 )
-from highrelief.core import neighbor_search
+from highrelief.core import neighbor_search, sparse_distances
 from highrelief.core.ranges import ColumnRanges
 from highrelief.core.scaling import Scaling, feature_scaling
 from highrelief.core.sparse_columns import sparse_ranges, sparse_scaling
@@ -209,6 +209,22 @@ def test_every_way_to_the_neighbours(way, metric, monkeypatch):
     monkeypatch.setattr(neighbor_search, "BAND", 64)
     found = ReliefF(metric=metric).fit(scipy.sparse.csr_array(X), y).feature_weights_
     assert_same_weights(found, expected)
+
+
+@pytest.mark.parametrize("way", ["all", "rows", "bands"])
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_with_few_zeros_are_filled_up(way, metric, dtype, monkeypatch):
+    X, y = sparse_table(150, kind="counts", density=0.2)
+    expected = ReliefF(metric=metric).fit(X.astype(dtype), y).feature_weights_
+    monkeypatch.setattr(neighbor_search, "_way", lambda *_: way)
+    monkeypatch.setattr(neighbor_search, "BAND", 64)
+    monkeypatch.setattr(sparse_distances, "_FEWEST_DENSE", 1)
+    found = ReliefF(metric=metric).fit(scipy.sparse.csr_array(X.astype(dtype)), y)
+    assert 0 < found.execution_["n_dense_features"] < X.shape[1]
+    np.testing.assert_allclose(
+        found.feature_weights_, expected, atol=ROUNDING if dtype is np.float64 else 1e-6
+    )
 
 
 @over_estimators
