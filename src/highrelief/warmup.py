@@ -213,7 +213,7 @@ def _use_positive_margins(table: Packed) -> None:
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-    """Continuous, discrete and mixed tables, tall enough to be cut for threads or into bands, and wide; some with missing values."""
+    """Continuous, discrete and mixed tables, tall enough for threads or bands, and wide; some with gaps."""
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
     if dtype == "int8":  # lists of neighbours hold no values: any type will do
