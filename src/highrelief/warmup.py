@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
+from sklearn import clone, config_context
 from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
@@ -144,7 +144,13 @@ def _run(step: Step) -> None:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, X, y)
-        if step.estimator == "IRelief" and X.dtype.kind == "f" and not np.isnan(X).any():
+        if step.estimator != "IRelief" or X.dtype.kind != "f":
+            continue
+        if np.isnan(X).any():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                clone(estimator).set_params(memory_budget=1.0).fit(X, y)  # distances are not kept
+        else:
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
             _use_positive_margins(table)
