@@ -10,6 +10,10 @@ class TableError(ValueError):
     """The data cannot be used. The message is one sentence that says where, and what would help."""
 
 
+class MeasurementError(TableError):
+    """The target is a number, and classes are needed."""
+
+
 def shown(value: object, longest: int = 60) -> str:
     """A name or value from the data for a message: printable, on one line, cut if it is long."""
     text = repr(str(value))
