@@ -39,8 +39,10 @@ def same_bits(first, second):
 
 
 def ranked_by(weighter):
-    """What a weighter ranks by: the weights, and members of a set by what is lost without them."""
+    """What a weighter ranks by: the weights, members of a set by what is lost without them, or by order."""
     w = weighter.feature_weights_
+    if hasattr(weighter, "eliminated_in_"):
+        return weighter._ranked_by
     return np.where(w > 0.0, weighter.score_losses_, -np.inf) if hasattr(weighter, "score_losses_") else w
 
 

@@ -24,18 +24,24 @@ from highrelief import (
     IM4E,
     LFE,
     LOGO,
+    SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
     FisherScore,
     GFlip,
     HKNNClassifier,
     IRelief,
+    IterativeElimination,
     LHRelief,
     Lmba,
+    MultiSURF,
+    MultiSURFStar,
     OnlineIRelief,
     Relief,
     ReliefF,
+    RReliefF,
     Simba,
+    SURFStar,
     VarianceReduction,
 )
 
@@ -67,6 +73,10 @@ class Family:
     from_nothing: bool = False
     #: On well-behaved data it does settle.
     settles: bool = True
+    #: Compares samples within a radius only: where classes lie apart, no miss is near.
+    within_radius: bool = False
+    #: Samples far away count with the opposite sign: classes that lie apart give weights below 0.
+    far_counts: bool = False
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
     #: Keeps, by default, as many features as it finds best, not all that weigh more than 0.
@@ -127,6 +137,10 @@ FAMILIES = [
         },
         nonnegative=False,
     ),
+    Family(SURF, {"": {}}, nonnegative=False, margins=False, within_radius=True),
+    Family(SURFStar, {"": {}}, nonnegative=False, margins=False, within_radius=True, far_counts=True),
+    Family(MultiSURF, {"": {}}, nonnegative=False, margins=False, within_radius=True),
+    Family(MultiSURFStar, {"": {}}, nonnegative=False, margins=False, within_radius=True, far_counts=True),
     Family(
         IRelief,
         {
@@ -258,6 +272,13 @@ FAMILIES = [
         inside=ReliefF(n_neighbors=3),
     ),
     Family(
+        IterativeElimination,
+        {"": {}, "one by one": {"step": 1}},
+        nonnegative=False,
+        inside=ReliefF(n_neighbors=3),
+    ),
+    Family(IterativeElimination, {"": {"step": 0.5}}, margins=False, inside=FisherScore()),
+    Family(
         CrossValidatedSelector,
         {
             "": {"cv": 3},
@@ -275,6 +296,12 @@ FAMILIES = [
 
 #: Classifiers that weigh no features: scikit-learn's checks run over them.
 CLASSIFIERS = [HKNNClassifier(), HKNNClassifier(n_neighbors=3, alpha=0.01, scale="range")]
+#: Weighters for targets that are numbers: scikit-learn's checks, and those of their own files, run over them.
+FOR_NUMBERS = [
+    RReliefF(),
+    RReliefF(n_neighbors=3, neighbor_weights="uniform", metric="euclidean"),
+    RReliefF(n_anchors=3, random_state=0),
+]
 #: Every public extractor, with parameters that run different code. One neighbour: some of scikit-learn's
 #: checks are on noise, in which LFE finds no direction, and says so, when it looks at more. Many for DANN:
 #: others are on classes far apart, and few neighbours are of one class.

@@ -47,7 +47,7 @@ def test_what_is_said_of_classes_without_a_second_sample_is_true(entry):
 def test_three_samples(entry):
     weighter = entry.make().fit([[0.0], [1.0], [0.2]], ["a", "b", "a"])
     assert np.isfinite(weighter.feature_weights_).all()
-    if not entry.draws_samples:
+    if not entry.draws_samples and not entry.family.within_radius:
         assert weighter.feature_weights_[0] > 0.0
 
 
@@ -57,7 +57,7 @@ def test_a_class_of_one_sample(entry):
     y[7] = 2
     w = weights_of(entry.make(), X, y)
     assert np.isfinite(w).all()
-    assert w.max() > 0.0
+    assert w.max() > 0.0 or entry.family.far_counts
     if entry.family.unit_norm:
         assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-12)
 
@@ -79,7 +79,7 @@ def test_all_samples_of_a_class_are_the_same(entry):
     X, y = np.repeat([[0.0, 3.0], [1.0, 3.0]], 5, axis=0), np.repeat([0, 1], 5)
     w = weights_of(entry.make(), X, y)
     assert np.isfinite(w).all()
-    assert w[0] > 0.0
+    assert w[0] > 0.0 or entry.family.within_radius
     assert w[1] == 0.0
 
 
@@ -102,7 +102,9 @@ def test_more_features_than_samples(entry):
     weighter = entry.make().fit(X, y)
     assert np.isfinite(weighter.feature_weights_).all()
     # By the number of samples that are right, many are as good among so few.
-    if not entry.draws_samples and entry.parameters.get("utility") != "zero-one":
+    # Within a radius there may be no one, or no miss.
+    few_tell = entry.parameters.get("utility") == "zero-one" or entry.family.within_radius
+    if not entry.draws_samples and not few_tell:
         np.testing.assert_array_equal(np.flatnonzero(weighter.ranking_ == 1), [5])
 
 
@@ -112,4 +114,4 @@ def test_many_classes(entry):
     skip_where_nothing_is_found(entry, X, y)
     w = weights_of(entry.make(), X, y)
     assert np.isfinite(w).all()
-    assert w.max() > 0.0
+    assert w.max() > 0.0 or entry.family.far_counts

@@ -69,7 +69,7 @@ def test_shape_sign_and_norm(entry, table, dtype):
     assert w.shape == (X.shape[1],)
     assert w.dtype == np.float64
     assert np.isfinite(w).all()
-    assert w.max() > 0.0
+    assert w.max() > 0.0 or entry.family.far_counts
     if entry.family.nonnegative:
         assert w.min() >= 0.0
     if entry.family.unit_norm:
@@ -168,7 +168,7 @@ def test_a_constant_column_weighs_nothing(entry, scale):
     weighter = entry.make(scale=scale, n_features_to_select=X.shape[1], weighted=True).fit(X, y)
     w = weighter.feature_weights_
     np.testing.assert_array_equal(w[[0, -2, -1]], 0.0)
-    assert w.max() > 0.0
+    assert w.max() > 0.0 or entry.family.far_counts
     X[:, 0] += 1.0  # new data may differ where the fitted did not
     np.testing.assert_array_equal(weighter.transform(X)[:, [0, -2, -1]], 0.0)
 
@@ -264,7 +264,11 @@ def test_copies_of_a_sample_alone_in_its_class(entry):
     # All classes have one row only.
     X, y, s = X[:3], [0, 1, 2], [3, 2, 4]
     expected = weights_of(entry.make(), np.repeat(X, s, axis=0), np.repeat(y, s))
-    assert_same(weights_of(entry.make(), X, y, sample_weight=s), expected)
+    found = weights_of(entry.make(), X, y, sample_weight=s)
+    if entry.family.within_radius and not expected.any():  # only copies are near
+        np.testing.assert_array_equal(found, expected)
+    else:
+        assert_same(found, expected)
 
 
 @copies_count

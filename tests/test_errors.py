@@ -11,6 +11,7 @@ from registry import (
     ENTRIES,
     EXTRACTORS,
     FAMILIES,
+    FOR_NUMBERS,
     continuous_table,
     over_entries,
     over_families,
@@ -25,18 +26,24 @@ from highrelief import (
     IM4E,
     LFE,
     LOGO,
+    SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
     FisherScore,
     GFlip,
     HKNNClassifier,
     IRelief,
+    IterativeElimination,
     LHRelief,
     Lmba,
+    MultiSURF,
+    MultiSURFStar,
     OnlineIRelief,
     Relief,
     ReliefF,
+    RReliefF,
     Simba,
+    SURFStar,
     VarianceReduction,
 )
 
@@ -85,6 +92,7 @@ NEAREST = {
     **RANDOM,
 }
 
+CATEGORICAL = ["auto", True, [0, 1]]
 REPEATED = {
     "averaging": ["yes", 1, 0.5],
     "max_iter": OPTIONAL_COUNT,
@@ -115,7 +123,19 @@ BAD_PARAMETERS = {
         "n_neighbors": COUNT,
         "neighbor_weights": choice(None, True, "distance"),
         "rank_decay": POSITIVE,
-        "categorical_features": ["auto", True, [0, 1]],
+        "categorical_features": CATEGORICAL,
+    },
+    **{
+        each: {**SHARED, "categorical_features": CATEGORICAL}
+        for each in (SURF, SURFStar, MultiSURF, MultiSURFStar)
+    },
+    RReliefF: {
+        **SHARED,
+        **{name: values for name, values in NEAREST.items() if name not in ("max_error", "confidence")},
+        "n_neighbors": COUNT,
+        "neighbor_weights": choice(None, True, "distance"),
+        "rank_decay": POSITIVE,
+        "categorical_features": CATEGORICAL,
     },
     IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED},
     IM4E: {
@@ -177,6 +197,11 @@ BAD_PARAMETERS = {
         "estimator": ["relieff", ReliefF, None, 3, OnlineIRelief(), FREL()],
         "n_neighbors": OPTIONAL_COUNT,
     },
+    IterativeElimination: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
+        "estimator": ["relieff", ReliefF, None, 3],
+        "step": [0, -1, 0.0, 1.0, 1.5, np.nan, "half", True, None],
+    },
     EnsembleWeighting: {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         **RANDOM,
@@ -211,7 +236,9 @@ BAD_PARAMETERS = {
 }
 #: What meta-estimators are wrapped around.
 INSIDE = {family.estimator: family.inside for family in FAMILIES if family.inside is not None}
-PUBLIC = {family.estimator for family in FAMILIES} | {type(each) for each in (*EXTRACTORS, *CLASSIFIERS)}
+PUBLIC = {family.estimator for family in FAMILIES} | {
+    type(each) for each in (*EXTRACTORS, *CLASSIFIERS, *FOR_NUMBERS)
+}
 
 
 @pytest.mark.parametrize("estimator", sorted(PUBLIC, key=str), ids=lambda estimator: estimator.__name__)

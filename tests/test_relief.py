@@ -4,6 +4,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.stats
+from sklearn.datasets import load_iris
 
 from highrelief import Relief, ReliefF
 from highrelief.datasets import make_epistasis, make_ringnorm, make_xor
@@ -25,6 +26,11 @@ class TestRelieff:
         decay = None if neighbor_weights == "uniform" else 4.0
         expected = oracles.relieff(oracles.scale_range(X), y, 10, metric, rank_decay=decay)
         np.testing.assert_allclose(fitted.feature_weights_, expected, atol=1e-12)
+
+    def test_weighs_the_irises_as_published(self):
+        # relieff(meas, species, 10) in the documentation of MATLAB's Statistics Toolbox.
+        weights = ReliefF(n_neighbors=10).fit(*load_iris(return_X_y=True)).feature_weights_
+        np.testing.assert_array_equal(weights.round(4), [0.1399, 0.1226, 0.3590, 0.3754])
 
     def test_finds_a_pure_interaction(self, genotypes):
         X, y, relevant = genotypes

@@ -7,7 +7,15 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
-from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, continuous_table, over_entries, over_registry
+from registry import (
+    CLASSIFIERS,
+    ENTRIES,
+    EXTRACTORS,
+    FOR_NUMBERS,
+    continuous_table,
+    over_entries,
+    over_registry,
+)
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_selection import RFE, SelectFromModel
@@ -26,7 +34,7 @@ NAMES = ["height", "weight", "age", "pulse", "salt", "iron"]
 takes_sample_weight = over_entries(lambda entry: entry.sample_weight)
 
 
-@parametrize_with_checks([entry.make() for entry in ENTRIES] + CLASSIFIERS)
+@parametrize_with_checks([entry.make() for entry in ENTRIES] + CLASSIFIERS + FOR_NUMBERS)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -39,7 +47,7 @@ def test_checks_of_scikit_learn_on_extractors(estimator, check):
 def test_every_public_estimator_is_in_the_registry():
     public = {getattr(highrelief, name) for name in highrelief.__all__}
     estimators = {each for each in public if isinstance(each, type) and issubclass(each, BaseEstimator)}
-    others = {type(each) for each in (*EXTRACTORS, *CLASSIFIERS)}
+    others = {type(each) for each in (*EXTRACTORS, *CLASSIFIERS, *FOR_NUMBERS)}
     assert estimators == {entry.family.estimator for entry in ENTRIES} | others
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import stability as stability
     from .cv_selector import CrossValidatedSelector
     from .dann import DANN
+    from .elimination import IterativeElimination
     from .ensemble import EnsembleWeighting
     from .fisher import FisherScore
     from .frel import FREL
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from .relief import Relief, ReliefF
     from .reports.comparison_report import comparison_report as comparison_report
     from .reports.report import report as report
+    from .rrelieff import RReliefF
     from .simba import Simba
+    from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
     from .variance_reduction import VarianceReduction
 
 __version__ = "0.1.0.dev0"
@@ -39,17 +42,23 @@ __all__ = [
     "IM4E",
     "LFE",
     "LOGO",
+    "SURF",
     "CrossValidatedSelector",
     "EnsembleWeighting",
     "FisherScore",
     "GFlip",
     "HKNNClassifier",
     "IRelief",
+    "IterativeElimination",
     "LHRelief",
     "Lmba",
+    "MultiSURF",
+    "MultiSURFStar",
     "OnlineIRelief",
+    "RReliefF",
     "Relief",
     "ReliefF",
+    "SURFStar",
     "Simba",
     "VarianceReduction",
 ]
@@ -67,11 +76,17 @@ _HOMES = {
     "GFlip": "gflip",
     "IM4E": "im4e",
     "IRelief": "irelief",
+    "IterativeElimination": "elimination",
     "LHRelief": "lhr",
     "Lmba": "lmba",
+    "MultiSURF": "surf",
+    "MultiSURFStar": "surf",
     "OnlineIRelief": "irelief_online",
+    "RReliefF": "rrelieff",
     "Relief": "relief",
     "ReliefF": "relief",
+    "SURF": "surf",
+    "SURFStar": "surf",
     "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }

@@ -114,16 +114,20 @@ class ClassTableMixin(FittedViewMixin):
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
             ranges = ColumnRanges.of(X)
+        table = Table(X, self._set_target(y), copies, kept, ranges, absent)
+        self._set_scaling(table)
+        self._judge(table)
+        return table
+
+    def _set_target(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        """Store the classes, and return each sample's place among them."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
             raise ValueError(
                 f"{type(self).__name__} compares samples of different classes, but y has only one class"
                 f" ({plain(self.classes_[0])!r}); it needs at least two."
             )
-        table = Table(X, codes, copies, kept, ranges, absent)
-        self._set_scaling(table)
-        self._judge(table)
-        return table
+        return codes
 
     def _set_scaling(self, table: Table) -> None:
         self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
@@ -163,10 +167,14 @@ class ClassTableMixin(FittedViewMixin):
             )
             absent, samples = Absent.taken_out(samples, self._n_threads)
             ranges = ColumnRanges.of(samples, self._n_threads)
+        return samples, self._checked_target(classes), ranges, absent
+
+    def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Judge what samples are labelled with."""
         # Whole numbers are classes; to see what others are takes longer than to weigh a small table.
-        if classes.dtype.kind not in "iub":
-            check_classification_targets(classes)
-        return samples, classes, ranges, absent
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
+        return y
 
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""

@@ -111,6 +111,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         tags.target_tags = wrapped.target_tags
         tags.order_dependent = getattr(wrapped, "order_dependent", False)
         tags.feature_order_dependent = getattr(wrapped, "feature_order_dependent", False)
+        tags.continuous_target = getattr(wrapped, "continuous_target", False)
         return tags
 
     # Fit
@@ -172,7 +173,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Store the classes, if that is what y holds, and return each sample's place among them."""
         if hasattr(self, "classes_"):
             del self.classes_
-        if y is None or is_regressor(self.estimator) or type_of_target(y) not in ("binary", "multiclass"):
+        if y is None or _is_told_numbers(self.estimator):
+            return np.zeros(n_samples, dtype=np.int64)
+        if type_of_target(y) not in ("binary", "multiclass"):
             return np.zeros(n_samples, dtype=np.int64)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return codes
@@ -200,6 +203,11 @@ def _check_wrapped(estimator: Any) -> None:
         raise TypeError(f"estimator={estimator!r} must be an estimator, such as ReliefF().")
 
 
+def _is_told_numbers(estimator: Any) -> bool:
+    """Whether an estimator takes y for numbers, also where they are whole."""
+    return is_regressor(estimator) or getattr(get_tags(estimator), "continuous_target", False)
+
+
 def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
     """Return a check for ``available_if``: whether the wrapped estimator has a method."""
 
@@ -219,7 +227,7 @@ class SingleFitWeighter(MetaWeighter):
     def _check_classes(self, y: NDArray[Any]) -> None:
         if y is not None:
             check_classification_targets(y)
-        if y is None or is_regressor(self.estimator):
+        if y is None or _is_told_numbers(self.estimator):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " is not told of any."

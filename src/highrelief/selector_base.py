@@ -43,6 +43,8 @@ class WeighterTags(Tags):
     learned_metric: str = "manhattan"
     #: The order of the features matters by nature.
     feature_order_dependent: bool = False
+    #: y holds numbers that are near or far, not classes.
+    continuous_target: bool = False
 
 
 class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -70,6 +72,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     _order_dependent: bool = False
     # The result depends on the order in which features are visited.
     _feature_order_dependent: bool = False
+    # y holds numbers that are near or far, not classes.
+    _continuous_target: bool = False
     # How ``fit`` made features comparable.
     _scaling: Scaling
 
@@ -238,6 +242,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             order_dependent=self._order_dependent,
             feature_order_dependent=self._feature_order_dependent,
             learned_metric=self._own_metric,
+            continuous_target=self._continuous_target,
         )
 
 

@@ -23,6 +23,8 @@ from .lhr_2014 import *
 from .logo_2010 import *
 from .online_2007 import *
 from .relief_1994 import *
+from .rrelieff_1997 import *
 from .shared import *
 from .simba_2004 import *
 from .stability_2015 import *
+from .surf_2009 import *

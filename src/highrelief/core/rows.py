@@ -18,9 +18,11 @@ from .local_hyperplanes import LocalHyperplanes
 from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
 from .packed import Packed
+from .radius_rows import RadiusPasses
 from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, SoftPasses
 from .sparse_margins import SparseMargins
+from .target_rows import TargetPass
 
 __all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
 
@@ -67,12 +69,23 @@ class LocalRows:
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """One pass over the nearest neighbours of the anchors (None: all samples)."""
+        return NearestPass(self._table, among, self._mask(anchors))
+
+    def nearest_targets(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> TargetPass:
+        """The same where samples have no classes, but targets."""
+        return TargetPass(self._table, among, self._mask(anchors))
+
+    def _mask(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
         mask = self._table.real
         if anchors is not None:
             wanted = np.zeros(self._table.n_samples, dtype=bool)
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
-        return NearestPass(self._table, among, mask)
+        return mask
+
+    def by_distance(self) -> RadiusPasses:
+        """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
+        return RadiusPasses(self._table, self._memory)
 
     def centered(self) -> CenteredColumns:
         """The rows, scaled, measured from their mean."""

@@ -16,7 +16,8 @@ from .vectors import add_minimum_products, fetch_rows
 
 #: Rows of coefficients × differences added in the precision of the data before they go to float64.
 ROWS_PER_SUM = 16
-_FEATURES_PER_BLOCK = 1024
+#: Features of one block of the sums.
+FEATURES_PER_BLOCK = 1024
 
 
 def relative_error(dtype, n_rows):
@@ -127,7 +128,7 @@ def accumulate_margin(
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
     totals = np.empty(TILE, X.dtype)
-    partial = np.empty(_FEATURES_PER_BLOCK, X.dtype)
+    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
@@ -139,14 +140,15 @@ def accumulate_margin(
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
-        _add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
+        add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
 
 
 @kernel
-def _add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
+def add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
+    """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to ``minima``; ``partial`` is scratch space for a block."""
     unit = np.ones(1, X.dtype)
-    for k0 in range(0, minima.shape[0], _FEATURES_PER_BLOCK):
-        k1 = min(k0 + _FEATURES_PER_BLOCK, minima.shape[0])
+    for k0 in range(0, minima.shape[0], FEATURES_PER_BLOCK):
+        k1 = min(k0 + FEATURES_PER_BLOCK, minima.shape[0])
         _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima)
 
 
@@ -212,7 +214,7 @@ def renew_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t1,
 def add_products(X, S, t0, t1, minima):
     """Second half of :func:`accumulate_margin`, with the coefficients S, for any columns X."""
     n = X.shape[0]
-    partial = np.empty(_FEATURES_PER_BLOCK, X.dtype)
+    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        _add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t], partial, minima)
+        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t], partial, minima)

@@ -1,0 +1,217 @@
+"""Margins at all rows within a radius, and beyond one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import distances, packing, radius, soft
+from .packed import Packed, sum_in_order
+from .pair_sums import PairSums
+from .threads import even_ranges, run_all
+from .weighted_rows import WeightedBlocks, WeightedRows, weighted_rows
+
+#: Most tiles in one part of a sum.
+_TILES_OF_PART = 256
+
+#: Given distances, which tile is their first, and the tiles to work on: what these add to a sum.
+Part = Callable[[NDArray[np.floating], int, int, int], NDArray[np.float64]]
+
+
+class RadiusPasses:
+    """Passes over the Manhattan distances of all pairs of rows.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    memory : float
+        Bytes that may be spent on keeping distances; what does not fit is computed again in every pass. The
+        answers are the same, bit for bit.
+    """
+
+    def __init__(self, table: Packed, memory: float) -> None:
+        self._table = table
+        self._far = soft.out_of_reach(table.dtype)
+        self._reach = self._far / 2.0
+        of_tile = distances.TILE**2 * table.dtype.itemsize
+        self.stored = float(table.n_tiles) * of_tile <= memory
+        self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
+        self._rows = weighted_rows(table, memory) if self.stored else WeightedRows(table)
+        self._rows.put_under(np.ones(table.n_features))
+        self._known: NDArray[np.floating] | None = None
+        #: A sample's own further copies, and all that it can have as neighbours, copies counted.
+        self._own = np.where(table.real, np.maximum(table.copies - 1.0, 0.0), 0.0)
+        self._others = table.n_copies - table.copies + self._own
+
+    # Distances
+
+    def mean(self) -> float:
+        """Mean distance of all ordered pairs of samples, each with itself included."""
+        sums = self._moments(np.zeros(self._table.n_rows), squared=False)
+        return float(self._table.copies @ sums / self._table.n_copies**2)
+
+    def means_and_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of the distances of every row to all others, (n_rows,) each."""
+        others = np.where(self._others > 0.0, self._others, 1.0)
+        means = self._moments(np.zeros(self._table.n_rows), squared=False) / others
+        squares = self._moments(means, squared=True) + self._own * means**2
+        return means, np.sqrt(squares / others)
+
+    def _moments(self, centers: NDArray[np.float64], *, squared: bool) -> NDArray[np.float64]:
+        """Σ_i d_ni − centers[n], or the squares, over all other rows i, (n_rows,)."""
+        table = self._table
+
+        def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
+            sums = np.zeros(table.n_rows)
+            radius.tile_moments(D, first, a, b, table.copies, centers, squared, self._reach, sums)
+            return sums
+
+        return self._sum(part, table.n_rows)
+
+    # Margins
+
+    def margins(self, near: float | NDArray[np.float64], far: float | NDArray[np.float64]) -> RadiusMargins:
+        """Compare every row with all that are nearer than ``near`` or farther than ``far``.
+
+        Each is a number, or one for every row. A distance that is tied with a radius is neither.
+        """
+        tolerance = self._table.tie_tolerance
+        everyone = np.ones(self._table.n_rows)
+        near, far = everyone * (near * (1.0 - tolerance)), everyone * (far * (1.0 + tolerance))
+        counts = self._counts(near, far)
+        sums = self._sum_differences(near, far, self._factors(counts))
+        mean, spans = sums / self._table.n_copies, self._table.scaled.spans
+        mean[np.abs(mean) <= self._rounding * spans] = 0.0
+        return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
+
+    @property
+    def _rounding(self) -> float:
+        """What rounding can make of a mean margin that is 0, relative to the range of the feature.
+
+        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        """
+        return float(8.0 * np.finfo(self._table.dtype).eps + self._table.n_rows * 2.0**-54)
+
+    def _counts(self, near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Copies that are near and far, by class, seen from every row, (2, n_classes, n_rows)."""
+        table = self._table
+        shape = (2, table.n_classes, table.n_rows)
+
+        def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
+            counts = np.zeros(shape)
+            radius.tile_counts(D, first, a, b, table.codes, table.copies, near, far, self._reach, counts)
+            return counts
+
+        counts = self._sum(part, math.prod(shape))
+        # A sample's own further copies are hits at distance 0.
+        counts[0, table.codes, np.arange(table.n_rows)] += np.where(near > 0.0, self._own, 0.0)
+        return counts
+
+    def _factors(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a copy of a near, or far, row of a class counts for every row, (2, n_classes, n_rows)."""
+        table = self._table
+        factors = table.miss_factors[table.codes].T.copy()
+        factors[table.codes, np.arange(table.n_rows)] = -1.0
+        factors *= np.where(table.has_hit, table.copies, 0.0)
+        shares = np.zeros_like(counts)
+        np.divide(factors, counts, out=shares, where=counts > 0.0)
+        shares[1] *= -1.0
+        return shares
+
+    def _unpaired(self, far: NDArray[np.float64]) -> tuple[float, float]:
+        """Shares of the samples that have far misses but no far hit, and the other way round."""
+        table, rows = self._table, np.arange(self._table.n_rows)
+        hits = far[table.codes, rows] > 0.0
+        of_misses = far.copy()
+        of_misses[table.codes, rows] = 0.0
+        misses = of_misses.any(axis=0)
+        counted = np.where(table.has_hit, table.copies, 0.0) / table.n_copies
+        return float(counted[misses & ~hits].sum()), float(counted[hits & ~misses].sum())
+
+    def _sum_differences(
+        self, near: NDArray[np.float64], far: NDArray[np.float64], factors: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
+        table, X = self._table, self._rows.X
+        width = X.shape[1]
+
+        def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
+            out = np.zeros(width + table.n_rows)
+            radius.tile_coefficients(
+                D, first, a, b, table.codes, table.copies, near, far, factors, self._reach, out[width:]
+            )
+            if width > 0:
+                radius.add_products(X, D, first, a, b, out[:width])
+            return out
+
+        total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
+        known, self._known = self._known, None
+        if isinstance(self._rows, WeightedBlocks):
+            return _GivenPairSums(table, known, total[width:]).of(np.arange(table.n_features))
+        sums = -2.0 * total[: table.n_features]
+        packing.mix_rows(total[width:], X, sums)
+        return sums
+
+    # Tiles
+
+    def _sum(self, part: Part, width: int) -> NDArray[np.float64]:
+        """Sum over all tiles what ``part`` makes of some of them, an array of ``width`` numbers.
+
+        The shape of the table decides on the order of the sums, neither the memory nor the threads.
+        """
+        table = self._table
+        at_once = table.n_parts(width)
+        cut = even_ranges(table.n_tiles, max(at_once, -(-table.n_tiles // _TILES_OF_PART)))
+        total: NDArray[np.float64] | None = None
+        while cut:
+            n_parts = sum(b - cut[0][0] <= self._at_once for _, b in cut[:at_once])
+            group, cut = cut[: max(n_parts, 1)], cut[max(n_parts, 1) :]
+            D, first = self._tiles(group[0][0], group[-1][1])
+            found = run_all(part, [(D, first, a, b) for a, b in group], table.n_threads)
+            total = sum_in_order(found if total is None else [total, *found])
+        assert total is not None
+        return total
+
+    def _tiles(self, a: int, b: int) -> tuple[NDArray[np.floating], int]:
+        """Distances of the pairs of tiles a … b at least, and which tile is their first."""
+        table = self._table
+        shape = (distances.TILE, distances.TILE)
+        if self.stored:
+            if self._known is None:
+                self._known = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
+                self._rows.fill(self._known)
+            return self._known, 0
+        rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
+
+        def fill(first: int, end: int) -> None:
+            radius.fill_tiles(rows.X, rows.w, rows.sums, self._far, a + first, a + end, a, D)
+
+        run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
+        return D, a
+
+
+class RadiusMargins(NamedTuple):
+    """Samples compared with all that are near, and all that are far."""
+
+    #: Mean over the samples of E|x − miss| − E|x − hit| among near ones, minus the same among far ones. Each
+    #: expectation is over the samples of one class, those of misses weighted by P(c)/(1 − P(y)), and is left
+    #: out where there are none. Samples without any hit contribute nothing.
+    mean: NDArray[np.float64]
+    #: Share of the samples that have far misses but no far hit,
+    only_misses: float
+    #: and of those that have far hits but no far miss.
+    only_hits: float
+    #: Ranges of the features, scaled.
+    spans: NDArray[np.float64]
+
+
+class _GivenPairSums(PairSums):
+    """Sums over pairs whose coefficients are given, and add up by row to ``row_totals``."""
+
+    def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
+        self._table, self.tiles, self._row_totals = table, tiles, row_totals

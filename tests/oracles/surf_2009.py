@@ -1,0 +1,73 @@
+"""SURF and SURF* (Greene et al. 2009, 2010), MultiSURF* and MultiSURF (Granizo-Mackenzie and Moore 2013,
+Urbanowicz et al. 2018)."""
+
+import numpy as np
+
+from .shared import class_priors, copies_seen_from, distances, weights_of
+
+TOL = 1e-12
+
+
+def mean_distance(D, s):
+    """Mean over all ordered pairs of copies, those of a copy with itself included."""
+    total = 0.0
+    for n in range(len(D)):
+        for i in range(len(D)):
+            total += s[n] * s[i] * D[n, i]
+    return total / s.sum() ** 2
+
+
+def mean_and_deviation(d, copies):
+    """Of the distances of one sample to all others, its own further copies included."""
+    mean = np.sum(copies * d) / copies.sum()
+    return mean, np.sqrt(np.sum(copies * (d - mean) ** 2) / copies.sum())
+
+
+def margin_among(X, y, n, copies, chosen, priors):
+    """sum_{c != y_n} P(c) / (1 - P(y_n)) mean_c |x_n - x_i| - mean_hits |x_n - x_i| over chosen rows.
+
+    A mean over no row is left out. Also whether there are hits and misses among the chosen ones.
+    """
+    margin = np.zeros(X.shape[1])
+    has = {"hits": False, "misses": False}
+    for c in priors:
+        counted = np.where((y == c) & chosen, copies, 0.0)
+        if counted.sum() == 0:
+            continue
+        mean = counted @ np.abs(X - X[n]) / counted.sum()
+        if c == y[n]:
+            margin -= mean
+            has["hits"] = True
+        else:
+            margin += priors[c] / (1 - priors[y[n]]) * mean
+            has["misses"] = True
+    return margin, has
+
+
+def surf_family(X, y, method, s=None, tol=TOL):
+    """Weights by "surf", "surf*", "multisurf" or "multisurf*"."""
+    X, y = np.asarray(X, dtype=float), np.asarray(y)
+    s = weights_of(X, s)
+    X, y, s = X[s > 0], y[s > 0], s[s > 0]
+    D = distances(X)
+    priors = class_priors(y, s)
+    ranges = X.max(axis=0) - X.min(axis=0)
+    total = np.zeros(X.shape[1])
+    for n in range(len(X)):
+        copies = copies_seen_from(n, s)
+        if copies[y == y[n]].sum() == 0:
+            continue
+        if method.startswith("multi"):
+            mean, deviation = mean_and_deviation(D[n], copies)
+            near, far = mean - deviation / 2, mean + deviation / 2
+        else:
+            near = far = mean_distance(D, s)
+        margin, _ = margin_among(X, y, n, copies, D[n] < near * (1 - tol), priors)
+        if method.endswith("*"):
+            of_far, has = margin_among(X, y, n, copies, D[n] > far * (1 + tol), priors)
+            margin -= of_far
+            if method == "multisurf*" and len(priors) == 2 and has["hits"] != has["misses"]:
+                # Far samples count by 1 - |x - x'|: without a counterpart the ones remain.
+                margin += ranges if has["misses"] else -ranges
+        total += s[n] * margin
+    return total / s.sum()
