@@ -314,7 +314,7 @@ class TestUsage:
             (["--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
             (["--set", "sigma"], "--set needs name=value, and got 'sigma'"),
             (["--set", "sigma=-1"], "sigma=-1"),
-            (["--missing", "maybe"], "--missing is one of median"),
+            (["--missing", "maybe"], "--missing is one of auto, keep, median"),
             (["--transpose"], "--transpose needs --labels FILE"),
             (["--sep", ""], "--sep cannot be ''"),
             (["--decimal", "x"], "--decimal is a point or a comma"),

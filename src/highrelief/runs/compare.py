@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..abilities import takes_measurements
 from ..comparison import Comparison, compare
 from ..reports.origin import about_software
-from ..table import LabelledTable, TableError, read_table
-from ..table.completing import without_empty
+from ..table import LabelledTable, TableError
 from .errors import UsageError
 from .files import REPORT, csv_text, write_folder
 from .methods import weighter
+from .reading import read_to_compare
 from .record import about_data, as_text
 from .request import Request
 from .watching import NOBODY, Watcher
@@ -82,9 +83,15 @@ def compared(
     if len(set(methods)) < len(methods):
         raise UsageError(f"--methods names one twice: {','.join(methods)}.")
     weighters = {name: weighter(name, {}, seed=request.seed, n_jobs=None) for name in methods}
+    for name, each in weighters.items():
+        if takes_measurements(each):
+            raise UsageError(
+                f"{name} weighs features for a target of numbers, and a comparison is judged by classes; leave"
+                " it out of --methods."
+            )
     source = request.source()
     with watcher.working("Reading the table"):
-        table = without_empty(read_table(source, request.roles(groups)))
+        table = read_to_compare(request, source, groups)
         digest = source.digest()
     watcher.table(table)
     with (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -32,6 +32,11 @@ def weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs: int |
             raise UsageError(f"{name} has no parameter {setting!r}; it has {', '.join(known)}.")
     common = {"random_state": seed, "n_jobs": n_jobs}
     return home(**{key: value for key, value in common.items() if key in known} | dict(settings))
+
+
+def able(ability: Callable[[Any], bool]) -> list[str]:
+    """The methods that have an ability, as they are without settings."""
+    return [name for name in METHODS if ability(weighter(name, {}, seed=0, n_jobs=None))]
 
 
 def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:

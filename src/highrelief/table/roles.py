@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import Cells
-from .errors import TableError, listed, shown, unknown_column
+from .errors import TableError, WordsError, listed, shown, unknown_column
 from .targets import checked_classes, checked_numbers
 
 #: What the columns are called that number the samples, in small letters.
@@ -223,6 +223,11 @@ class _Judge:
                 left_out.add(place)
         self._note_words(coded, declared, sorted(left_out))
         kept = [place for place in places if place not in left_out]
+        if not kept and left_out:
+            raise WordsError(
+                f"The table has no column of numbers beside the target, only words: {self._listed(places)};"
+                " --sep and --decimal say how a text is written."
+            )
         if not kept:
             raise TableError(
                 "The table has no column of numbers beside the target; --sep and --decimal say how a text is"
