@@ -20,8 +20,8 @@ def takes_categories(estimator: Any) -> bool:
 
 def categories_parameter(estimator: Any) -> str:
     """The name of the parameter that says which features are categories, its own or of what is inside."""
-    names = estimator.get_params(deep=True)
-    return min((name for name in names if name.split("__")[-1] == "categorical_features"), key=len, default="")
+    named = [name for name in estimator.get_params() if name.split("__")[-1] == "categorical_features"]
+    return min(named, key=len, default="")
 
 
 def takes_measurements(estimator: Any) -> bool:

@@ -10,7 +10,9 @@ import typer
 DATA = typer.Argument(
     metavar="DATA", help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False
 )
-TARGET = typer.Option("--target", "-t", help="Column with the classes, or with the numbers for a method that takes them.", show_default=False)
+TARGET = typer.Option(
+    "--target", "-t", help="Column with the classes; for some methods with numbers.", show_default=False
+)
 Data = Annotated[Path, DATA]
 Target = Annotated[str, TARGET]
 Method = Annotated[str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")]

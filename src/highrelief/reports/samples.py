@@ -27,6 +27,8 @@ _MANY = 0.2
 def samples(given: Given) -> Samples | str:
     """Margins and suspects; or why there are none, in a sentence."""
     estimator = given.estimator
+    if given.measured:
+        return "The target is a number: samples have no classes, and so no margins between them."
     if not hasattr(estimator, "margins"):
         return "The method knows no neighbours, so that samples have no margins by it."
     if not np.any(estimator.feature_weights_ > 0.0):

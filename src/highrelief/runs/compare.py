@@ -86,8 +86,8 @@ def compared(
     for name, each in weighters.items():
         if takes_measurements(each):
             raise UsageError(
-                f"{name} weighs features for a target of numbers, and a comparison is judged by classes; leave"
-                " it out of --methods."
+                f"{name} weighs features for a target of numbers, and a comparison is judged by classes;"
+                " leave it out of --methods."
             )
     source = request.source()
     with watcher.working("Reading the table"):

@@ -206,7 +206,7 @@ class _Judge:
         return bool(np.all(values == np.round(values)) and np.unique(values).size == values.size)
 
     def _features(self, places: list[int], rows: NDArray[np.bool_]) -> tuple[NDArray[Any], list[int]]:
-        """The numbers of the features; words become 0, 1, …, more than two only where they may be categories."""
+        """The numbers of the features; words become 0, 1, …, more than two only if they may be categories."""
         declared = {self._declared(name, places) for name in self._roles.categorical}
         coded: dict[int, NDArray[Any]] = {}
         left_out = set()

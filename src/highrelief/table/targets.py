@@ -52,11 +52,11 @@ def checked_numbers(
 ) -> NDArray[np.float64]:
     """The target as numbers, NaN where it is missing; raises if it does not tell samples apart.
 
-    ``numbers``: as far as they were read as such; ``words``: as they are written; ``places``: of the rows, for
-    messages.
+    ``numbers``: as far as they were read as such; ``words``: as they are written; ``places``: of the rows,
+    for messages.
     """
     y = np.array(numbers, dtype=np.float64)
-    for row in np.flatnonzero(np.isnan(y)):
+    for row in np.flatnonzero(np.isnan(y)).tolist():
         y[row] = _number_of(words[row], places[row], target)
     known = y[~np.isnan(y)]
     if known.size == 0:

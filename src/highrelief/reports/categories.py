@@ -1,0 +1,93 @@
+"""Which features are categories, and the words behind their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..abilities import categories_parameter
+
+#: What stands for each number from 0 on, by the place of the feature.
+Levels = dict[int, list[str]]
+
+
+def categorical_places(estimator: Any, X: Any) -> list[int]:
+    """Places of the features that an estimator was told to be categories."""
+    parameter = categories_parameter(estimator)
+    told = estimator.get_params(deep=True)[parameter] if parameter else None
+    if told is None:
+        return []
+    names = [str(name) for name in getattr(X, "columns", ())]
+    if isinstance(told, str):
+        return [place for place, name in enumerate(names) if not _is_number(X[name])]
+    given = np.asarray(told)
+    if given.dtype.kind == "b":
+        return np.flatnonzero(given).tolist()
+    if given.dtype.kind in "iu":
+        return sorted({int(place) % np.shape(X)[1] for place in given})
+    return sorted(names.index(str(name)) for name in given)
+
+
+def coded(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
+    """A table with numbers from 0 on in some columns, NaN for what is missing, and what they stand for."""
+    if not places:
+        return X, {}
+    columns = [_column(X, place) for place in range(np.shape(X)[1])]
+    levels: Levels = {}
+    for place in places:
+        columns[place], levels[place] = _codes(columns[place])
+    return np.column_stack([np.asarray(each, dtype=np.float64) for each in columns]), levels
+
+
+def words_behind(
+    X: NDArray[Any], names: Sequence[str], words: Mapping[str, Sequence[str]], levels: Levels
+) -> Levels:
+    """Levels with words in place of their numbers, and the levels of other features that have words.
+
+    ``words``: what the numbers of the table stand for, by the names of the features.
+    """
+    found = dict(levels)
+    for place, name in enumerate(names):
+        if name not in words:
+            continue
+        if place in levels:
+            found[place] = [words[name][int(float(number))] for number in levels[place]]
+        elif np.isin(X[:, place], np.arange(len(words[name]))).all():
+            # Where a median stands in, there may be numbers between.
+            found[place] = list(words[name])
+    return found
+
+
+def _column(X: Any, place: int) -> NDArray[Any]:
+    if hasattr(X, "columns"):
+        values = X[X.columns[place]]
+        return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    return np.asarray(X)[:, place]
+
+
+def _is_number(values: Any) -> bool:
+    kind = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind is None:  # a column of polars
+        return bool(values.dtype.is_numeric())
+    return kind in "iuf" or (kind == "b" and str(values.dtype) in ("bool", "boolean"))
+
+
+def _codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
+    # What is missing differs from itself, is None, or can be compared with nothing.
+    known = np.array([_is_known(value) for value in values.tolist()])
+    present = values[known]
+    numeric = values.dtype.kind in "biuf"
+    distinct, codes = np.unique(present if numeric else present.astype(str), return_inverse=True)
+    result = np.full(len(values), np.nan)
+    result[known] = codes
+    return result, [f"{value:.15g}" if numeric else str(value) for value in distinct.tolist()]
+
+
+def _is_known(value: Any) -> bool:
+    try:
+        return value is not None and bool(value == value)  # noqa: PLR0124
+    except TypeError:  # pandas' NA
+        return False
