@@ -20,6 +20,8 @@ Radii = tuple[Any, Any]
 class _RadiusWeighter(FeatureWeighter):
     """What the family shares: distances of all pairs, a radius or two, one sum over pairs."""
 
+    _allows_missing = True
+
     categorical_features: None
 
     def __init__(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
@@ -23,6 +24,7 @@ import highrelief
 from .core.neighbor_search import BAND
 from .core.packed import Packed
 from .core.positive_margins import PositiveMargins
+from .core.radius_rows import RadiusPasses
 from .core.scaling import Scaling
 from .core.soft_neighborhoods import SoftNeighborhoods
 from .core.soft_rows import SoftPasses
@@ -34,6 +36,7 @@ from .kernels.jit import ALL_KERNELS
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "CrossValidatedSelector": [],
     "EnsembleWeighting": [],
+    "IterativeElimination": [],
     "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [
@@ -144,6 +147,8 @@ def _run(step: Step) -> None:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, X, y)
+        if X.dtype.kind == "f" and get_tags(estimator).input_tags.allow_nan:
+            _use(estimator, _with_gaps(X), y)
         if step.estimator == "IRelief" and X.dtype.kind == "f":
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
@@ -163,6 +168,13 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
         estimator.partial_fit(X, y)
 
 
+def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
+    """A copy with missing values."""
+    gaps = X.copy()
+    gaps[::7, ::2] = np.nan
+    return gaps
+
+
 def _use_blocks(table: Packed) -> None:
     """Call what only larger wide tables lead to."""
     passes = SoftPasses(table, memory=2.0**30)
@@ -171,6 +183,10 @@ def _use_blocks(table: Packed) -> None:
     near.mean_margin(pooled=True, outliers=True)
     near.entropies()
     passes.rows.content()
+    pairs = RadiusPasses(table, memory=2.0**30)
+    pairs._rows = WeightedBlocks(table)
+    pairs._rows.put_under(np.ones(table.n_features))
+    pairs.margins(pairs.mean(), np.inf)
 
 
 def _use_positive_margins(table: Packed) -> None:

@@ -3,7 +3,8 @@ Urbanowicz et al. 2018)."""
 
 import numpy as np
 
-from .shared import class_priors, copies_seen_from, distances, weights_of
+from .missing_1994 import expected_differences
+from .shared import class_priors, copies_seen_from, weights_of
 
 TOL = 1e-12
 
@@ -12,8 +13,9 @@ def mean_distance(D, s):
     """Mean over all ordered pairs of copies, those of a copy with itself included."""
     total = 0.0
     for n in range(len(D)):
+        copies = copies_seen_from(n, s)
         for i in range(len(D)):
-            total += s[n] * s[i] * D[n, i]
+            total += s[n] * copies[i] * D[n, i]
     return total / s.sum() ** 2
 
 
@@ -23,18 +25,18 @@ def mean_and_deviation(d, copies):
     return mean, np.sqrt(np.sum(copies * (d - mean) ** 2) / copies.sum())
 
 
-def margin_among(X, y, n, copies, chosen, priors):
+def margin_among(differences, y, n, copies, chosen, priors):
     """sum_{c != y_n} P(c) / (1 - P(y_n)) mean_c |x_n - x_i| - mean_hits |x_n - x_i| over chosen rows.
 
     A mean over no row is left out. Also whether there are hits and misses among the chosen ones.
     """
-    margin = np.zeros(X.shape[1])
+    margin = np.zeros(differences.shape[1])
     has = {"hits": False, "misses": False}
     for c in priors:
         counted = np.where((y == c) & chosen, copies, 0.0)
         if counted.sum() == 0:
             continue
-        mean = counted @ np.abs(X - X[n]) / counted.sum()
+        mean = counted @ differences / counted.sum()
         if c == y[n]:
             margin -= mean
             has["hits"] = True
@@ -45,13 +47,17 @@ def margin_among(X, y, n, copies, chosen, priors):
 
 
 def surf_family(X, y, method, s=None, tol=TOL):
-    """Weights by "surf", "surf*", "multisurf" or "multisurf*"."""
+    """Weights by "surf", "surf*", "multisurf" or "multisurf*"; NaN in X is a missing value.
+
+    A copy of a row lacks what the row lacks: the two are not at distance 0.
+    """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     s = weights_of(X, s)
     X, y, s = X[s > 0], y[s > 0], s[s > 0]
-    D = distances(X)
+    differences = expected_differences(X, s)
+    D = differences.sum(axis=2)
     priors = class_priors(y, s)
-    ranges = X.max(axis=0) - X.min(axis=0)
+    ranges = np.nan_to_num(np.nanmax(X, axis=0) - np.nanmin(X, axis=0))
     total = np.zeros(X.shape[1])
     for n in range(len(X)):
         copies = copies_seen_from(n, s)
@@ -62,9 +68,9 @@ def surf_family(X, y, method, s=None, tol=TOL):
             near, far = mean - deviation / 2, mean + deviation / 2
         else:
             near = far = mean_distance(D, s)
-        margin, _ = margin_among(X, y, n, copies, D[n] < near * (1 - tol), priors)
+        margin, _ = margin_among(differences[n], y, n, copies, D[n] < near * (1 - tol), priors)
         if method.endswith("*"):
-            of_far, has = margin_among(X, y, n, copies, D[n] > far * (1 + tol), priors)
+            of_far, has = margin_among(differences[n], y, n, copies, D[n] > far * (1 + tol), priors)
             margin -= of_far
             if method == "multisurf*" and len(priors) == 2 and has["hits"] != has["misses"]:
                 # Far samples count by 1 - |x - x'|: without a counterpart the ones remain.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, packing, radius, soft
+from ..kernels import distances, packing, radius, radius_missing, soft
 from .packed import Packed, sum_in_order
 from .pair_sums import PairSums
 from .threads import even_ranges, run_all
@@ -47,31 +47,35 @@ class RadiusPasses:
         #: A sample's own further copies, and all that it can have as neighbours, copies counted.
         self._own = np.where(table.real, np.maximum(table.copies - 1.0, 0.0), 0.0)
         self._others = table.n_copies - table.copies + self._own
+        #: How far these copies are: what is missing, both lack.
+        self._own_distances = np.zeros(table.n_rows)
+        if table.missing is not None:
+            radius_missing.own_distances(*self._lacking, self._own_distances)
 
     # Distances
 
     def mean(self) -> float:
         """Mean distance of all ordered pairs of samples, each with itself included."""
-        sums = self._moments(np.zeros(self._table.n_rows), squared=False)
+        sums = self._moments(np.zeros(self._table.n_rows))
         return float(self._table.copies @ sums / self._table.n_copies**2)
 
     def means_and_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of the distances of every row to all others, (n_rows,) each."""
         others = np.where(self._others > 0.0, self._others, 1.0)
-        means = self._moments(np.zeros(self._table.n_rows), squared=False) / others
-        squares = self._moments(means, squared=True) + self._own * means**2
-        return means, np.sqrt(squares / others)
+        means = self._moments(np.zeros(self._table.n_rows)) / others
+        return means, np.sqrt(self._moments(means, squared=True) / others)
 
-    def _moments(self, centers: NDArray[np.float64], *, squared: bool) -> NDArray[np.float64]:
-        """Σ_i d_ni − centers[n], or the squares, over all other rows i, (n_rows,)."""
+    def _moments(self, centers: NDArray[np.float64], *, squared: bool = False) -> NDArray[np.float64]:
+        """Σ_i d_ni − centers[n], or the squares, over all that a row can have as neighbours, (n_rows,)."""
         table = self._table
+        of_own = self._own_distances - centers
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             sums = np.zeros(table.n_rows)
             radius.tile_moments(D, first, a, b, table.copies, centers, squared, self._reach, sums)
             return sums
 
-        return self._sum(part, table.n_rows)
+        return self._sum(part, table.n_rows) + self._own * (of_own**2 if squared else of_own)
 
     # Margins
 
@@ -84,7 +88,10 @@ class RadiusPasses:
         everyone = np.ones(self._table.n_rows)
         near, far = everyone * (near * (1.0 - tolerance)), everyone * (far * (1.0 + tolerance))
         counts = self._counts(near, far)
-        sums = self._sum_differences(near, far, self._factors(counts))
+        factors = self._factors(counts)
+        sums = self._sum_differences(near, far, factors)
+        if self._table.missing is not None:
+            self._add_own_copies(near, far, factors, sums)
         mean, spans = sums / self._table.n_copies, self._table.scaled.spans
         mean[np.abs(mean) <= self._rounding * spans] = 0.0
         return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
@@ -108,9 +115,30 @@ class RadiusPasses:
             return counts
 
         counts = self._sum(part, math.prod(shape))
-        # A sample's own further copies are hits at distance 0.
-        counts[0, table.codes, np.arange(table.n_rows)] += np.where(near > 0.0, self._own, 0.0)
+        # A sample's own further copies are hits, at distance 0 unless something is missing.
+        counts[:, table.codes, np.arange(table.n_rows)] += self._own_sides(near, far)
         return counts
+
+    def _own_sides(self, near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Own further copies that are near, and that are far, (2, n_rows)."""
+        apart = self._own_distances
+        return np.where(np.stack([apart < near, apart > far]), self._own, 0.0)
+
+    def _add_own_copies(
+        self,
+        near: NDArray[np.float64],
+        far: NDArray[np.float64],
+        factors: NDArray[np.float64],
+        sums: NDArray[np.float64],
+    ) -> None:
+        """Add the differences of rows to their own further copies."""
+        table = self._table
+        assert table.missing is not None
+        as_hits = factors[:, table.codes, np.arange(table.n_rows)]
+        coefficients = (as_hits * self._own_sides(near, far)).sum(axis=0)
+        found = np.zeros(table.missing.features.size)
+        radius_missing.sum_own(coefficients, *self._lacking, found)
+        sums[table.missing.features] += found
 
     def _factors(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """What a copy of a near, or far, row of a class counts for every row, (2, n_classes, n_rows)."""
@@ -138,13 +166,16 @@ class RadiusPasses:
     ) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
         table, X = self._table, self._rows.X
-        width = X.shape[1]
+        width, n_missing = X.shape[1], 0 if table.missing is None else table.missing.features.size
+        of_rows = width + table.n_rows
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(width + table.n_rows)
+            out = np.zeros(width + table.n_rows + n_missing)
             radius.tile_coefficients(
-                D, first, a, b, table.codes, table.copies, near, far, factors, self._reach, out[width:]
+                D, first, a, b, table.codes, table.copies, near, far, factors, self._reach, out[width:of_rows]
             )
+            if n_missing > 0:
+                radius_missing.sum_lacks(D, first, a, b, table.n_rows, *self._lacking, out[of_rows:])
             if width > 0:
                 radius.add_products(X, D, first, a, b, out[:width])
             return out
@@ -152,9 +183,12 @@ class RadiusPasses:
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
         known, self._known = self._known, None
         if isinstance(self._rows, WeightedBlocks):
-            return _GivenPairSums(table, known, total[width:]).of(np.arange(table.n_features))
-        sums = -2.0 * total[: table.n_features]
-        packing.mix_rows(total[width:], X, sums)
+            sums = _GivenPairSums(table, known, total[width:of_rows]).of(np.arange(table.n_features))
+        else:
+            sums = -2.0 * total[: table.n_features]
+            packing.mix_rows(total[width:of_rows], X, sums)
+        if table.missing is not None:
+            sums[table.missing.features] += total[of_rows:]
         return sums
 
     # Tiles
@@ -185,6 +219,7 @@ class RadiusPasses:
             if self._known is None:
                 self._known = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
                 self._rows.fill(self._known)
+                self._expect(self._known, 0, table.n_tiles)
             return self._known, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
 
@@ -192,7 +227,26 @@ class RadiusPasses:
             radius.fill_tiles(rows.X, rows.w, rows.sums, self._far, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
+        self._expect(D, a, b)
         return D, a
+
+    def _expect(self, D: NDArray[np.floating], a: int, b: int) -> None:
+        """Turn the distances of tiles a … b into what they are expected to be where values are missing."""
+        table = self._table
+        if table.missing is None:
+            return
+
+        def add(first: int, end: int) -> None:
+            radius_missing.add_lacks(D, a, a + first, a + end, table.n_rows, *self._lacking)
+
+        run_all(add, even_ranges(b - a, table.n_parts(1)), table.n_threads)
+
+    @property
+    def _lacking(self) -> tuple[NDArray[Any], ...]:
+        """What rows lack, as the kernels need it."""
+        missing = self._table.missing
+        assert missing is not None
+        return missing.start, missing.which, missing.set_of, missing.excess
 
 
 class RadiusMargins(NamedTuple):
