@@ -175,6 +175,8 @@ class FREL(FeatureWeighter):
         self.solver = solver
         self.n_epochs = n_epochs
 
+    _allows_missing = True
+
     @property
     def _order_dependent(self) -> bool:  # type: ignore[override]
         return self.solver != "exact"

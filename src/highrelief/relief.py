@@ -21,6 +21,7 @@ from .selector_base import n_features_kept
 class _NearestWeighter(FeatureWeighter):
     """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
 
+    _allows_missing = True
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 

@@ -84,7 +84,12 @@ class Columns:
 
         Who is nearer stays the same, and squares of differences neither overflow nor vanish.
         """
-        return np.ldexp(self.factors, -int(np.frexp(self.spans.max())[1]))
+        return self.factors * self.distance_unit
+
+    @property
+    def distance_unit(self) -> float:
+        """A power of 2 that brings the largest scaled range near 1."""
+        return float(np.ldexp(1.0, -int(np.frexp(self.spans.max())[1])))
 
     @cached_property
     def spans(self) -> NDArray[np.float64]:

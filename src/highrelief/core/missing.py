@@ -11,7 +11,10 @@ and the *excess*, by which differences are then wrong, is added: see :mod:`..ker
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,12 @@ from .threads import even_ranges, run_all
 
 #: Values of a block of columns whose excess is found at a time.
 _VALUES_AT_ONCE = 2**18
+#: Values that are added up, many side by side, in the time that one takes which is looked up.
+_VALUES_PER_LISTED = 128
+#: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
+_USUAL_EXPONENT = 40
+#: Partial sums that are made apart, for any number of threads.
+_SUMS = 8
 
 
 class MissingValues:
@@ -67,8 +76,9 @@ class MissingValues:
         self.start = np.concatenate([[0], np.cumsum(count)])
         self.which = absent.of_samples(position[real]).which
         self._n_chunks = -(-position.size // kernels.CHUNK)
-        #: Which set of expectations each row has.
+        #: Which set of expectations each row has, out of how many.
         self.set_of = np.zeros(position.size, np.int64)
+        self.n_sets = 1
 
     @cached_property
     def excess(self) -> NDArray[np.floating]:
@@ -91,6 +101,13 @@ class MissingValues:
         return excess
 
     @cached_property
+    def root_unit(self) -> float:
+        """A power of 2 whose square :attr:`squared_excess` is to be multiplied with; 1 for usual ranges."""
+        widest = max(float(self._scaled(a, b).max(initial=0.0)) for a, b in self._blocks())
+        exponent = int(np.frexp(widest)[1])
+        return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
+
+    @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
         """The same for (x − x')²: E(x − V)² for one missing value, E(V − V')² for two."""
         shape = (1, self._n_chunks, self.features.size, kernels.CHUNK)
@@ -98,7 +115,8 @@ class MissingValues:
         copies = np.ones(self._row_of.size) if self._copies is None else self._copies
         by_row = np.zeros((self.features.size, self._n_chunks * kernels.CHUNK))
         for a, b in self._blocks():
-            values, missing = self._scaled(a, b).astype(np.float64), self._absent.mask(a, b)
+            values, missing = self._scaled(a, b) / self.root_unit, self._absent.mask(a, b)
+            values = values.astype(np.float64)
             weights = np.where(missing, 0.0, copies)
             whole = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
             mean = (weights * values).sum(axis=1, keepdims=True) / whole
@@ -109,6 +127,44 @@ class MissingValues:
         chunks = by_row.reshape(self.features.size, self._n_chunks, kernels.CHUNK)
         excess[0] = chunks.transpose(1, 0, 2)
         return excess
+
+    @property
+    def eps(self) -> float:
+        """How far apart, relatively, the numbers are that an excess is rounded to."""
+        return float(np.finfo(self._X.dtype).eps)
+
+    def largest(self, squared: bool) -> NDArray[np.float64]:
+        """What no excess of each of the features is larger than."""
+        excess = self.squared_excess if squared else self.excess
+        return np.abs(excess).max(axis=(0, 1, 3)).astype(np.float64)
+
+    def lack_blocks(
+        self,
+        rows: NDArray[np.int64],
+        chunks: tuple[int, int],
+        factors: NDArray[np.float64] | None = None,
+        squared: bool = False,
+        *,
+        others: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.floating]:
+        """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
+
+        ``factors``: of the ``features``, (n_incomplete,); None: all are 1. ``others``: any rows b, in the
+        place of those of the chunks.
+        """
+        excess = self.squared_excess if squared else self.excess
+        if others is not None:
+            excess, chunks = _of_rows(excess, others), (0, -(-others.size // kernels.CHUNK))
+        factors = np.empty(0, excess.dtype) if factors is None else factors.astype(excess.dtype)
+        out = packing.aligned_empty((chunks[1] - chunks[0], rows.size, kernels.CHUNK), excess.dtype)
+
+        def of_chunk(c: int) -> None:
+            kernels.fill_lacks(
+                rows, chunks[0] + c, self.start, self.which, factors, self.set_of, excess, out[c]
+            )
+
+        run_all(of_chunk, [(c,) for c in range(len(out))], self._n_threads)
+        return out
 
     def lacks(
         self,
@@ -124,18 +180,8 @@ class MissingValues:
         without regard to what is missing, plus lack(a, b) + lack(b, a).
         """
         chunk = kernels.CHUNK
-        excess = self.squared_excess if squared else self.excess
-        factors = factors.astype(excess.dtype)
-        n_chunks = -(-(end - first) // chunk)
-        out = packing.aligned_zeros((n_chunks, rows.size, chunk), excess.dtype)
-
-        def of_chunk(c: int) -> None:
-            kernels.add_lacks(
-                rows, first // chunk + c, self.start, self.which, factors, self.set_of, excess, out[c]
-            )
-
-        run_all(of_chunk, [(c,) for c in range(n_chunks)], self._n_threads)
-        return out.transpose(1, 0, 2).reshape(rows.size, n_chunks * chunk)[:, : end - first]
+        out = self.lack_blocks(rows, (first // chunk, -(-end // chunk)), factors, squared)
+        return out.transpose(1, 0, 2).reshape(rows.size, len(out) * chunk)[:, : end - first]
 
     def add_to_pairs(
         self,
@@ -150,7 +196,7 @@ class MissingValues:
 
         def of_pairs(a: int, b: int) -> None:
             kernels.add_pair_lacks(
-                rows[a:b], others[a:b], self.start, self.which, factors, self.set_of, excess, distances[a:b]
+                rows, others, a, b, self.start, self.which, factors, self.set_of, excess, distances
             )
 
         run_all(of_pairs, even_ranges(rows.size, 16), self._n_threads)
@@ -169,22 +215,122 @@ class MissingValues:
         """
         chunk = kernels.CHUNK
         excess = self.squared_excess if squared else self.excess
-        n_chunks = -(-coefficients.shape[1] // chunk)
-        padded = np.zeros((rows.size, n_chunks * chunk), excess.dtype)
-        padded[:, : coefficients.shape[1]] = coefficients
+        lists = self._lacking(rows)
+        n_columns = coefficients.shape[1]
 
         def of_chunk(c: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
-            part = np.ascontiguousarray(padded[:, c * chunk : (c + 1) * chunk])
-            kernels.sum_lacks(
-                rows, first // chunk + c, part, self.start, self.which, self.set_of, excess, found
-            )
+            part = np.zeros((rows.size, chunk), excess.dtype)
+            part[:, : n_columns - c * chunk] = coefficients[:, c * chunk : (c + 1) * chunk]
+            kernels.sum_lacks(first // chunk + c, part, *lists, excess, found)
             return found
 
+        return self._added(of_chunk, -(-n_columns // chunk))
+
+    def pair_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        squared: bool = False,
+    ) -> NDArray[np.float64]:
+        """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
+        excess = self.squared_excess if squared else self.excess
+        n_rows = self.start.size - 1
+        dense = self.which.size * n_rows / _VALUES_PER_LISTED
+        listed = 2.0 * rows.size * self.which.size / max(1, n_rows)
+        if listed < dense:
+            return self._listed_sums(rows, others, coefficients, excess)
+        # Either may be the one that lacks a value.
+        rows, others = np.concatenate([rows, others]), np.concatenate([others, rows])
+        coefficients = np.concatenate([coefficients, coefficients]).astype(excess.dtype)
+        chunk_of = others // kernels.CHUNK
+        order = np.argsort(chunk_of.astype(np.uint16) if n_rows < 2**22 else chunk_of, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(chunk_of, minlength=self._n_chunks))])
+        lists = self._lacking(None)
+
+        def of_chunks(a: int, b: int) -> NDArray[np.float64]:
+            found = np.zeros(self.features.size)
+            C = packing.aligned_zeros((n_rows, kernels.CHUNK), excess.dtype)
+            for c in range(a, b):
+                at = (order, starts[c], starts[c + 1], C)
+                kernels.put_coefficients(rows, others, coefficients, *at)
+                kernels.sum_lacks(c, C, *lists, excess, found)
+                kernels.take_coefficients(rows, others, *at)
+            return found
+
+        return self._added(of_chunks, even_ranges(self._n_chunks, _SUMS))
+
+    def add_to_rows(
+        self,
+        owners: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        out: NDArray[np.float64],
+        squared: bool = False,
+    ) -> None:
+        """Add coefficient·(excess of a pair) to the row of ``out`` that owns it; columns are features.
+
+        ``owners`` do not fall.
+        """
+        excess = self.squared_excess if squared else self.excess
+        borders = np.searchsorted(owners, [a for a, _ in even_ranges(len(out), 16)] + [len(out)])
+
+        def of_pairs(a: int, b: int) -> None:
+            lists = (self.start, self.which, self.features, self.set_of)
+            kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, out)
+
+        run_all(of_pairs, list(pairwise(borders.tolist())), self._n_threads)
+
+    def _listed_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        excess: NDArray[np.floating],
+    ) -> NDArray[np.float64]:
+        owners, places = np.zeros(rows.size, np.int64), np.arange(self.features.size)
+
+        def of_pairs(a: int, b: int) -> NDArray[np.float64]:
+            found = np.zeros((1, self.features.size))
+            lists = (self.start, self.which, places, self.set_of)
+            kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, found)
+            return found[0]
+
+        return self._added(of_pairs, even_ranges(rows.size, _SUMS))
+
+    def _added(
+        self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]] | int
+    ) -> NDArray[np.float64]:
+        """Add up partial sums, in their order."""
+        tasks: list[Any] = [(c,) for c in range(parts)] if isinstance(parts, int) else parts
         total = np.zeros(self.features.size)
-        for found in run_all(of_chunk, [(c,) for c in range(n_chunks)], self._n_threads):
+        for found in run_all(part, tasks, self._n_threads):
             total += found
         return total
+
+    def _lacking(self, rows: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which of the rows (None: all) lack a feature, set by set: where each list begins, and the lists."""
+        if rows is None or (rows.size == self.start.size - 1 and np.all(np.diff(rows) == 1)):
+            return self._all_lacking
+        count = np.diff(self.start)[rows]
+        from_ = np.repeat(self.start[rows] - (np.cumsum(count) - count), count) + np.arange(count.sum())
+        return self._lists(np.repeat(np.arange(rows.size), count), self.set_of[rows], self.which[from_])
+
+    @cached_property
+    def _all_lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        count = np.diff(self.start)
+        return self._lists(np.repeat(np.arange(count.size), count), self.set_of, self.which)
+
+    def _lists(
+        self, members: NDArray[np.int64], sets: NDArray[np.int64], which: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        group = sets[members] * self.features.size + which
+        n_groups = self.n_sets * self.features.size
+        small = group.astype(np.uint16) if n_groups < 2**16 else group
+        first = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
+        return first, members[np.argsort(small, kind="stable")]
 
     def _scaled(self, a: int, b: int) -> NDArray[np.floating]:
         """Values of some features, from 0 on, (b − a, n_samples)."""
@@ -201,3 +347,15 @@ class MissingValues:
     def _blocks(self) -> list[tuple[int, int]]:
         n_features, n_samples = self.features.size, self._row_of.size
         return even_ranges(n_features, max(1, -(-n_features * n_samples // _VALUES_AT_ONCE)))
+
+
+def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[np.floating]:
+    """The excess of some rows only, in chunks of their own."""
+    chunk = kernels.CHUNK
+    n_sets, _, n_features, _ = excess.shape
+    n_chunks = -(-rows.size // chunk)
+    chosen = np.zeros((n_chunks * chunk, n_sets, n_features), excess.dtype)
+    chosen[: rows.size] = excess[:, rows // chunk, :, rows % chunk]
+    out = packing.aligned_empty((n_sets, n_chunks, n_features, chunk), excess.dtype)
+    np.copyto(out, chosen.reshape(n_chunks, chunk, n_sets, n_features).transpose(2, 0, 3, 1))
+    return out

@@ -21,6 +21,8 @@ from .threads import even_ranges, run_all
 _WORK_PER_PART = 1.6e7
 #: Rows of which a few vectors of features fit the first cache.
 _FEW_ROWS = 128
+#: Anchors whose margins are held at a time where the squares of margins are wanted.
+_ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,13 @@ class NearestPass:
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
         table = self._table
+        if with_squares and table.missing is not None:
+            return self._sums_of_rows(report)
         total = np.zeros((3 if with_squares else 1, table.n_features))
         columns = self._search.columns
+        excess = 0.0
         for neighbors in self._search.neighbors(report):
+            excess += self._excess(neighbors)
 
             def of_columns(a: int, b: int, n_threads: int = 1, neighbors: Neighbors = neighbors) -> None:
                 array, first = columns.precise_block(a, b)
@@ -94,7 +100,69 @@ class NearestPass:
         total[:2] *= factors
         if with_squares:
             total[2] *= factors**2
+        total[0] += excess
         return total
+
+    def _sums_of_rows(self, report: Report) -> NDArray[np.float64]:
+        """:meth:`sums` with squares, from margins of one anchor after the other."""
+        table = self._table
+        total = np.zeros((3, table.n_features))
+        for found in self._search.neighbors(report):
+            for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // _ROWS_AT_ONCE)):
+                neighbors = found.reordered(np.arange(a, b))
+                z = np.zeros((b - a, table.n_features))
+                self._fill_rows(neighbors, z, np.arange(b - a))
+                z *= self._margin_factors()
+                self._add_excess(neighbors, z, np.arange(b - a))
+                copies = table.copies[neighbors.anchors]
+                total += np.stack([copies @ z, copies**2 @ z, copies**2 @ z**2])
+        return total
+
+    # What missing values add
+
+    def _excess(self, neighbors: Neighbors) -> NDArray[np.float64] | float:
+        """What missing values add to Σ s·z, (n_features,)."""
+        table = self._table
+        if table.missing is None:
+            return 0.0
+        owner, rows, signed = self._signed(neighbors)
+        anchors = neighbors.anchors[owner]
+        coefficients = self._excess_unit * table.copies[anchors] * signed
+        excess = np.zeros(table.n_features)
+        excess[table.missing.features] = table.missing.pair_sums(anchors, rows, coefficients, self._squared)
+        return excess
+
+    @property
+    def _squared(self) -> bool:
+        return self._metric == nearest.SQUARED_EUCLIDEAN
+
+    @property
+    def _excess_unit(self) -> float:
+        missing = self._table.missing
+        return missing.root_unit**2 if missing is not None and self._squared else 1.0
+
+    def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: NDArray[np.int64]) -> None:
+        """Add what missing values add to the margin of every anchor to its row, at rising places."""
+        missing = self._table.missing
+        if missing is None:
+            return
+        owner, rows, signed = self._signed(neighbors)
+        order = np.argsort(owner, kind="stable")
+        pairs = (places[owner[order]], neighbors.anchors[owner[order]], rows[order])
+        missing.add_to_rows(*pairs, self._excess_unit * signed[order], out, self._squared)
+
+    def _signed(
+        self, neighbors: Neighbors
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """All neighbours with a share: whose they are, their rows, and shares: minus those of hits."""
+        owners, rows, signed = [], [], []
+        for slot in range(self._factors.shape[1]):
+            owner, place = neighbors.listed(slot)
+            owners.append(owner)
+            rows.append(neighbors.rows[place])
+            factors = self._factors[self._table.codes[neighbors.anchors[owner]], slot]
+            signed.append(factors * neighbors.shares[place])
+        return np.concatenate(owners), np.concatenate(rows), np.concatenate(signed)
 
     def rows(self) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
@@ -105,20 +173,25 @@ class NearestPass:
         table = self._table
         n = table.n_samples
         out = np.zeros((2 * n if apart else n, table.n_features))
+        excess = None if table.missing is None else np.zeros_like(out)
         between = np.zeros(n if gaps else 0)
         for found in self._search.neighbors(report):
             neighbors = found.reordered(np.argsort(table.position[found.anchors]))
             samples = table.position[neighbors.anchors]
+            parts = [(neighbors, 0)]
             if apart:
-                self._fill_rows(neighbors.without(MISSES), out[:n], samples)
-                self._fill_rows(neighbors.without(HITS), out[n:], samples)
-            else:
-                self._fill_rows(neighbors, out, samples)
+                parts = [(neighbors.without(MISSES), 0), (neighbors.without(HITS), n)]
+            for part, first in parts:
+                self._fill_rows(part, out[first : first + n], samples)
+                if excess is not None:
+                    self._add_excess(part, excess[first : first + n], samples)
             if gaps:
                 between[samples] = mean_gaps(table, self._search.columns, neighbors)
+        out *= self._margin_factors()
+        if excess is not None:
+            out += excess
         if apart:
             np.negative(out[:n], out=out[:n])
-        out *= self._margin_factors()
         return Compared(out, between, table.unpacked(self._anchors & table.has_hit))
 
     def pairs(self, report: Report = nothing) -> NeighborPairs:
@@ -136,18 +209,11 @@ class NearestPass:
         """
         table = self._table
         for neighbors in self._search.neighbors(report):
-            owners, samples, signed = [], [], []
-            for slot in range(self._factors.shape[1]):
-                owner, place = neighbors.listed(slot)
-                owners.append(owner)
-                samples.append(table.position[neighbors.rows[place]])
-                factors = self._factors[table.codes[neighbors.anchors[owner]], slot]
-                signed.append(factors * neighbors.shares[place])
-            places = np.concatenate(owners), np.concatenate(samples)
+            owner, rows, signed = self._signed(neighbors)
             shape = (neighbors.anchors.size, table.n_samples)
             yield (
                 table.position[neighbors.anchors],
-                sparse.csr_array((np.concatenate(signed), places), shape=shape),
+                sparse.csr_array((signed, (owner, table.position[rows])), shape=shape),
             )
 
     def all_shares(self, report: Report = nothing) -> sparse.csr_array:
@@ -183,7 +249,7 @@ class NearestPass:
 
     def _margin_factors(self) -> NDArray[np.float64]:
         factors = self._search.columns.factors
-        return factors**2 if self._metric == nearest.SQUARED_EUCLIDEAN else factors
+        return factors**2 if self._squared else factors
 
     def _block_moments(
         self,
@@ -225,7 +291,7 @@ class NearestPass:
     ) -> None:
         table = self._table
         neighbors_of = (neighbors.start, neighbors.count, neighbors.rows, neighbors.shares)
-        squared = self._metric == nearest.SQUARED_EUCLIDEAN
+        squared = self._squared
         if len(out) == 1 and not by_row and not squared and table.n_samples <= _FEW_ROWS:
             nearest.few_rows_margin(
                 array,

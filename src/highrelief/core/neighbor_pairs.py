@@ -96,6 +96,9 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
             nearest.add_exact(*block, a, b, start, one, none, others, exact)
 
         run_all(measure, ranges, table.n_threads)
+    if table.missing is not None:
+        table.missing.add_to_pairs(rows, others, np.ones(table.missing.features.size), exact)
+        np.maximum(exact, 0.0, out=exact)
     return exact
 
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ..kernels import candidates, integer_tiles, nearest, packing, shares
 from .columns import Columns
 from .distances import Distances
+from .expected_distances import ExpectedDistances, distance_unit
 from .float_distances import ProductDistances, TileDistances
+from .missing import MissingValues
 from .neighborhood import METRICS, Neighborhood, Neighbors
 from .packed import Packed
 from .threads import even_ranges, run_all
@@ -74,9 +76,20 @@ class NeighborSearch:
         self._n_slots = 2 if among.pooled else table.n_classes
         self.columns = Columns(table.raw, table.scaling, table.ranges)
         self._distances = self._choose_distances()
+        self._expected: ExpectedDistances | None = None
+        if table.missing is not None:
+            self._expected = ExpectedDistances(
+                self._distances, table.missing, self.columns, self._squares, table.n_threads
+            )
+            self._distances = self._expected
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
         self._way = _way(table, anchors, self._n_slots, self._capacity)
+
+    @property
+    def _squares(self) -> bool:
+        """Whether distances are sums of squares."""
+        return self._metric != nearest.MANHATTAN
 
     @property
     def _capacity(self) -> int:
@@ -124,7 +137,7 @@ class NeighborSearch:
             piece = distances.piece(part, n_parts)
             distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
             report()
-        self._keep_out_of_reach(D, everything, everything)
+        self._keep_out_of_reach(D, np.arange(table.n_rows), everything)
         # Rows of D in the order of the anchors, unless they are all of them.
         for start, end in self._batches(anchors):
             chosen = anchors[start:end]
@@ -159,7 +172,7 @@ class NeighborSearch:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
-            candidates.keep_out_of_reach(D, chosen, 0, table.n_rows, table.padding, table.copies)
+            self._keep_out_of_reach(D, chosen, (0, table.n_rows))
             yield self._candidates(D, chosen)
             report()
 
@@ -211,7 +224,7 @@ class NeighborSearch:
         filled: NDArray[np.int64],
     ) -> None:
         table = self._table
-        self._keep_out_of_reach(D, rows, others)
+        self._keep_out_of_reach(D, np.arange(*rows), others)
 
         def work(a: int, b: int) -> None:
             candidates.offer(
@@ -233,13 +246,18 @@ class NeighborSearch:
         run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
 
     def _keep_out_of_reach(
-        self, D: NDArray[np.uint32], rows: tuple[int, int], others: tuple[int, int]
+        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
     ) -> None:
         table = self._table
-        anchors = np.arange(*rows)
         candidates.keep_out_of_reach(
             D, anchors, others[0], others[1] - others[0], table.padding, table.copies
         )
+        if self._expected is not None and table.counted:
+            # Two copies of a sample that lacks values are expected to differ.
+            own = np.flatnonzero(
+                (anchors >= others[0]) & (anchors < others[1]) & (table.copies[anchors] > 1.0)
+            )
+            D[own, anchors[own] - others[0]] = self._expected.own_keys(anchors[own])
 
     @property
     def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
@@ -366,6 +384,8 @@ class NeighborSearch:
                     )
 
                 run_all(measure, ranges, table.n_threads)
+            if table.missing is not None:
+                self._add_expected(table.missing, found, exact)
 
         def divide(a: int, b: int) -> None:
             shares.share(
@@ -387,6 +407,17 @@ class NeighborSearch:
             )
 
         run_all(divide, ranges, table.n_threads)
+
+    def _add_expected(self, missing: MissingValues, found: Neighbors, exact: NDArray[np.float64]) -> None:
+        """Add to distances what is expected where values are missing."""
+        owner, place = found.unsure()
+        distances = exact[place]
+        unit = distance_unit(self.columns, missing, self._squares)
+        factors = np.full(missing.features.size, unit)
+        missing.add_to_pairs(
+            found.anchors[owner], found.rows[place], factors, distances, squared=self._squares
+        )
+        exact[place] = np.maximum(distances, 0.0)
 
 
 def _is_wide(table: Packed) -> bool:

@@ -67,11 +67,16 @@ class Neighbors:
 
     def listed(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of all neighbours in a slot that have a share: whose they are, and their places in the lists."""
-        count = self.count[:, slot]
-        owner = np.repeat(np.arange(count.size), count)
-        place = np.repeat(self.start[:, slot] - (np.cumsum(count) - count), count) + np.arange(owner.size)
+        owner, place = _places(self.start[:, slot], self.count[:, slot])
         shares = self.shares[place] > 0.0
         return owner[shares], place[shares]
+
+    def unsure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Of all candidates that are not sure: whose they are, and their places in the lists."""
+        n_slots = self.start.shape[1]
+        first, count = (self.start + self.sure).ravel(), (self.count - self.sure).ravel()
+        owner, place = _places(first, count)
+        return owner // n_slots, place
 
     def reordered(self, order: NDArray[np.int64]) -> Neighbors:
         """The same with the anchors in another order."""
@@ -82,3 +87,11 @@ class Neighbors:
             count=self.count[order],
             sure=self.sure[order],
         )
+
+
+def _places(
+    first: NDArray[np.int64], count: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of lists, each as often as it is long, and the places of their entries."""
+    owner = np.repeat(np.arange(count.size), count)
+    return owner, np.repeat(first - (np.cumsum(count) - count), count) + np.arange(owner.size)

@@ -24,7 +24,7 @@ _COPY_BYTES = 2**22
 #: A grid is too coarse if ranges are, on average, less than this part of the largest.
 _COARSE = 1 / 64
 #: How unequal, relatively, steps may be that bits count as equal: four times the largest tolerance.
-_UNEQUAL = 4e-6
+UNEQUAL = 4e-6
 
 
 @dataclass
@@ -100,7 +100,7 @@ class WholeNumbers:
     @property
     def relative(self) -> float:
         """What distances may be off by, relatively: levels may be spaced equally only up to the tolerance."""
-        return 0.0 if self.exact or self._single.n_columns == 0 else _UNEQUAL
+        return 0.0 if self.exact or self._single.n_columns == 0 else UNEQUAL
 
     @property
     def off(self) -> NDArray[np.float64]:
@@ -258,7 +258,7 @@ class WholeNumbers:
         spans = self._columns.spans
         # The largest distance there can be must stay below 2³², also where bits count a little more than
         # their columns do.
-        most = (2.0**32 - 4.0 - self._grid.size) / (1.0 + _UNEQUAL)
+        most = (2.0**32 - 4.0 - self._grid.size) / (1.0 + UNEQUAL)
         step = max(float(spans[self._grid].max()) / _STEPS, float(spans.sum()) / most)
         if self._single.n_columns == 0:
             return step, 0

@@ -12,10 +12,12 @@ The rows b stand in chunks of :data:`CHUNK`, one after another: (n_sets, n_chunk
 
 import numpy as np
 
-from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .integer_tiles import OUT_OF_REACH
+from .jit import kernel, summing_kernel, wide_vectors
+from .row_sums import WIDTH, sum_rows, sum_weighted_rows
 
 #: Rows that stand side by side.
-CHUNK = 64
+CHUNK = WIDTH
 
 
 @kernel
@@ -110,28 +112,72 @@ def expected_excess(values, ordered, copies_in_order, copies, row_of, k0, excess
             excess[row // CHUNK, k0 + k, row % CHUNK] = apart - x
 
 
-@fused_kernel
-def _add_row(factor, row, out):
-    wide_vectors()
-    for q in range(CHUNK):
-        out[q] += factor * row[q]
-
-
 @kernel
-def add_lacks(rows, chunk, start, which, factors, set_of, excess, out):
-    """Add lack(rows[p], b) to out[p, q] for the rows b = chunk·CHUNK + q."""
+def fill_lacks(rows, chunk, start, which, factors, set_of, excess, out):
+    """Write lack(rows[p], b) to out[p, q] for the rows b = chunk·CHUNK + q.
+
+    ``factors`` are those of the features, or without entries: all are 1.
+    """
+    wide_vectors()
+    weighted = factors.shape[0] > 0
     for p in range(rows.shape[0]):
         a = rows[p]
-        for t in range(start[a], start[a + 1]):
-            k = which[t]
-            if factors[k] != 0.0:
-                _add_row(factors[k], excess[set_of[a], chunk, k], out[p])
+        values = excess[set_of[a], chunk]
+        if weighted:
+            sum_weighted_rows(values, which, start[a], start[a + 1], factors, out, p)
+        else:
+            sum_rows(values, which, start[a], start[a + 1], factors, out, p)
 
 
 @kernel
-def add_pair_lacks(rows, others, start, which, factors, set_of, excess, out):
-    """Add lack(a, b) + lack(b, a) of pairs to ``out``."""
-    for p in range(rows.shape[0]):
+def _lack_tile(own, others, i0, i1, j0, j1, tile):
+    """lack(a, b) + lack(b, a) for rows a from i0 on and b from j0 on, where chunks begin."""
+    mine, theirs = own[j0 // CHUNK], others[i0 // CHUNK]
+    for j in range(j0, j1):
+        for i in range(i0, i1):
+            tile[i - i0, j - j0] = mine[i, j - j0] + theirs[j, i - i0]
+
+
+@kernel
+def add_to_steps(D, i0, i1, n_columns, own, others, per_unit, times):
+    """Turn rows i0 … i1 of D, distances in steps, into expected ones: D·times + (lack + lack)·per_unit.
+
+    ``own[b // CHUNK, a, b % CHUNK]`` is the lack of row a of D to its column b, ``others[a // CHUNK, b,
+    a % CHUNK]`` that of column b to row a. A chunk begins at i0.
+    """
+    most = np.float64(OUT_OF_REACH) - 1.0
+    tile = np.empty((CHUNK, CHUNK), own.dtype)
+    for i in range(i0, i1, CHUNK):
+        i_end = min(i + CHUNK, i1)
+        for j in range(0, n_columns, CHUNK):
+            j_end = min(j + CHUNK, n_columns)
+            _lack_tile(own, others, i, i_end, j, j_end, tile)
+            for a in range(i, i_end):
+                for b in range(j, j_end):
+                    value = np.rint(np.float64(D[a, b]) * times + np.float64(tile[a - i, b - j]) * per_unit)
+                    D[a, b] = np.uint32(min(max(value, 0.0), most))
+
+
+@kernel
+def add_to_floats(D, i0, i1, n_columns, own, others, per_unit):
+    """The same for distances in float32."""
+    tile = np.empty((CHUNK, CHUNK), own.dtype)
+    for i in range(i0, i1, CHUNK):
+        i_end = min(i + CHUNK, i1)
+        for j in range(0, n_columns, CHUNK):
+            j_end = min(j + CHUNK, n_columns)
+            _lack_tile(own, others, i, i_end, j, j_end, tile)
+            for a in range(i, i_end):
+                for b in range(j, j_end):
+                    value = np.float64(D[a, b]) + np.float64(tile[a - i, b - j]) * per_unit
+                    # Rounding can leave −ε; −0 would be the largest key of all.
+                    D[a, b] = np.float32(max(value, 0.0)) + np.float32(0.0)
+
+
+@kernel
+def add_pair_lacks(rows, others, p0, p1, start, which, factors, set_of, excess, out):
+    """Add lack(a, b) + lack(b, a) of pairs p0 … p1 to ``out``."""
+    for p in range(p0, p1):
         total = 0.0
         for way in range(2):
             a, b = (rows[p], others[p]) if way == 0 else (others[p], rows[p])
@@ -144,16 +190,53 @@ def add_pair_lacks(rows, others, start, which, factors, set_of, excess, out):
 @summing_kernel
 def _product(coefficients, row):
     wide_vectors()
-    total = row.dtype.type(0)
+    total = 0.0
     for q in range(CHUNK):
-        total += coefficients[q] * row[q]
+        total += np.float64(coefficients[q]) * np.float64(row[q])
     return total
 
 
 @kernel
-def sum_lacks(rows, chunk, coefficients, start, which, set_of, excess, sums):
-    """Add Σ_b coefficients[p, q]·excess, b in a chunk, to the sums of the features that rows[p] lacks."""
-    for p in range(rows.shape[0]):
-        a = rows[p]
-        for t in range(start[a], start[a + 1]):
-            sums[which[t]] += _product(coefficients[p], excess[set_of[a], chunk, which[t]])
+def sum_lacks(chunk, coefficients, first, members, excess, sums):
+    """Add Σ_b coefficients[p, q]·excess, b in a chunk, to the sums of the features that row p lacks.
+
+    Those of set s that lack feature k are ``members`` from ``first[s·n_features + k]`` on.
+    """
+    wide_vectors()
+    n_features = sums.shape[0]
+    total = np.empty((1, CHUNK), excess.dtype)
+    nothing = np.empty(0, excess.dtype)
+    for s in range(excess.shape[0]):
+        for k in range(n_features):
+            group = s * n_features + k
+            if first[group] < first[group + 1]:
+                sum_rows(coefficients, members, first[group], first[group + 1], nothing, total, 0)
+                sums[k] += _product(total[0], excess[s, chunk, k])
+
+
+@kernel
+def put_coefficients(rows, others, coefficients, order, t0, t1, out):
+    """Add the coefficients of pairs order[t0 … t1] to out[row, other % CHUNK]."""
+    for t in range(t0, t1):
+        p = order[t]
+        out[rows[p], others[p] % CHUNK] += coefficients[p]
+
+
+@kernel
+def take_coefficients(rows, others, order, t0, t1, out):
+    """Put 0 where :func:`put_coefficients` has put something."""
+    for t in range(t0, t1):
+        p = order[t]
+        out[rows[p], others[p] % CHUNK] = 0
+
+
+@kernel
+def add_pair_excess(owners, rows, others, coefficients, p0, p1, start, which, features, set_of, excess, out):
+    """Add coefficients[p]·excess of pairs p0 … p1 to out[owners[p]], at the ``features`` either lacks."""
+    for p in range(p0, p1):
+        c = coefficients[p]
+        for way in range(2):
+            a, b = (rows[p], others[p]) if way == 0 else (others[p], rows[p])
+            for t in range(start[a], start[a + 1]):
+                k = which[t]
+                out[owners[p], features[k]] += c * excess[set_of[a], b // CHUNK, k, b % CHUNK]
