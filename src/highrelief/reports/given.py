@@ -177,10 +177,10 @@ def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDAr
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and hasattr(X, "columns") and list(X.columns) != list(names):
         raise ValueError(f"The columns of X are not those, in their order, that {kind} was fitted to.")
-    fitted_classes = getattr(estimator, "classes_", None)
-    if classes is not None and fitted_classes is None:
+    fitted_classes = getattr(estimator, "classes_", None) if classes is not None else ()
+    if fitted_classes is None:
         raise TypeError(f"{kind} was not fitted to classes; a report is about samples of different classes.")
-    if classes is not None and list(fitted_classes or ()) != list(classes):
+    if list(fitted_classes) != list(() if classes is None else classes):
         raise ValueError(
             f"The classes in y are not those that {kind} was fitted to: report needs the X and y of its fit."
         )
