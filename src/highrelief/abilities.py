@@ -15,7 +15,7 @@ def takes_missing(estimator: Any) -> bool:
 
 def takes_categories(estimator: Any) -> bool:
     """Whether features may be categories."""
-    return bool(get_tags(estimator).input_tags.categorical) and bool(categories_parameter(estimator))
+    return bool(getattr(get_tags(estimator), "categories", False))
 
 
 def categories_parameter(estimator: Any) -> str:

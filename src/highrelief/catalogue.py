@@ -57,6 +57,14 @@ METHODS: Mapping[str, Method] = {
         "RELIEF-F compares every sample with its nearest neighbours of its own class and of every other"
         " class. A feature weighs more the farther it sets the latter apart, compared with the former.",
     ),
+    "rrelieff": Method(
+        "RReliefF",
+        "RELIEF-F for a target that is a number",
+        ("robnik2003",),
+        "RRELIEF-F",
+        "RRELIEF-F compares every sample with its nearest neighbours. A feature weighs more the more it differs"
+        " where the target differs, and the less it does where the target is alike.",
+    ),
     "logo": Method(
         "LOGO",
         "few features that give every sample a margin",

@@ -46,8 +46,9 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[Labelled
         raise TableError(f"{_unended(error)}{_instead(takes_measurements, 'numbers')}.") from error
     except WordsError as error:
         raise TableError(f"{_unended(error)}{_instead(takes_categories, 'words')}.") from error
-    if as_read.left_out:
-        note = f"{request.method} takes no words{_instead(takes_categories, 'them as categories')}."
+    instead = _instead(takes_categories, "them as categories") if as_read.left_out else ""
+    if instead:
+        note = f"{request.method} takes no words{instead}."
         as_read = replace(as_read, notes=[*as_read.notes, note])
     table = completed(as_read, request.missing)
     holes = missing_values(table)
