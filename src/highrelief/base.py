@@ -119,11 +119,11 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     def _margin_table(self, X: ArrayLike, y: ArrayLike) -> Table:
         """Judge new samples whose margins are asked for."""
         check_is_fitted(self)
-        X, y, ranges, absent = self._checked(X, y, reset=False, min_samples=2)
+        X, y, ranges, absent, *encoded = self._checked(X, y, reset=False, min_samples=2)
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges, absent)
+        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges, absent, *encoded)
 
     def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""

@@ -62,8 +62,8 @@ METHODS: Mapping[str, Method] = {
         "RELIEF-F for a target that is a number",
         ("robnik2003",),
         "RRELIEF-F",
-        "RRELIEF-F compares every sample with its nearest neighbours. A feature weighs more the more it differs"
-        " where the target differs, and the less it does where the target is alike.",
+        "RRELIEF-F compares every sample with its nearest neighbours. A feature weighs more the more it"
+        " differs where the target differs, and the less it does where the target is alike.",
     ),
     "logo": Method(
         "LOGO",

@@ -18,6 +18,7 @@ from sklearn.utils.validation import validate_data
 
 from .core.absent import Absent
 from .core.columns import ColumnRanges
+from .core.encoding import Encoding
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
 from .core.ranges import c_ordered
@@ -46,12 +47,16 @@ class Table:
     ranges: ColumnRanges
     #: What is missing from X, where the smallest value of the column stands for it; None: nothing.
     absent: Absent | None = None
+    #: The features that the columns of X belong to, where some are categorical; None: each is a feature.
+    encoding: Encoding | None = None
 
 
 def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
     """Where the rows of a table, scaled, are worked on; ``memory`` as :func:`working_memory` says."""
     # New samples may come in another precision than those of the fit.
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
+    if table.encoding is not None:
+        scaling = table.encoding.of_columns(scaling)
     packed = Packed(
         table.X.astype(dtype, copy=False),
         table.codes,
@@ -61,6 +66,7 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
         n_threads=n_threads,
         ranges=table.ranges if table.X.dtype == dtype else None,
         absent=table.absent,
+        encoding=table.encoding,
     )
     return LocalRows(packed, memory=memory)
 
@@ -105,7 +111,7 @@ class ClassTableMixin(FittedViewMixin):
     def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
-        X, y, ranges, absent = self._checked(X, y, reset=True, min_samples=2)
+        X, y, ranges, absent, *encoded = self._checked(X, y, reset=True, min_samples=2)
         copies, kept = checked_copies(sample_weight, X)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
@@ -114,7 +120,8 @@ class ClassTableMixin(FittedViewMixin):
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
             ranges = ColumnRanges.of(X)
-        table = Table(X, self._set_target(y), copies, kept, ranges, absent)
+            encoded = [encoding.of_samples(kept) for encoding in encoded]
+        table = Table(X, self._set_target(y), copies, kept, ranges, absent, *encoded)
         self._set_scaling(table)
         self._judge(table)
         return table
@@ -132,6 +139,8 @@ class ClassTableMixin(FittedViewMixin):
     def _set_scaling(self, table: Table) -> None:
         self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
+        if table.encoding is not None:
+            self._scaling, self._constant = table.encoding.of_features(self._scaling, self._constant)
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
@@ -139,10 +148,11 @@ class ClassTableMixin(FittedViewMixin):
         """Judge samples and their classes, without setting anything but what ``reset`` asks for."""
         return self._checked(X, y, reset=reset, min_samples=min_samples)[:2]
 
-    def _checked(
-        self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
-    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, Absent | None]:
-        """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing."""
+    def _checked(self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int) -> tuple[Any, ...]:
+        """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing.
+
+        And an :class:`Encoding`, where features are categorical.
+        """
         samples, classes = validate_data(
             self,
             X,

@@ -14,6 +14,7 @@ from .core.parameters import check_choice, check_count, check_number, random_gen
 from .core.rows import LocalRows, Neighborhood
 from .core.sampling import AnchorSample, is_settled, looks
 from .input_base import PRECISIONS
+from .mixed_base import MixedTableMixin
 from .progress import watched, with_callbacks
 from .selector_base import n_features_kept
 
@@ -237,7 +238,7 @@ class Relief(_NearestWeighter):
         return Neighborhood(1, self.metric, pooled=True)
 
 
-class ReliefF(_NearestWeighter):
+class ReliefF(MixedTableMixin, _NearestWeighter):
     r"""RELIEF-F: mean margin at the k nearest hits and the k nearest misses of each other class.
 
     .. math::
@@ -266,8 +267,9 @@ class ReliefF(_NearestWeighter):
         ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
     confidence : float, default=0.95
         Of the intervals, and of ``max_error`` (there for all features and looks at once).
-    categorical_features : None, default=None
-        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared.
     n_features_to_select : int, float or None, default=None
@@ -330,7 +332,7 @@ class ReliefF(_NearestWeighter):
         n_anchors: int | None = None,
         max_error: float | None = None,
         confidence: float = 0.95,
-        categorical_features: None = None,
+        categorical_features: Any = None,
         metric: str = "manhattan",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
@@ -361,11 +363,6 @@ class ReliefF(_NearestWeighter):
         check_count("n_neighbors", self.n_neighbors)
         check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
         check_number("rank_decay", self.rank_decay, above=0.0)
-        if self.categorical_features is not None:
-            raise ValueError(
-                f"categorical_features={self.categorical_features!r} is not supported yet: all features must"
-                " be numbers, and it must be None."
-            )
 
     def _neighborhood(self) -> Neighborhood:
         ranked = self.neighbor_weights == "rank"

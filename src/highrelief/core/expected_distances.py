@@ -11,11 +11,14 @@ from ..kernels import missing as kernels
 from .columns import Columns
 from .distances import Distances, Range
 from .missing import MissingValues
+from .missing_of_both import MissingOfBoth
 from .threads import even_ranges, run_all
 from .whole_numbers import UNEQUAL, WholeNumbers
 
 #: Parts of a whole number that expectations are rounded to where distances are whole numbers.
 _PARTS = 2.0**16
+Missing = MissingValues | MissingOfBoth
+
 #: The largest whole number of steps that a distance may be.
 _MOST_STEPS = 2.0**32 - 2.0**16
 
@@ -37,7 +40,7 @@ class ExpectedDistances:
     ----------
     base : Distances
         Where the smallest value of a column stands for what is missing.
-    missing : MissingValues
+    missing : MissingValues or MissingOfBoth
         What is missing.
     columns : Columns
         Of the table.
@@ -50,7 +53,7 @@ class ExpectedDistances:
     exact = False
 
     def __init__(
-        self, base: Distances, missing: MissingValues, columns: Columns, squared: bool, n_threads: int
+        self, base: Distances, missing: Missing, columns: Columns, squared: bool, n_threads: int
     ) -> None:
         self._base, self._missing, self._columns = base, missing, columns
         self._squared, self._n_threads = squared, n_threads
@@ -71,13 +74,9 @@ class ExpectedDistances:
     @property
     def off(self) -> NDArray[np.float64]:
         """By how much the distances of each row may be off, once all columns have been seen."""
-        missing = self._missing
-        most = missing.largest(self._squared) * self._per_unit
-        n_lacking = np.diff(missing.start)
-        lack = np.add.reduceat(np.append(most[missing.which], 0.0), missing.start[:-1]) * (n_lacking > 0)
-        # One rounding for every value, and some for each on the way to it.
-        rounding = (n_lacking.max() + 8.0) * float(missing.eps) * (lack + lack.max())
-        return self._times * self._base.off + rounding + (0.0 if self.as_float else 1.0)
+        rounding = self._missing.rounding(self._squared) * self._per_unit
+        steps = 0.0 if self.as_float else 1.0
+        return self._times * self._base.off + rounding + rounding.max() + steps
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -117,7 +116,7 @@ class ExpectedDistances:
         """Write (or add) the distances of some rows, a multiple of 4, to all."""
         self._base.fill_rows(piece.columns, rows, D, add=add)
         if piece.last:
-            missing, n_rows = self._missing, self._missing.start.size - 1
+            missing, n_rows = self._missing, self._missing.n_rows
             own = missing.lack_blocks(rows, (0, -(-n_rows // kernels.CHUNK)), squared=self._squared)
             everyone = np.arange(n_rows)
             theirs = missing.lack_blocks(everyone, (0, 0), squared=self._squared, others=rows)
@@ -152,6 +151,6 @@ class ExpectedDistances:
         run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, kernels.CHUNK), self._n_threads)
 
 
-def distance_unit(columns: Columns, missing: MissingValues, squared: bool) -> float:
+def distance_unit(columns: Columns, missing: Missing, squared: bool) -> float:
     """What makes an excess, or a squared one, part of a distance as ``columns.distance_factors`` do."""
     return (columns.distance_unit * missing.root_unit) ** 2 if squared else columns.distance_unit

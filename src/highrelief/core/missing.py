@@ -52,6 +52,8 @@ class MissingValues:
         How often each sample counts; None: once.
     n_threads : int
         Threads to use.
+    owner : (n_columns,) int64 or None
+        The feature that each column of the table belongs to; None: itself.
     """
 
     def __init__(
@@ -63,10 +65,13 @@ class MissingValues:
         *,
         copies: NDArray[np.float64] | None = None,
         n_threads: int = 1,
+        owner: NDArray[np.int64] | None = None,
     ) -> None:
         self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
         self._n_threads = n_threads
-        self.features = absent.features
+        #: (n_incomplete,) the features, and where their values are.
+        self.features = absent.features if owner is None else owner[absent.features]
+        self._columns = absent.features
         self._row_of = np.empty(X.shape[0], np.int64)
         real = np.flatnonzero(position != packing.PADDING)
         self._row_of[position[real]] = real
@@ -129,14 +134,19 @@ class MissingValues:
         return excess
 
     @property
-    def eps(self) -> float:
-        """How far apart, relatively, the numbers are that an excess is rounded to."""
-        return float(np.finfo(self._X.dtype).eps)
+    def n_rows(self) -> int:
+        """Rows of the layout."""
+        return self.start.size - 1
 
-    def largest(self, squared: bool) -> NDArray[np.float64]:
-        """What no excess of each of the features is larger than."""
+    def rounding(self, squared: bool) -> NDArray[np.float64]:
+        """By how much what each row lacks, to any other, may be off, (n_rows,)."""
         excess = self.squared_excess if squared else self.excess
-        return np.abs(excess).max(axis=(0, 1, 3)).astype(np.float64)
+        # No excess is larger than the range, which is 1 more often than not.
+        most = np.maximum(np.abs(excess.min(axis=(0, 1, 3))), excess.max(axis=(0, 1, 3))).astype(np.float64)
+        n_lacking = np.diff(self.start)
+        lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
+        # One rounding for every value, and some for each on the way to it.
+        return (n_lacking.max() + 8.0) * float(np.finfo(excess.dtype).eps) * lack
 
     def lack_blocks(
         self,
@@ -334,7 +344,7 @@ class MissingValues:
 
     def _scaled(self, a: int, b: int) -> NDArray[np.floating]:
         """Values of some features, from 0 on, (b − a, n_samples)."""
-        features = self.features[a:b]
+        features = self._columns[a:b]
         X = np.ascontiguousarray(self._X[:, features].T)
         scaling = self._scaling.of(features)
         if scaling.unit is not None:

@@ -78,13 +78,13 @@ class NearestPass:
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
         table = self._table
-        if with_squares and table.missing is not None:
+        if with_squares and not (table.missing is None and table.encoding is None):
             return self._sums_of_rows(report)
         total = np.zeros((3 if with_squares else 1, table.n_features))
         columns = self._search.columns
-        excess = 0.0
+        excess: NDArray[np.float64] | float = 0.0
         for neighbors in self._search.neighbors(report):
-            excess += self._excess(neighbors)
+            excess = excess + self._excess(neighbors)
 
             def of_columns(a: int, b: int, n_threads: int = 1, neighbors: Neighbors = neighbors) -> None:
                 array, first = columns.precise_block(a, b)
@@ -100,19 +100,32 @@ class NearestPass:
         total[:2] *= factors
         if with_squares:
             total[2] *= factors**2
+        total = self._joined(total)
         total[0] += excess
         return total
+
+    @property
+    def _n_features(self) -> int:
+        encoding = self._table.encoding
+        return self._table.n_features if encoding is None else encoding.n_features
+
+    def _joined(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Differences of features from those of their columns, along the last axis."""
+        encoding = self._table.encoding
+        if encoding is None:
+            return of_columns
+        return encoding.joined(of_columns, rooted=self._metric == nearest.EUCLIDEAN)
 
     def _sums_of_rows(self, report: Report) -> NDArray[np.float64]:
         """:meth:`sums` with squares, from margins of one anchor after the other."""
         table = self._table
-        total = np.zeros((3, table.n_features))
+        total = np.zeros((3, self._n_features))
         for found in self._search.neighbors(report):
             for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // _ROWS_AT_ONCE)):
                 neighbors = found.reordered(np.arange(a, b))
                 z = np.zeros((b - a, table.n_features))
                 self._fill_rows(neighbors, z, np.arange(b - a))
-                z *= self._margin_factors()
+                z = self._joined(z * self._margin_factors())
                 self._add_excess(neighbors, z, np.arange(b - a))
                 copies = table.copies[neighbors.anchors]
                 total += np.stack([copies @ z, copies**2 @ z, copies**2 @ z**2])
@@ -128,7 +141,7 @@ class NearestPass:
         owner, rows, signed = self._signed(neighbors)
         anchors = neighbors.anchors[owner]
         coefficients = self._excess_unit * table.copies[anchors] * signed
-        excess = np.zeros(table.n_features)
+        excess = np.zeros(self._n_features)
         excess[table.missing.features] = table.missing.pair_sums(anchors, rows, coefficients, self._squared)
         return excess
 
@@ -173,7 +186,7 @@ class NearestPass:
         table = self._table
         n = table.n_samples
         out = np.zeros((2 * n if apart else n, table.n_features))
-        excess = None if table.missing is None else np.zeros_like(out)
+        excess = None if table.missing is None else np.zeros((len(out), self._n_features))
         between = np.zeros(n if gaps else 0)
         for found in self._search.neighbors(report):
             neighbors = found.reordered(np.argsort(table.position[found.anchors]))
@@ -188,6 +201,7 @@ class NearestPass:
             if gaps:
                 between[samples] = mean_gaps(table, self._search.columns, neighbors)
         out *= self._margin_factors()
+        out = self._joined(out)
         if excess is not None:
             out += excess
         if apart:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from ..kernels import candidates, integer_tiles, nearest, packing, shares
 from .columns import Columns
 from .distances import Distances
-from .expected_distances import ExpectedDistances, distance_unit
+from .expected_distances import ExpectedDistances, Missing, distance_unit
 from .float_distances import ProductDistances, TileDistances
-from .missing import MissingValues
 from .neighborhood import METRICS, Neighborhood, Neighbors
 from .packed import Packed
 from .threads import even_ranges, run_all
@@ -408,7 +407,7 @@ class NeighborSearch:
 
         run_all(divide, ranges, table.n_threads)
 
-    def _add_expected(self, missing: MissingValues, found: Neighbors, exact: NDArray[np.float64]) -> None:
+    def _add_expected(self, missing: Missing, found: Neighbors, exact: NDArray[np.float64]) -> None:
         """Add to distances what is expected where values are missing."""
         owner, place = found.unsure()
         distances = exact[place]

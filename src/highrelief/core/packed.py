@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing
 from .absent import Absent
+from .encoding import Encoding, MissingLevels
 from .missing import MissingValues
+from .missing_of_both import MissingOfBoth
 from .ranges import ColumnRanges
 from .scaled_columns import ScaledColumns
 from .scaling import Scaling
@@ -43,6 +45,8 @@ class Packed:
         Of the columns, if they are known.
     absent : Absent or None
         What is missing from the table, where the smallest value of the column stands for it.
+    encoding : Encoding or None
+        The features that the columns belong to, where some are categorical; None: each is a feature.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Packed:
         n_threads: int = 1,
         ranges: ColumnRanges | None = None,
         absent: Absent | None = None,
+        encoding: Encoding | None = None,
     ) -> None:
         self.n_samples, self.n_features = X.shape
         self.n_classes = n_classes
@@ -63,7 +68,7 @@ class Packed:
         self.counted = copies is not None
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
-        self.raw, self.scaling, self.ranges = X, scaling, ranges
+        self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
         self._given_codes, self._given_copies, self._absent = codes, copies, absent
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
@@ -90,18 +95,19 @@ class Packed:
         )
 
     @cached_property
-    def missing(self) -> MissingValues | None:
+    def missing(self) -> MissingValues | MissingOfBoth | None:
         """What is missing from the rows, and what that adds to differences; None if nothing is."""
-        if self._absent is None:
+        layout = (self.raw, self.scaling, self.position)
+        more: dict[str, Any] = {"copies": self._given_copies, "n_threads": self.n_threads}
+        encoding, parts = self.encoding, []
+        if self._absent is not None:
+            owner = None if encoding is None else encoding.owner
+            parts.append(MissingValues(self._absent, *layout, **more, owner=owner))
+        if encoding is not None and encoding.absent is not None:
+            parts.append(MissingLevels(encoding, encoding.absent, *layout, self.codes, **more))
+        if not parts:
             return None
-        return MissingValues(
-            self._absent,
-            self.raw,
-            self.scaling,
-            self.position,
-            copies=self._given_copies,
-            n_threads=self.n_threads,
-        )
+        return parts[0] if len(parts) == 1 else MissingOfBoth(parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -53,8 +53,13 @@ class LocalRows:
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ranges of the scaled features, and the share of samples away from the common end of each."""
-        columns = Columns(self._table.raw, self._table.scaling, self._table.ranges)
-        return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
+        table = self._table
+        columns = Columns(table.raw, table.scaling, table.ranges)
+        spans, rarity = columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
+        if table.encoding is None:
+            return spans, rarity
+        spans, rarity = table.encoding.largest(spans), table.encoding.largest(rarity)
+        return np.where(table.encoding.is_categorical & (spans > 0.0), 1.0, spans), rarity
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..abilities import categories_parameter
+from ..mixed_base import chosen_features
 
 #: What stands for each number from 0 on, by the place of the feature.
 Levels = dict[int, list[str]]
@@ -20,15 +21,8 @@ def categorical_places(estimator: Any, X: Any) -> list[int]:
     told = estimator.get_params(deep=True)[parameter] if parameter else None
     if told is None:
         return []
-    names = [str(name) for name in getattr(X, "columns", ())]
-    if isinstance(told, str):
-        return [place for place, name in enumerate(names) if not _is_number(X[name])]
-    given = np.asarray(told)
-    if given.dtype.kind == "b":
-        return np.flatnonzero(given).tolist()
-    if given.dtype.kind in "iu":
-        return sorted({int(place) % np.shape(X)[1] for place in given})
-    return sorted(names.index(str(name)) for name in given)
+    table = X if hasattr(X, "columns") else np.asarray(X)
+    return np.flatnonzero(chosen_features(told, table, getattr(table, "columns", None))).tolist()
 
 
 def coded(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
@@ -66,13 +60,6 @@ def _column(X: Any, place: int) -> NDArray[Any]:
         values = X[X.columns[place]]
         return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     return np.asarray(X)[:, place]
-
-
-def _is_number(values: Any) -> bool:
-    kind = getattr(getattr(values, "dtype", None), "kind", None)
-    if kind is None:  # a column of polars
-        return bool(values.dtype.is_numeric())
-    return kind in "iuf" or (kind == "b" and str(values.dtype) in ("bool", "boolean"))
 
 
 def _codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:

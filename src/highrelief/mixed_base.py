@@ -1,0 +1,235 @@
+"""Tables in which some features are categorical: which they are, and how they become numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import assert_all_finite, check_array, check_X_y
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from .core.absent import Absent
+from .core.columns import ColumnRanges
+from .core.encoding import Encoding
+from .core.levels import level_codes
+from .input_base import ClassTableMixin
+
+#: Kinds of columns, as pandas and polars name them, that hold what are not numbers.
+_CATEGORICAL_TYPES = (
+    "category",
+    "object",
+    "str",
+    "string",
+    "Categorical",
+    "Enum",
+    "String",
+    "Utf8",
+    "Object",
+)
+
+
+class MixedTableMixin(ClassTableMixin):
+    """Judges tables with categorical features, which ``categorical_features`` names; never guesses them.
+
+    To be named before the base of a weighter. ``_squares_differences`` says whether distances are sums of
+    squares. Where features are categorical, :meth:`_checked` returns an :class:`Encoding` too, and the
+    columns of the table are those of the encoding.
+    """
+
+    categorical_features: Any
+    _takes_categories = True
+    # Which features are, by what ``fit`` was given.
+    _is_categorical: NDArray[np.bool_] | None = None
+
+    @property
+    def _squares_differences(self) -> bool:
+        return getattr(self, "metric", "manhattan") != "manhattan"
+
+    def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> tuple[Any, ...]:
+        if self.categorical_features is None:
+            if reset:
+                self._is_categorical = None
+            try:
+                return super()._checked(X, y, reset=reset, min_samples=min_samples)
+            except (TypeError, ValueError) as error:
+                refuse_text(X, [], error)
+                raise
+        X = _as_columns(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset or self._is_categorical is None:
+            self._is_categorical = self._chosen(X)
+        return self._encoded(X, y, self._is_categorical, min_samples)
+
+    def _chosen(self, X: Any) -> NDArray[np.bool_]:
+        """Which features are categorical, by ``categorical_features``."""
+        names = getattr(self, "feature_names_in_", None)
+        return chosen_features(self.categorical_features, X, names)
+
+    def _encoded(self, X: Any, y: ArrayLike, mask: NDArray[np.bool_], min_samples: int) -> tuple[Any, ...]:
+        features = np.flatnonzero(mask)
+        numbers = self._numbers(X, ~mask)
+        codes = np.empty((features.size, X.shape[0]), np.int64)
+        for place, j in enumerate(features):
+            codes[place] = level_codes(_column(X, j))
+        encoding = Encoding.of(mask.size, features, codes, squared=self._squares_differences)
+        name = type(self).__name__
+        table, classes = check_X_y(
+            encoding.table(numbers, numbers.dtype),
+            y,
+            dtype=None,
+            ensure_all_finite=False,
+            ensure_min_samples=min_samples,
+            estimator=name,
+        )
+        check_classification_targets(classes)
+        ranges, absent = ColumnRanges.of(table, self._n_threads), None
+        if not ranges.finite:
+            assert_all_finite(table, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
+            absent, table = Absent.taken_out(table, self._n_threads)
+            ranges = ColumnRanges.of(table, self._n_threads)
+        return table, classes, ranges, absent, encoding
+
+    def _numbers(self, X: Any, mask: NDArray[np.bool_]) -> NDArray[Any]:
+        """The features that are numbers, as an array."""
+        if not mask.any():
+            smallest = np.int8 if np.int8 in self._types else self._types[0]
+            return np.empty((X.shape[0], 0), smallest)
+        some = _some_columns(X, np.flatnonzero(mask))
+        try:
+            return np.asarray(
+                check_array(some, dtype=list(self._types), ensure_all_finite=False, ensure_min_samples=0)
+            )
+        except (TypeError, ValueError) as error:
+            refuse_text(X, np.flatnonzero(~mask), error)
+            raise
+
+    def _factors(self) -> NDArray[np.float64]:
+        kept = self.get_support()  # type: ignore[attr-defined]
+        if self._is_categorical is not None and self._is_categorical[kept].any():
+            raise ValueError(
+                f"weighted={self.weighted!r} multiplies the kept columns, and"  # type: ignore[attr-defined]
+                f" {int(self._is_categorical[kept].sum())} of them are categorical. Use weighted=False."
+            )
+        return super()._factors()  # type: ignore[misc]
+
+
+def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[np.bool_]:
+    """Which features are categorical, as a mask.
+
+    Parameters
+    ----------
+    chosen : "from_dtype", mask, indices or names
+        As the user says it.
+    X : array or DataFrame
+        The table.
+    names : (n_features,) or None
+        Names of the features, if they have any.
+
+    Returns
+    -------
+    mask : (n_features,) bool
+        Which are.
+    """
+    n_features = X.shape[1]
+    mask = np.zeros(n_features, dtype=bool)
+    if isinstance(chosen, str):
+        if chosen != "from_dtype":
+            raise ValueError(
+                f"categorical_features={chosen!r} must be None, 'from_dtype', or a mask, indices or names of"
+                " features."
+            )
+        if not hasattr(X, "dtypes"):
+            raise ValueError("categorical_features='from_dtype' needs a DataFrame, whose columns have types.")
+        return np.array([_is_of_categories(dtype) for dtype in X.dtypes])
+    given = np.asarray(chosen)
+    if given.size == 0 and given.ndim == 1:
+        return mask
+    if given.ndim != 1 or given.dtype.kind not in "biuUO":
+        raise ValueError(
+            f"categorical_features={chosen!r} must be None, 'from_dtype', or a mask, indices or names of"
+            " features."
+        )
+    if given.dtype == bool:
+        if given.size != n_features:
+            raise ValueError(
+                f"categorical_features has {given.size} entries, but X has {n_features} features; a mask"
+                " needs one for each."
+            )
+        return given
+    if given.dtype.kind in "iu":
+        beyond = given[(given < 0) | (given >= n_features)]
+        if beyond.size:
+            raise ValueError(
+                f"categorical_features names the feature {int(beyond[0])}, but X has the features 0 to"
+                f" {n_features - 1}."
+            )
+        mask[given] = True
+        return mask
+    if names is None:
+        raise ValueError(
+            f"categorical_features={chosen!r} are names, but the columns of X have none; use a DataFrame, or"
+            " indices."
+        )
+    unknown = [name for name in given.tolist() if name not in names]
+    if unknown:
+        raise ValueError(f"categorical_features names the feature {unknown[0]!r}, which X does not have.")
+    return np.isin(names, given)
+
+
+def refuse_text(X: Any, declared: Any, error: Exception) -> None:
+    """Raise what is to be done where a column that is not declared categorical holds text."""
+    names = getattr(X, "columns", None)
+    if not hasattr(X, "shape") or len(X.shape) != 2:
+        return
+    for j in range(X.shape[1]):
+        if j in declared:
+            continue
+        values = _column(X, j)
+        if values.dtype.kind in "US" or (
+            values.dtype == object and any(isinstance(value, str) for value in values)
+        ):
+            name = j if names is None else repr(str(names[j]))
+            raise ValueError(
+                f"Column {name} of X holds text, and is not said to be categorical:"
+                " categorical_features='from_dtype' takes all such columns of a DataFrame as categorical, or"
+                f" name them there. ({error})"
+            ) from error
+
+
+def _is_of_categories(dtype: Any) -> bool:
+    """Whether a type of columns is one of categories, or of text."""
+    name = str(dtype).split("(", 1)[0]
+    return name in _CATEGORICAL_TYPES or name.startswith("string")
+
+
+def _as_columns(X: Any) -> Any:
+    """A DataFrame as it is; anything else as an array of two dimensions."""
+    if sparse.issparse(X):
+        raise TypeError("categorical_features needs a dense table, but X is sparse. Use X.toarray().")
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return X
+    kind = None if isinstance(X, np.ndarray) else object
+    return check_array(X, dtype=kind, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=1)
+
+
+def _column(X: Any, j: int) -> NDArray[Any]:
+    """Values of one column; text and what is missing as objects."""
+    if hasattr(X, "iloc"):
+        column = X.iloc[:, j]
+        dtype = str(column.dtype)
+        plain = column.dtype if isinstance(column.dtype, np.dtype) else object
+        return np.asarray(column.astype(object) if dtype == "category" else column, dtype=plain)
+    if hasattr(X, "to_series"):
+        values = np.empty(X.shape[0], dtype=object)
+        values[:] = X.to_series(j).to_list()
+        return values
+    return np.asarray(X[:, j])
+
+
+def _some_columns(X: Any, which: NDArray[np.int64]) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[:, which]
+    return X[:, which.tolist()] if hasattr(X, "to_series") else X[:, which]
