@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..abilities import categories_parameter
+from ..core.encoding import ABSENT
+from ..core.levels import level_codes
 from ..mixed_base import chosen_features
 
 #: What stands for each number from 0 on, by the place of the feature.
@@ -33,7 +35,8 @@ def coded(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
     levels: Levels = {}
     for place in places:
         columns[place], levels[place] = _codes(columns[place])
-    return np.column_stack([np.asarray(each, dtype=np.float64) for each in columns]), levels
+    precision = X.dtype if getattr(getattr(X, "dtype", None), "kind", "") == "f" else np.float64
+    return np.column_stack([np.asarray(each, dtype=precision) for each in columns]), levels
 
 
 def words_behind(
@@ -56,25 +59,18 @@ def words_behind(
 
 
 def _column(X: Any, place: int) -> NDArray[Any]:
-    if hasattr(X, "columns"):
-        values = X[X.columns[place]]
-        return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    return np.asarray(X)[:, place]
+    if not hasattr(X, "columns"):
+        return np.asarray(X)[:, place]
+    values = X.iloc[:, place] if hasattr(X, "iloc") else X[X.columns[place]]
+    return np.asarray(values.to_numpy())
 
 
 def _codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
-    # What is missing differs from itself, is None, or can be compared with nothing.
-    known = np.array([_is_known(value) for value in values.tolist()])
-    present = values[known]
-    numeric = values.dtype.kind in "biuf"
-    distinct, codes = np.unique(present if numeric else present.astype(str), return_inverse=True)
-    result = np.full(len(values), np.nan)
-    result[known] = codes
-    return result, [f"{value:.15g}" if numeric else str(value) for value in distinct.tolist()]
+    codes = level_codes(values)
+    known, first = np.unique(codes, return_index=True)
+    names = [_written(values[row]) for row in first[known != ABSENT]]
+    return np.where(codes == ABSENT, np.nan, codes), names
 
 
-def _is_known(value: Any) -> bool:
-    try:
-        return value is not None and bool(value == value)  # noqa: PLR0124
-    except TypeError:  # pandas' NA
-        return False
+def _written(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
