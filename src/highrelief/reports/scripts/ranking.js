@@ -214,11 +214,17 @@ function distributionOption({ boxes, points }, narrow) {
   };
 }
 
-/** Shares of the words of a feature, class by class. */
+/** Shares of the levels of a category, class by class. */
 function levelsOption({ levels, shares }, narrow) {
   const crowded = levels.length > (narrow ? 3 : 4);
   return {
-    grid: grid({ left: 0, right: 4, top: 10, bottom: 4 }),
+    grid: grid({ left: 0, right: 4, top: 34, bottom: 4 }),
+    legend: legend({
+      type: 'scroll',
+      icon: 'rect',
+      data: shares.map((_, which) => String(which)),
+      formatter: (which) => className(which, narrow ? 8 : 14),
+    }),
     tooltip: {
       trigger: 'item',
       formatter: ({ dataIndex: level, seriesIndex: which }) => {
@@ -235,6 +241,7 @@ function levelsOption({ levels, shares }, narrow) {
     yAxis: numberAxis({ min: 0, splitNumber: 4, axisLabel: { formatter: percent } }),
     series: shares.map((own, which) => ({
       type: 'bar',
+      name: String(which),
       barGap: '0%',
       itemStyle: { color: classColour(which) },
       data: own,

@@ -101,7 +101,7 @@ function columns() {
   ];
   if (features.missing !== null) {
     all.push(column('missing', 'Missing', 'Share of the values that is missing', {
-      width: 90, formatter: written(shareMissing), headerSortStartingDir: 'desc',
+      width: 104, formatter: written(shareMissing), headerSortStartingDir: 'desc',
     }));
   }
   if (resampled) {
