@@ -12,6 +12,7 @@ NAMES = (
     "memory",
     "startup",
     "relieff",
+    "surf",
     "irelief",
     "logo",
     "im4e",

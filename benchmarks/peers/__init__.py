@@ -21,7 +21,8 @@ A contender is a module that can be imported without its library, with
 ``DIFFERS``
     Why, for the table.
 
-and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``irelief(X, y, sigma, max_iter)``,
+and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``surf(X, y, method)`` (of ``"SURF"``,
+``"SURFStar"``, ``"MultiSURF"``, ``"MultiSURFStar"``), ``irelief(X, y, sigma, max_iter)``,
 ``lfe(X, y, n_components, n_neighbors)``, ``hknn(X, y, n_neighbors, alpha)`` (half of the samples is fitted,
 the rest asked for), ``distances(X, y)``, ``ensemble(X, y, member, parameters, n_estimators)``, each of which
 returns a call without arguments that does the work, and nothing but the work, on one thread, and returns the

@@ -44,6 +44,15 @@ def relieff_discrete(
     return _relieff(X, y, n_neighbors, discrete_limit=10)
 
 
+def surf(X: NDArray[np.floating], y: NDArray[np.integer], method: str) -> Callable[[], NDArray[np.floating]]:
+    """All features as numbers. Its mean distance leaves out that of a sample to itself, here 0 is counted."""
+    import fast_select
+
+    settings = {"use_star": method.endswith("Star"), "backend": "cpu", "n_jobs": 1, "discrete_limit": 0}
+    kind = getattr(fast_select, method.removesuffix("Star"))
+    return lambda: kind(**settings).fit(X, y).feature_importances_
+
+
 def _relieff(X: NDArray[Any], y: NDArray[Any], n_neighbors: int, discrete_limit: int) -> Any:
     from fast_select import ReliefF
 

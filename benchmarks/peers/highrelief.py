@@ -41,6 +41,12 @@ def relieff(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: i
     return lambda: ReliefF(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def surf(X: NDArray[Any], y: NDArray[np.integer], method: str, n_jobs: int = 1) -> Call:
+    import highrelief
+
+    return lambda: getattr(highrelief, method)(n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
 def irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1) -> Call:
     return _irelief(X, y, sigma, max_iter, n_jobs, distances="stored")
 

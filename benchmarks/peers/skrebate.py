@@ -32,3 +32,10 @@ def relieff(
 
     settings = {"n_neighbors": n_neighbors, "categorical_features": [], "n_jobs": 1}
     return lambda: ReliefF(**settings).fit(X, y).feature_importances_
+
+
+def surf(X: NDArray[np.floating], y: NDArray[np.integer], method: str) -> Callable[[], NDArray[np.floating]]:
+    import skrebate
+
+    kind = getattr(skrebate, method.replace("Star", "star"))
+    return lambda: kind(categorical_features=[], n_jobs=1).fit(X, y).feature_importances_

@@ -60,10 +60,45 @@ METHODS: Mapping[str, Method] = {
     "rrelieff": Method(
         "RReliefF",
         "RELIEF-F for a target that is a number",
-        ("robnik2003",),
+        ("robnik1997", "robnik2003"),
         "RRELIEF-F",
         "RRELIEF-F compares every sample with its nearest neighbours. A feature weighs more the more it"
         " differs where the target differs, and the less it does where the target is alike.",
+    ),
+    "surf": Method(
+        "SURF",
+        "all samples nearer than the mean distance",
+        ("greene2009",),
+        "SURF",
+        "SURF compares every sample with all that are nearer than samples are on average. A feature weighs"
+        " more the farther it sets those of other classes apart, compared with those of the same class.",
+    ),
+    "surf-star": Method(
+        "SURFStar",
+        "SURF, and samples far away with the opposite sign",
+        ("greene2010",),
+        "SURF*",
+        "SURF* compares every sample with all that are nearer than samples are on average, and, the other way"
+        " round, with all that are farther. It looks for features that act together: a feature that acts"
+        " alone may get a weight below 0.",
+    ),
+    "multisurf": Method(
+        "MultiSURF",
+        "all samples within a radius of each sample's own",
+        ("urbanowicz2018",),
+        "MultiSURF",
+        "MultiSURF compares every sample with all that are near it, by a radius of its own: the mean of its"
+        " distances less half their standard deviation. A feature weighs more the farther it sets those of"
+        " other classes apart, compared with those of the same class.",
+    ),
+    "multisurf-star": Method(
+        "MultiSURFStar",
+        "MultiSURF, and samples far away with the opposite sign",
+        ("granizo2013",),
+        "MultiSURF*",
+        "MultiSURF* compares every sample with all that are near it, by a radius of its own, and, the other"
+        " way round, with all that are far. It looks for features that act together: a feature that acts"
+        " alone may get a weight below 0.",
     ),
     "logo": Method(
         "LOGO",
@@ -142,6 +177,14 @@ WRAPPERS: Mapping[str, Method] = {
         ("li2015",),
         "Ensemble of",
         "This was done many times, each time without some of the samples, and the results were averaged.",
+    ),
+    "IterativeElimination": Method(
+        "IterativeElimination",
+        "the worst features dropped, round by round",
+        ("moore2007",),
+        "TuRF with",
+        "After each round the features of the lowest weights were dropped, and the others weighed again"
+        " without them.",
     ),
     "VarianceReduction": Method(
         "VarianceReduction",

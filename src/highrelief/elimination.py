@@ -112,7 +112,7 @@ class IterativeElimination(SingleFitWeighter):
             check_number("step", self.step, above=0.0, below=1.0)
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Weigh and drop features until few enough are left.
 
         Parameters

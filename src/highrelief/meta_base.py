@@ -226,13 +226,12 @@ class SingleFitWeighter(MetaWeighter):
     estimator_: Any
 
     def _check_classes(self, y: NDArray[Any]) -> None:
-        if y is not None:
-            check_classification_targets(y)
         if y is None or _is_told_numbers(self.estimator):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " is not told of any."
             )
+        check_classification_targets(y)
         if self.classes_.size < 2:
             raise ValueError(
                 f"{type(self).__name__} compares samples of different classes, but y has only one class"

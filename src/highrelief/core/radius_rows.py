@@ -183,6 +183,7 @@ class RadiusPasses:
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
         known, self._known = self._known, None
         if isinstance(self._rows, WeightedBlocks):
+            assert known is not None
             sums = _GivenPairSums(table, known, total[width:of_rows]).of(np.arange(table.n_features))
         else:
             sums = -2.0 * total[: table.n_features]

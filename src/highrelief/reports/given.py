@@ -132,9 +132,9 @@ def given(
         columns,
         rows,
         numbered,
-        measured,
-        frozenset(places),
-        words_behind(values, columns, words or {}, levels),
+        measured=measured,
+        categorical=frozenset(places),
+        levels=words_behind(values, columns, words or {}, levels),
     )
 
 

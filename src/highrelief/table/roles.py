@@ -124,10 +124,10 @@ class _Judge:
             [self._names[place] for place in features],
             self._sample_names([*naming, *numbering], rows),
             None if groups is None else self._checked_groups(groups, rows),
-            self._notes,
-            self._levels,
-            self._categories,
-            tuple(self._left_out),
+            notes=self._notes,
+            levels=self._levels,
+            categories=self._categories,
+            left_out=tuple(self._left_out),
         )
 
     def _measures(self, words: list[str | None]) -> NDArray[np.float64]:
