@@ -52,8 +52,8 @@ def words_behind(
             continue
         if place in levels:
             found[place] = [words[name][int(float(number))] for number in levels[place]]
-        elif np.isin(X[:, place], np.arange(len(words[name]))).all():
-            # Where a median stands in, there may be numbers between.
+        # Where a median stands in, there may be numbers between.
+        elif np.isin(X[~np.isnan(X[:, place]), place], np.arange(len(words[name]))).all():
             found[place] = list(words[name])
     return found
 
