@@ -165,7 +165,7 @@ class TestNumericTarget:
         assert "classes" not in about
 
     def test_other_methods_say_which_takes_it(self, patients):
-        with pytest.raises(TableError, match="looks like a measurement.*; --method rrelieff takes numbers"):
+        with pytest.raises(TableError, match=r"looks like a measurement.*; --method rrelieff takes numbers"):
             rank(asked(patients, "score", drop=()))
 
     def test_a_comparison_needs_classes(self, patients):

@@ -74,7 +74,7 @@ function column(field, words, meaning, own) {
 }
 
 const written = (write) => (cell) => textNode(write(cell.getValue()));
-const shareMissing = (share) => (share > 0 && share < 0.005 ? '<1 %' : percent(share));
+const shareMissing = (share) => (share > 0 && share < 0.005 ? '<1\u00a0%' : percent(share));
 const yesOrNo = (answer) => (answer ? 'yes' : 'no');
 const byName = (a, b) => alphabet.compare(a, b);
 const byInterval = (a, b, one, other) => a - b || one.getData().high - other.getData().high;
