@@ -170,7 +170,7 @@ class TestInput:
     def test_text_that_is_not_declared(self):
         _, y, data = self.frame()
         with pytest.raises(
-            ValueError, match="Column 'f1' of X holds text.*categorical_features='from_dtype'"
+            ValueError, match=r"Column 'f1' of X holds text.*categorical_features='from_dtype'"
         ):
             ReliefF().fit(data, y)
         with pytest.raises(ValueError, match="Column 'f3' of X holds text"):

@@ -148,7 +148,9 @@ class ClassTableMixin(FittedViewMixin):
         """Judge samples and their classes, without setting anything but what ``reset`` asks for."""
         return self._checked(X, y, reset=reset, min_samples=min_samples)[:2]
 
-    def _checked(self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int) -> tuple[Any, ...]:
+    def _checked(
+        self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
+    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, Absent | None, *tuple[Encoding, ...]]:
         """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing.
 
         And an :class:`Encoding`, where features are categorical.

@@ -48,7 +48,7 @@ class MixedTableMixin(ClassTableMixin):
     def _squares_differences(self) -> bool:
         return getattr(self, "metric", "manhattan") != "manhattan"
 
-    def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> tuple[Any, ...]:
+    def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> Any:
         if self.categorical_features is None:
             if reset:
                 self._is_categorical = None
@@ -73,7 +73,7 @@ class MixedTableMixin(ClassTableMixin):
         numbers = self._numbers(X, ~mask)
         codes = np.empty((features.size, X.shape[0]), np.int64)
         for place, j in enumerate(features):
-            codes[place] = level_codes(_column(X, j))
+            codes[place] = level_codes(_column(X, int(j)))
         encoding = Encoding.of(mask.size, features, codes, squared=self._squares_differences)
         name = type(self).__name__
         table, classes = check_X_y(
@@ -182,7 +182,7 @@ def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[
 def refuse_text(X: Any, declared: Any, error: Exception) -> None:
     """Raise what is to be done where a column that is not declared categorical holds text."""
     names = getattr(X, "columns", None)
-    if not hasattr(X, "shape") or len(X.shape) != 2:
+    if sparse.issparse(X) or not hasattr(X, "shape") or len(X.shape) != 2:
         return
     for j in range(X.shape[1]):
         if j in declared:

@@ -202,6 +202,9 @@ class MissingLevels(MissingValues):
         np.copyto(excess, chunks.transpose(0, 2, 1, 3))
         return excess
 
+    def _spans(self, squared: bool) -> NDArray[np.float64]:
+        return np.ones(self.features.size)
+
     @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
         """The same: a difference is 0 or 1, and so is its square."""

@@ -12,6 +12,7 @@ from .columns import Columns
 from .distances import Distances, Range
 from .missing import MissingValues
 from .missing_of_both import MissingOfBoth
+from .neighborhood import Neighbors
 from .threads import even_ranges, run_all
 from .whole_numbers import UNEQUAL, WholeNumbers
 
@@ -46,25 +47,27 @@ class ExpectedDistances:
         Of the table.
     squared : bool
         Whether distances are sums of squares.
-    n_threads : int
-        Threads to use.
     """
 
     exact = False
 
-    def __init__(
-        self, base: Distances, missing: Missing, columns: Columns, squared: bool, n_threads: int
-    ) -> None:
+    def __init__(self, base: Distances, missing: Missing, columns: Columns, squared: bool) -> None:
         self._base, self._missing, self._columns = base, missing, columns
-        self._squared, self._n_threads = squared, n_threads
+        self._squared, self._n_threads = squared, missing.n_threads
         self.as_float = base.as_float
         #: Steps that a step of ``base`` is divided into, and what one unit of a scaled feature is in keys.
-        self._times, self._per_unit = 1.0, distance_unit(columns, missing, squared)
+        self._times, self._per_unit = 1.0, self._distance_unit
         if isinstance(base, WholeNumbers):
             if base.exact:
                 longest = float(columns.spans.sum()) / base.step
                 self._times = max(1.0, min(_PARTS, np.floor(_MOST_STEPS / (1.0 + longest))))
             self._per_unit = self._times / base.step
+
+    @property
+    def _distance_unit(self) -> float:
+        """What makes an excess, or a squared one, part of a distance as ``columns.distance_factors`` do."""
+        unit = self._columns.distance_unit
+        return (unit * self._missing.root_unit) ** 2 if self._squared else unit
 
     @property
     def relative(self) -> float:
@@ -122,12 +125,25 @@ class ExpectedDistances:
             theirs = missing.lack_blocks(everyone, (0, 0), squared=self._squared, others=rows)
             self._add(D, rows.size, n_rows, own, theirs)
 
-    def own_keys(self, rows: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Keys of the expected distances between two copies of each of these rows."""
+    def put_own(
+        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: Range, copies: NDArray[np.float64]
+    ) -> None:
+        """Put what two copies of a sample are expected to differ by in its place in D, if it has several."""
+        own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (copies[anchors] > 1.0))
+        rows = anchors[own]
         total = np.zeros(rows.size)
         factors = np.full(self._missing.features.size, self._per_unit)
         self._missing.add_to_pairs(rows, rows, factors, total, self._squared)
-        return total.astype(np.float32).view(np.uint32) if self.as_float else np.rint(total).astype(np.uint32)
+        keys = total.astype(np.float32).view(np.uint32) if self.as_float else np.rint(total).astype(np.uint32)
+        D[own, rows - others[0]] = keys
+
+    def add_exact(self, found: Neighbors, exact: NDArray[np.float64]) -> None:
+        """Add to the exact distances of candidates that are not sure what is expected."""
+        owner, place = found.unsure()
+        distances = exact[place]
+        factors = np.full(self._missing.features.size, self._distance_unit)
+        self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self._squared)
+        exact[place] = np.maximum(distances, 0.0)
 
     def _lacks(self, rows: Range, others: Range) -> NDArray[np.floating]:
         chunks = others[0] // kernels.CHUNK, -(-others[1] // kernels.CHUNK)
@@ -149,8 +165,3 @@ class ExpectedDistances:
                 kernels.add_to_steps(D, a, b, n_columns, own, theirs, self._per_unit, self._times)
 
         run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, kernels.CHUNK), self._n_threads)
-
-
-def distance_unit(columns: Columns, missing: Missing, squared: bool) -> float:
-    """What makes an excess, or a squared one, part of a distance as ``columns.distance_factors`` do."""
-    return (columns.distance_unit * missing.root_unit) ** 2 if squared else columns.distance_unit

@@ -19,7 +19,7 @@ def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype == object:
         return _codes_of_objects(values.tolist())
     codes = np.full(values.size, ABSENT)
-    seen = values == values
+    seen = np.equal(values, values)
     codes[seen] = np.unique(values[seen], return_inverse=True)[1]
     return codes
 
@@ -40,6 +40,6 @@ def _codes_of_objects(values: Iterable[Any]) -> NDArray[np.int64]:
 def _is_absent(value: Any) -> bool:
     if value is None:
         return True
-    equal = value == value
+    equal = value == value  # noqa: PLR0124
     # What pandas has for nothing is not even equal or unequal to itself.
     return not isinstance(equal, bool | np.bool_) or not equal

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..kernels import missing as kernels
 from ..kernels import packing
 from .absent import Absent
+from .ranges import as_kernels_know_it
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
@@ -31,6 +32,8 @@ _VALUES_AT_ONCE = 2**18
 _VALUES_PER_LISTED = 128
 #: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
 _USUAL_EXPONENT = 40
+#: Samples that are compared with each other faster than they are put in order.
+_FEW_SAMPLES = 256
 #: Partial sums that are made apart, for any number of threads.
 _SUMS = 8
 
@@ -68,7 +71,7 @@ class MissingValues:
         owner: NDArray[np.int64] | None = None,
     ) -> None:
         self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
-        self._n_threads = n_threads
+        self.n_threads = n_threads
         #: (n_incomplete,) the features, and where their values are.
         self.features = absent.features if owner is None else owner[absent.features]
         self._columns = absent.features
@@ -91,19 +94,39 @@ class MissingValues:
         shape = (1, self._n_chunks, self.features.size, kernels.CHUNK)
         excess = packing.aligned_zeros(shape, self._X.dtype)
 
-        def of_features(a: int, b: int) -> None:
-            values, missing = self._scaled(a, b), self._absent.mask(a, b)
-            values[missing] = np.inf
-            if self._copies is None:
-                ordered, copies, copies_in_order = np.sort(values, axis=1), np.empty(0), np.empty((0, 0))
-            else:
-                order = np.argsort(values, axis=1, kind="stable")
-                ordered = np.take_along_axis(values, order, axis=1)
-                copies, copies_in_order = self._copies, self._copies[order]
-            kernels.expected_excess(values, ordered, copies_in_order, copies, self._row_of, a, excess[0])
+        n_samples = self._row_of.size
+        copies = np.ones(n_samples) if self._copies is None else self._copies
+        X, low = self._values, self._low
+        by = (self._per_unit, copies, self._row_of, excess[0])
+        row_bits = int(n_samples).bit_length()
 
-        run_all(of_features, self._blocks(), self._n_threads)
+        def of_few(a: int, b: int) -> None:
+            kernels.excess_of_few(X, self._columns, a, b, low, self._absent.mask(a, b), *by)
+
+        def in_order(a: int, b: int) -> None:
+            keys = np.empty((b - a, n_samples), np.uint64)
+            absent = (self._absent.start, self._absent.which)
+            kernels.order_keys(X, self._columns, a, b, low, *absent, row_bits, keys)
+            keys.sort(axis=1)
+            kernels.excess_in_order(X, self._columns, a, b, low, keys, row_bits, *by)
+
+        run_all(of_few if n_samples <= _FEW_SAMPLES else in_order, self._blocks(), self.n_threads)
         return excess
+
+    @cached_property
+    def _values(self) -> NDArray[np.floating]:
+        """The table, in units in which no range overflows."""
+        return as_kernels_know_it(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
+
+    @cached_property
+    def _low(self) -> NDArray[np.floating]:
+        """Smallest values of all columns."""
+        return self._values.min(axis=0)
+
+    @cached_property
+    def _per_unit(self) -> NDArray[np.float64]:
+        """What a difference of values is multiplied by, for the incomplete columns."""
+        return 1.0 / self._scaling.divisor[self._columns].astype(np.float64)
 
     @cached_property
     def root_unit(self) -> float:
@@ -141,12 +164,18 @@ class MissingValues:
     def rounding(self, squared: bool) -> NDArray[np.float64]:
         """By how much what each row lacks, to any other, may be off, (n_rows,)."""
         excess = self.squared_excess if squared else self.excess
-        # No excess is larger than the range, which is 1 more often than not.
-        most = np.maximum(np.abs(excess.min(axis=(0, 1, 3))), excess.max(axis=(0, 1, 3))).astype(np.float64)
+        # No excess is larger than the range.
+        most = self._spans(squared)
         n_lacking = np.diff(self.start)
         lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
         # One rounding for every value, and some for each on the way to it.
         return (n_lacking.max() + 8.0) * float(np.finfo(excess.dtype).eps) * lack
+
+    def _spans(self, squared: bool) -> NDArray[np.float64]:
+        """Ranges of the features, scaled, or their squares in the unit of the excess."""
+        high, low = self._values.max(axis=0)[self._columns], self._low[self._columns]
+        spans = (high.astype(np.float64) - low) * self._per_unit
+        return (spans / self.root_unit) ** 2 if squared else spans
 
     def lack_blocks(
         self,
@@ -173,7 +202,7 @@ class MissingValues:
                 rows, chunks[0] + c, self.start, self.which, factors, self.set_of, excess, out[c]
             )
 
-        run_all(of_chunk, [(c,) for c in range(len(out))], self._n_threads)
+        run_all(of_chunk, [(c,) for c in range(len(out))], self.n_threads)
         return out
 
     def lacks(
@@ -209,7 +238,7 @@ class MissingValues:
                 rows, others, a, b, self.start, self.which, factors, self.set_of, excess, distances
             )
 
-        run_all(of_pairs, even_ranges(rows.size, 16), self._n_threads)
+        run_all(of_pairs, even_ranges(rows.size, 16), self.n_threads)
 
     def sums(
         self,
@@ -291,7 +320,7 @@ class MissingValues:
             lists = (self.start, self.which, self.features, self.set_of)
             kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, out)
 
-        run_all(of_pairs, list(pairwise(borders.tolist())), self._n_threads)
+        run_all(of_pairs, list(pairwise(borders.tolist())), self.n_threads)
 
     def _listed_sums(
         self,
@@ -316,7 +345,7 @@ class MissingValues:
         """Add up partial sums, in their order."""
         tasks: list[Any] = [(c,) for c in range(parts)] if isinstance(parts, int) else parts
         total = np.zeros(self.features.size)
-        for found in run_all(part, tasks, self._n_threads):
+        for found in run_all(part, tasks, self.n_threads):
             total += found
         return total
 

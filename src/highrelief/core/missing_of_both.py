@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,9 +21,10 @@ class MissingOfBoth:
 
     def __init__(self, parts: list[MissingValues]) -> None:
         self._parts = parts
+        self.n_threads = parts[0].n_threads
         self.features = np.concatenate([part.features for part in parts])
         borders = np.cumsum([0, *(part.features.size for part in parts)])
-        self._slices = [slice(a, b) for a, b in zip(borders[:-1], borders[1:], strict=True)]
+        self._slices = [slice(a, b) for a, b in pairwise(borders)]
 
     @property
     def n_rows(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import candidates, integer_tiles, nearest, packing, shares
 from .columns import Columns
 from .distances import Distances
-from .expected_distances import ExpectedDistances, Missing, distance_unit
+from .expected_distances import ExpectedDistances
 from .float_distances import ProductDistances, TileDistances
 from .neighborhood import METRICS, Neighborhood, Neighbors
 from .packed import Packed
@@ -74,21 +74,13 @@ class NeighborSearch:
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
         self.columns = Columns(table.raw, table.scaling, table.ranges)
-        self._distances = self._choose_distances()
-        self._expected: ExpectedDistances | None = None
+        self._distances: Distances = self._choose_distances()
         if table.missing is not None:
-            self._expected = ExpectedDistances(
-                self._distances, table.missing, self.columns, self._squares, table.n_threads
-            )
-            self._distances = self._expected
+            squared = self._metric != nearest.MANHATTAN
+            self._distances = ExpectedDistances(self._distances, table.missing, self.columns, squared)
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
         self._way = _way(table, anchors, self._n_slots, self._capacity)
-
-    @property
-    def _squares(self) -> bool:
-        """Whether distances are sums of squares."""
-        return self._metric != nearest.MANHATTAN
 
     @property
     def _capacity(self) -> int:
@@ -251,12 +243,8 @@ class NeighborSearch:
         candidates.keep_out_of_reach(
             D, anchors, others[0], others[1] - others[0], table.padding, table.copies
         )
-        if self._expected is not None and table.counted:
-            # Two copies of a sample that lacks values are expected to differ.
-            own = np.flatnonzero(
-                (anchors >= others[0]) & (anchors < others[1]) & (table.copies[anchors] > 1.0)
-            )
-            D[own, anchors[own] - others[0]] = self._expected.own_keys(anchors[own])
+        if isinstance(self._distances, ExpectedDistances) and table.counted:
+            self._distances.put_own(D, anchors, others, table.copies)
 
     @property
     def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
@@ -383,8 +371,8 @@ class NeighborSearch:
                     )
 
                 run_all(measure, ranges, table.n_threads)
-            if table.missing is not None:
-                self._add_expected(table.missing, found, exact)
+            if isinstance(self._distances, ExpectedDistances):
+                self._distances.add_exact(found, exact)
 
         def divide(a: int, b: int) -> None:
             shares.share(
@@ -406,17 +394,6 @@ class NeighborSearch:
             )
 
         run_all(divide, ranges, table.n_threads)
-
-    def _add_expected(self, missing: Missing, found: Neighbors, exact: NDArray[np.float64]) -> None:
-        """Add to distances what is expected where values are missing."""
-        owner, place = found.unsure()
-        distances = exact[place]
-        unit = distance_unit(self.columns, missing, self._squares)
-        factors = np.full(missing.features.size, unit)
-        missing.add_to_pairs(
-            found.anchors[owner], found.rows[place], factors, distances, squared=self._squares
-        )
-        exact[place] = np.maximum(distances, 0.0)
 
 
 def _is_wide(table: Packed) -> bool:

@@ -91,7 +91,7 @@ def n_blocks(X: NDArray[Any]) -> int:
 def one_block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
     """A C-ordered array of floats that holds the columns, and where they begin in it."""
     if X.flags.c_contiguous and X.flags.aligned and X.dtype == dtype:
-        return _as_kernels_know_it(X), start
+        return as_kernels_know_it(X), start
     return np.ascontiguousarray(X[:, start:end], dtype=dtype), 0
 
 
@@ -105,6 +105,6 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-def _as_kernels_know_it(X: NDArray[Any]) -> NDArray[Any]:
+def as_kernels_know_it(X: NDArray[Any]) -> NDArray[Any]:
     """The same array for kernels that only read it: Numba would compile all anew for a read-only one."""
     return X if X.flags.writeable else np.asarray(_Memory(X))

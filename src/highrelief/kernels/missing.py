@@ -13,11 +13,12 @@ The rows b stand in chunks of :data:`CHUNK`, one after another: (n_sets, n_chunk
 import numpy as np
 
 from .integer_tiles import OUT_OF_REACH
-from .jit import kernel, summing_kernel, wide_vectors
-from .row_sums import WIDTH, sum_rows, sum_weighted_rows
+from .jit import kernel, order_bits, summing_kernel, wide_vectors
+from .row_sums import WIDTH, sum_minima, sum_rows, sum_weighted_rows
 
 #: Rows that stand side by side.
 CHUNK = WIDTH
+_ROWS_PER_SUM = 16
 
 
 @kernel
@@ -47,69 +48,138 @@ def fill_missing(X, place, low, r0, r1, start, which):
 
 
 @kernel
-def _n_not_above(ordered, n, x):
-    """How many of the first n of ordered values are not above x, by halving."""
-    first = 0
-    while n > 0:
-        half = (n + 1) // 2
-        if ordered[first + half - 1] <= x:
-            first += half
-            n -= half
-        else:
-            n = half - 1
-    return first
+def _shifted(X, columns, k0, k1, low, out):
+    """Some columns of X, measured from their smallest values: ``out[i, k − k0]``."""
+    for i in range(X.shape[0]):
+        row = X[i]
+        for k in range(k0, k1):
+            # −0 becomes 0, whose bits order as numbers do.
+            out[i, k - k0] = (row[columns[k]] - low[columns[k]]) + 0
 
 
 @kernel
-def expected_excess(values, ordered, copies_in_order, copies, row_of, k0, excess):
-    """Excess E|x − V| − x of numeric features, V as likely to be any of the observed values as it is common.
+def order_keys(X, columns, a, b, low, start, which, row_bits, keys):
+    """Numbers that order as the values of columns a … b do, with their samples in the lowest bits.
+
+    Sorted, they tell the order of the samples of each column, those without a value at the end; but for the
+    lowest bits of float64, where samples stand instead.
+    """
+    n = X.shape[0]
+    block = np.empty((n, CHUNK), X.dtype)
+    samples = (np.uint64(1) << np.uint64(row_bits)) - np.uint64(1)
+    for k0 in range(a, b, CHUNK):
+        k1 = min(k0 + CHUNK, b)
+        _shifted(X, columns, k0, k1, low, block)
+        for k in range(k0, k1):
+            for i in range(n):
+                keys[k - a, i] = (order_bits(block[i, k - k0]) & ~samples) | np.uint64(i)
+    for i in range(n):
+        for t in range(start[i], start[i + 1]):
+            if a <= which[t] < b:
+                keys[which[t] - a, i] = (np.uint64(1) << np.uint64(63)) | np.uint64(i)
+
+
+@kernel
+def excess_in_order(X, columns, a, b, low, keys, row_bits, per_unit, copies, row_of, excess):
+    """Excess E|x − V| − x of columns a … b, V as likely to be any of the observed values as it is common.
+
+    With S the sum of the n observed values and M(x) = Σ min(x, v) over them: Σ|x − v| = n·x + S − 2·M(x),
+    and the excess is (S − 2·M(x))/n. M follows from the values in their order.
 
     Parameters
     ----------
-    values : (n_features, n_samples)
-        Scaled, at least 0; infinity where they are missing.
-    ordered : (n_features, n_samples)
-        The same from the smallest on.
-    copies_in_order : (n_features, n_samples)
-        How often each of these counts; without entries: once.
+    X : (n_samples, n_features)
+        The table.
+    columns, low : (n_incomplete,), (n_features,)
+        Which columns have missing values; the smallest values of all.
+    keys : (b − a, n_samples) uint64
+        As :func:`order_keys` makes them, sorted.
+    per_unit : (n_incomplete,)
+        What differences are multiplied by.
     copies : (n_samples,)
-        How often each sample counts, or without entries.
+        How often each sample counts.
     row_of : (n_samples,)
         Its row in the layout.
-    k0 : int
-        Place of the first of the features in ``excess``.
-    excess : (n_chunks, n_features, CHUNK)
+    excess : (n_chunks, n_incomplete, CHUNK)
         Written to.
     """
-    n = values.shape[1]
-    counted = copies.shape[0] > 0
-    weight = np.empty(n + 1)
-    total = np.empty(n + 1)
-    for k in range(values.shape[0]):
-        weight[0] = total[0] = 0.0
-        n_observed = 0
-        while n_observed < n and ordered[k, n_observed] < np.inf:
-            c = copies_in_order[k, n_observed] if counted else 1.0
-            weight[n_observed + 1] = weight[n_observed] + c
-            total[n_observed + 1] = total[n_observed] + c * ordered[k, n_observed]
-            n_observed += 1
-        whole, sum_of_all = weight[n_observed], total[n_observed]
-        per_whole = 1.0 / whole if whole > 0.0 else 0.0
-        # In order, so that the order of the samples does not matter.
-        mean = 0.0
-        for u in range(n_observed):
-            x = float(ordered[k, u])
-            apart = (x * (2.0 * weight[u] - whole) - 2.0 * total[u] + sum_of_all) * per_whole
-            mean += (copies_in_order[k, u] if counted else 1.0) * apart
-        for i in range(n):
-            row = row_of[i]
-            x = float(values[k, i])
-            if x == np.inf:
-                excess[row // CHUNK, k0 + k, row % CHUNK] = 0.5 * mean * per_whole
+    n = X.shape[0]
+    x = np.empty(n)
+    sample = np.empty(n, np.int64)
+    samples = (np.uint64(1) << np.uint64(row_bits)) - np.uint64(1)
+    for k in range(a, b):
+        column, smallest = columns[k], low[columns[k]]
+        n_observed, whole, total = 0, 0.0, 0.0
+        for u in range(n):
+            i = np.int64(keys[k - a, u] & samples)
+            if keys[k - a, u] >> np.uint64(63):
+                sample[u] = i
                 continue
-            below = _n_not_above(ordered[k], n_observed, x)
-            apart = (x * (2.0 * weight[below] - whole) - 2.0 * total[below] + sum_of_all) * per_whole
-            excess[row // CHUNK, k0 + k, row % CHUNK] = apart - x
+            value = np.float64(X[i, column] - smallest)
+            at = u
+            while at > 0 and x[at - 1] > value:
+                x[at], sample[at] = x[at - 1], sample[at - 1]
+                at -= 1
+            x[at], sample[at] = value, i
+            n_observed += 1
+        for u in range(n_observed):
+            whole += copies[sample[u]]
+            total += copies[sample[u]] * x[u]
+        per_whole = per_unit[k] / whole if whole > 0.0 else 0.0
+        below, above, mean = 0.0, whole, 0.0
+        for u in range(n_observed):
+            c, row = copies[sample[u]], row_of[sample[u]]
+            minima = below + x[u] * above
+            below += c * x[u]
+            above -= c
+            value = (total - 2.0 * minima) * per_whole
+            mean += c * (value + x[u] * per_unit[k])
+            excess[row // CHUNK, k, row % CHUNK] = value
+        half = 0.5 * mean / whole if whole > 0.0 else 0.0
+        for u in range(n_observed, n):
+            row = row_of[sample[u]]
+            excess[row // CHUNK, k, row % CHUNK] = half
+
+
+@kernel
+def excess_of_few(X, columns, a, b, low, missing, per_unit, copies, row_of, excess):
+    """The same for few samples, pair by pair, without an order; ``missing`` (b − a, n_samples) marks gaps."""
+    wide_vectors()
+    n = X.shape[0]
+    block = np.zeros((n, CHUNK), X.dtype)
+    counts = np.empty(n, X.dtype)
+    for i in range(n):
+        counts[i] = copies[i]
+    part = np.empty(CHUNK, X.dtype)
+    minima = np.empty((n, CHUNK))
+    for k0 in range(a, b, CHUNK):
+        k1 = min(k0 + CHUNK, b)
+        _shifted(X, columns, k0, k1, low, block)
+        for i in range(n):
+            for q in range(CHUNK):
+                minima[i, q] = 0.0
+            # In the precision of the data only as far as little is lost.
+            for j in range(0, n, _ROWS_PER_SUM):
+                sum_minima(block, i, j, min(j + _ROWS_PER_SUM, n), counts, part)
+                for q in range(CHUNK):
+                    minima[i, q] += part[q]
+        for k in range(k0, k1):
+            whole, total = 0.0, 0.0
+            for i in range(n):
+                if not missing[k - a, i]:
+                    whole += copies[i]
+                    total += copies[i] * block[i, k - k0]
+            per_whole = per_unit[k] / whole if whole > 0.0 else 0.0
+            mean = 0.0
+            for i in range(n):
+                if not missing[k - a, i]:
+                    value = (total - 2.0 * minima[i, k - k0]) * per_whole
+                    mean += copies[i] * (value + block[i, k - k0] * per_unit[k])
+                    excess[row_of[i] // CHUNK, k, row_of[i] % CHUNK] = value
+            half = 0.5 * mean / whole if whole > 0.0 else 0.0
+            for i in range(n):
+                if missing[k - a, i]:
+                    excess[row_of[i] // CHUNK, k, row_of[i] % CHUNK] = half
 
 
 @kernel
@@ -139,13 +209,22 @@ def _lack_tile(own, others, i0, i1, j0, j1, tile):
 
 
 @kernel
+def _to_steps(lack, per_unit, times, D):
+    wide_vectors()
+    most = np.float64(OUT_OF_REACH) - 1.0
+    for q in range(lack.shape[0]):
+        value = np.float64(D[q]) * times + np.float64(lack[q]) * per_unit + 0.5
+        value = value if value > 0.0 else 0.0
+        D[q] = np.uint32(value if value < most else most)
+
+
+@kernel
 def add_to_steps(D, i0, i1, n_columns, own, others, per_unit, times):
     """Turn rows i0 … i1 of D, distances in steps, into expected ones: D·times + (lack + lack)·per_unit.
 
     ``own[b // CHUNK, a, b % CHUNK]`` is the lack of row a of D to its column b, ``others[a // CHUNK, b,
     a % CHUNK]`` that of column b to row a. A chunk begins at i0.
     """
-    most = np.float64(OUT_OF_REACH) - 1.0
     tile = np.empty((CHUNK, CHUNK), own.dtype)
     for i in range(i0, i1, CHUNK):
         i_end = min(i + CHUNK, i1)
@@ -153,9 +232,7 @@ def add_to_steps(D, i0, i1, n_columns, own, others, per_unit, times):
             j_end = min(j + CHUNK, n_columns)
             _lack_tile(own, others, i, i_end, j, j_end, tile)
             for a in range(i, i_end):
-                for b in range(j, j_end):
-                    value = np.rint(np.float64(D[a, b]) * times + np.float64(tile[a - i, b - j]) * per_unit)
-                    D[a, b] = np.uint32(min(max(value, 0.0), most))
+                _to_steps(tile[a - i, : j_end - j], per_unit, times, D[a, j:j_end])
 
 
 @kernel
