@@ -107,12 +107,10 @@ def test_every_word_of_the_contents_stands_in_the_page():
 
 
 def test_what_is_missing_has_a_column_for_readers_without_scripts():
-    document = Document(ranking_page(mixed_contents()))
-    assert "Missing" in [text for _, text in document.all("th", scope="col")]
-    assert {"<1 %", "40 %"} <= {text for _, text in document.all("td")}
-    assert "Missing" not in [
-        text for _, text in Document(ranking_page(full_contents())).all("th", scope="col")
-    ]
+    mixed, full = (Document(ranking_page(make())) for make in (mixed_contents, full_contents))
+    assert "Missing" in [text for _, text in mixed.all("th", scope="col")]
+    assert {"<1 %", "40 %"} <= {text for _, text in mixed.all("td")}
+    assert "Missing" not in [text for _, text in full.all("th", scope="col")]
 
 
 def test_absent_parts_say_why():
