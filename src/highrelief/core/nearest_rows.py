@@ -343,8 +343,6 @@ class NearestPass:
 
 def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
     """Sign and weight of hits and misses, by class of the anchor and slot."""
-    if table.n_classes == 1:  # all are neighbours, neither hits nor misses
-        return np.ones((1, 1))
     if pooled:
         return np.tile([-1.0, 1.0], (table.n_classes, 1))
     factors = table.miss_factors.copy()

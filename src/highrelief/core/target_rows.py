@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .columns import Columns
 from .nearest_rows import NearestPass
 from .neighbor_search import Report, nothing
-from .neighborhood import Neighbors
+from .neighborhood import HITS, Neighborhood, Neighbors
+from .packed import Packed
 
 
 class TargetDifferences(NamedTuple):
@@ -42,6 +43,9 @@ class TargetPass(NearestPass):
         Whose neighbours.
     """
 
+    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
+        super().__init__(table, replace(among, pooled=True), anchors)
+
     def differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
         """Sum the differences of targets y, (n_samples,), and of features.
 
@@ -53,7 +57,7 @@ class TargetPass(NearestPass):
         n_anchors, of_target = 0.0, 0.0
         of_features, of_both = np.zeros((2, table.n_features))
         for neighbors in self._search.neighbors(report):
-            owner, place = neighbors.listed(0)
+            owner, place = neighbors.listed(HITS)
             anchors = neighbors.anchors[owner]
             shares = np.zeros_like(neighbors.shares)
             shares[place] = neighbors.shares[place] * np.abs(target[anchors] - target[neighbors.rows[place]])
@@ -67,7 +71,8 @@ class TargetPass(NearestPass):
         """Σ |x − x'| over some neighbours that have been found, each by its share."""
         found = copy(self)
         found._search = _Found(self._search.columns, neighbors)  # type: ignore[assignment]
-        return found.sums(with_squares=False)[0]
+        # All are hits, which count with a minus.
+        return -found.sums(with_squares=False)[0]
 
 
 class _Found:
