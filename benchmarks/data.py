@@ -17,13 +17,13 @@ class Shape(NamedTuple):
 
     n_samples: int
     n_features: int
-    #: "continuous", "genotypes", "unit" or "cheap".
+    #: "continuous", "genotypes", "unit", "cheap", "words" or "cells".
     kind: str = "continuous"
 
     @property
     def label(self) -> str:
         size = f"{self.n_samples} x {self.n_features}"
-        return f"genotypes {size}" if self.kind == "genotypes" else size
+        return f"{self.kind} {size}" if self.kind in ("genotypes", "words", "cells") else size
 
     @property
     def elements(self) -> float:
@@ -42,6 +42,8 @@ def make(shape: Shape, dtype: DTypeLike) -> tuple[NDArray[Any], NDArray[np.int64
         "genotypes": genotype_table,
         "unit": unit_table,
         "cheap": cheap_table,
+        "words": words_table,
+        "cells": cells_table,
     }
     return makers[shape.kind](shape.n_samples, shape.n_features, dtype)
 
@@ -99,4 +101,33 @@ def cheap_table(
             rng.random(out=rows, dtype=X.dtype.type)
     shifted = X[y == 1, :N_INFORMATIVE]
     X[y == 1, :N_INFORMATIVE] = np.maximum(shifted, 1) if X.dtype == np.int8 else np.sqrt(shifted)
+    return X, y
+
+
+def words_table(
+    n_samples: int, n_features: int, dtype: DTypeLike, seed: int = 0
+) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+    """Frequencies, as of words in texts: of 50 one is not 0; in 20 features more of them are in class 1."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_samples) % 2
+    X = np.zeros((n_samples, n_features), dtype)
+    for row, label in zip(X, y, strict=True):
+        there = rng.random(n_features) < 0.02
+        there[:N_INFORMATIVE] |= (rng.random(N_INFORMATIVE) < 0.3)[:n_features] & bool(label)
+        row[there] = rng.exponential(size=np.count_nonzero(there)).astype(np.float32)
+    return X, y
+
+
+def cells_table(
+    n_samples: int, n_features: int, dtype: DTypeLike, seed: int = 0
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Logarithms of counts, as of genes in single cells: of 20 about one is not 0; 20 features differ."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n_samples) % 2
+    rate = rng.gamma(0.08, size=n_features)
+    X = np.zeros((n_samples, n_features), dtype)
+    for row, label in zip(X, y, strict=True):
+        rates = rate.copy()
+        rates[:N_INFORMATIVE] += 0.5 * label
+        row[:] = np.log1p(rng.poisson(rates)).astype(np.float32)
     return X, y

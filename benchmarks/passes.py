@@ -25,6 +25,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
 
     X has columns from 0 to 1, and is laid out beforehand; what is on the diagonal does not matter.
     """
+    from highrelief.core.lacks import Lacks
     from highrelief.core.packed import Packed
     from highrelief.core.scaling import Scaling
     from highrelief.kernels import distances, packing, soft
@@ -35,6 +36,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     # A column is laid out from whichever end is nearer to its values; the distances are the same.
     values, sums, far = table.X, table.row_sums, soft.out_of_reach(X.dtype)
     weights = np.ones(values.shape[1], X.dtype)
+    lacks = Lacks(table).arrays  # nothing is missing
     tile = distances.TILE
     tiles = packing.aligned_zeros((table.n_tiles, tile, tile), X.dtype)
 
@@ -48,7 +50,8 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
         return D[:n_samples, :n_samples]
 
     def run() -> Matrix:
-        soft.fill_distances(values, weights, sums, far, 0, table.n_tiles, tiles)
+        reach = (table.batches, table.within)
+        soft.fill_distances(values, weights, sums, lacks, far, *reach, 0, table.n_tiles, tiles)
         return Matrix(lay_out)
 
     return run

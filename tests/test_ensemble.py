@@ -28,6 +28,7 @@ from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 from highrelief import (
+    LOGO,
     EnsembleWeighting,
     FisherScore,
     IRelief,
@@ -242,7 +243,8 @@ def test_sparse_tables_and_missing_values_as_far_as_the_wrapped_takes_them():
         np.testing.assert_allclose(sparse.feature_weights_, dense.feature_weights_, rtol=0.2)
         assert sparse.transform(layout(X)).shape == X.shape
     assert get_tags(ensemble_of(Lasso())).input_tags == get_tags(Lasso()).input_tags
-    assert not get_tags(ensemble_of(ReliefF())).input_tags.sparse
+    assert get_tags(ensemble_of(ReliefF())).input_tags.sparse
+    assert not get_tags(ensemble_of(LOGO())).input_tags.sparse
     forest = ensemble_of(RandomForestClassifier(3))
     assert get_tags(forest).input_tags.allow_nan
     X[3, 2] = np.nan

@@ -259,7 +259,9 @@ class TestWork:
         X, y = noisy
         ours = fitted(X.astype(dtype), y, **parameters)
         # Nothing is kept to bound later sums by.
-        monkeypatch.setattr(sparse_margins.Reference, "bounds", lambda self, tiles, spans: np.inf * spans)
+        monkeypatch.setattr(
+            sparse_margins.Reference, "bounds", lambda self, tiles, own, spans: np.inf * spans
+        )
         all_summed = fitted(X.astype(dtype), y, **parameters)
         assert all_summed.execution_["features_summed"][-1] == X.shape[1]
         assert ours.execution_["features_summed"][-1] < 0.2 * X.shape[1]

@@ -246,10 +246,10 @@ def test_sample_weight_is_routed_through_a_pipeline(entry):
     assert not np.array_equal(weighted.feature_weights_, ignored.feature_weights_)
     with sklearn.config_context(enable_metadata_routing=True):
         for request, expected in [(True, weighted), (False, ignored)]:
-            model = make_pipeline(
-                entry.make().set_fit_request(sample_weight=request),
-                KNeighborsClassifier(),
-            )
+            weighter = entry.make().set_fit_request(sample_weight=request)
+            if entry.family.inside is not None:
+                weighter.estimator.set_fit_request(sample_weight=request)
+            model = make_pipeline(weighter, KNeighborsClassifier())
             if request:
                 model.fit(X, y, sample_weight=sample_weight)
             else:

@@ -96,6 +96,7 @@ import highrelief
 import numpy as np
 from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, continuous_table, discrete_table
 from sklearn import config_context
+from sklearn.utils.validation import has_fit_parameter
 
 def frozen(X):
     X.setflags(write=False)
@@ -118,6 +119,17 @@ for dtype in (np.float32, np.float64):
     # Ranges that leave distances to floats.
     X, y = tables[-2]
     highrelief.ReliefF(scale=None).fit((X * 10.0 ** (9 * (np.arange(300) == 0))).astype(dtype), y)
+    for n_samples in (40, 300):
+        X, y = rng.normal(size=(n_samples, 5)).astype(dtype), np.arange(n_samples) % 2
+        X[rng.random(X.shape) < 0.1] = np.nan
+        for model in (
+            highrelief.Relief(n_jobs=2),
+            highrelief.ReliefF(metric="sqeuclidean"),
+            highrelief.ReliefF(categorical_features=[1]),
+            highrelief.ReliefF(n_anchors=5, random_state=0),
+            highrelief.FREL(loss="square"),
+        ):
+            model.fit(X, y).margins(X, y)
 for entry in ENTRIES:
     more = {"max_iter": 2} if entry.family.iterative else {}
     for X, y in tables:
@@ -131,6 +143,8 @@ for entry in ENTRIES:
                             model.margins(X.astype(dtype), y)
                         if entry.sample_weight:
                             model.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
+                        if entry.family.inside is None and has_fit_parameter(model, "batches"):
+                            model.fit(X.astype(dtype), y, batches=np.arange(y.size) // 3 % 2)
                         if hasattr(model, "partial_fit"):
                             model.partial_fit(X.astype(dtype), y)
 for classifier in CLASSIFIERS:

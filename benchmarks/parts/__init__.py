@@ -13,6 +13,7 @@ NAMES = (
     "startup",
     "relieff",
     "surf",
+    "missing",
     "irelief",
     "logo",
     "im4e",
@@ -27,6 +28,7 @@ NAMES = (
     "scaling",
     "algorithms",
     "ensembles",
+    "sparse",
     "big",
 )
 

@@ -41,10 +41,31 @@ def relieff(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: i
     return lambda: ReliefF(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def relieff_incomplete(
+    X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, share: float, n_jobs: int = 1
+) -> Call:
+    X = np.where(np.random.default_rng(1).random(X.shape) < share, X.dtype.type(np.nan), X)
+    return relieff(X, y, n_neighbors, n_jobs)
+
+
 def surf(X: NDArray[Any], y: NDArray[np.integer], method: str, n_jobs: int = 1) -> Call:
     import highrelief
 
     return lambda: getattr(highrelief, method)(n_jobs=n_jobs).fit(X, y).feature_weights_
+
+
+def relieff_sparse(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: int = 1) -> Call:
+    from scipy.sparse import csr_array
+
+    return relieff(csr_array(X), y, n_neighbors, n_jobs)
+
+
+def irelief_sparse(
+    X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1
+) -> Call:
+    from scipy.sparse import csr_array
+
+    return irelief(csr_array(X), y, sigma, max_iter, n_jobs)
 
 
 def irelief(X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1) -> Call:

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .core.drivers import FixedPoint
+from .core.reach import Reach
 from .core.rows import LocalRows
 from .input_base import ClassTableMixin, Table, known_codes, plain, warn_user
 from .selector_base import WeighterTags, WeightSelector
@@ -75,9 +76,32 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
                 " weight 0.",
                 UserWarning,
             )
+        elif table.reach is not None:
+            self._judge_reach(table, table.reach)
         if self._constant.all():
+            where = "" if table.reach is None else " in each batch"
             raise ValueError(
-                f"All {self.n_features_in_} features of X are constant: there is nothing to weigh."
+                f"All {self.n_features_in_} features of X are constant{where}: there is nothing to weigh."
+            )
+
+    def _judge_reach(self, table: Table, reach: Reach) -> None:
+        """Raise or warn if no sample has neighbours to be compared with."""
+        misses = reach.has_misses(table.codes)
+        if not misses.any():
+            reason = (
+                "no batch has two classes, so that nothing tells a feature of the class from one of the batch"
+                if reach.within
+                else "all samples are of one batch"
+            )
+            raise ValueError(
+                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without misses:"
+                f" {reason}."
+            )
+        if not (misses & reach.has_hits(table.codes, table.copies)).any():
+            warn_user(
+                f"batch_neighbors={self.batch_neighbors!r} leaves no sample with a hit and a miss:"
+                f" {type(self).__name__} gives every feature the weight 0.",
+                UserWarning,
             )
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
@@ -116,18 +140,22 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         if not self.converged_:
             warn_user(reason.rstrip(), ConvergenceWarning)
 
-    def _margin_table(self, X: ArrayLike, y: ArrayLike) -> Table:
+    def _margin_table(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Table:
         """Judge new samples whose margins are asked for."""
         check_is_fitted(self)
         X, y, ranges, absent, *encoded = self._checked(X, y, reset=False, min_samples=2)
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
-        return Table(X, codes, None, np.ones(len(X), dtype=bool), ranges, absent, *encoded)
+        kept = np.ones(codes.size, dtype=bool)
+        reach = self._reach(batches, kept)
+        return Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
 
-    def _margin_rows(self, X: ArrayLike, y: ArrayLike) -> tuple[LocalRows, NDArray[np.float64]]:
+    def _margin_rows(
+        self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
+    ) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
-        rows = self._rows(self._margin_table(X, y))
+        rows = self._rows(self._margin_table(X, y, batches))
         positive = self.feature_importances_
         norm = np.linalg.norm(positive)
         return rows, positive / norm if norm > 0.0 else positive

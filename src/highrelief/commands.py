@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
@@ -12,6 +13,8 @@ from .endings import told, unread
 from .options import (
     DATA,
     TARGET,
+    Batch,
+    BatchNeighbors,
     Categorical,
     Data,
     Debug,
@@ -19,6 +22,7 @@ from .options import (
     Drop,
     Encoding,
     Force,
+    Groups,
     Identifiers,
     Jobs,
     Labels,
@@ -73,12 +77,15 @@ def rank(
     target: Annotated[str | None, TARGET] = None,
     method: Method = "irelief",
     settings: Settings = None,
+    batch: Batch = None,
+    batch_neighbors: BatchNeighbors = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
     ] = None,
     repeat: Annotated[Path | None, typer.Option(help="A run.json: do the same again.")] = None,
     resamples: Resamples = 20,
+    groups: Groups = None,
     no_report: NoReport = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -109,8 +116,9 @@ def rank(
             check_free(out, force=force)
             if not no_report:
                 check_pages()
-        elif _is_given(context, "resamples"):
-            raise UsageError("--resamples is for report.html: --out FOLDER says where to write it.")
+        for name in ("resamples", "groups"):
+            if out is None and _is_given(context, name):
+                raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
             beside = {"repeat", "top", "out", "resamples", "no_report", "jobs", "force", "quiet", "debug"}
@@ -147,6 +155,8 @@ def select(
     ],
     method: Method = "irelief",
     settings: Settings = None,
+    batch: Batch = None,
+    batch_neighbors: BatchNeighbors = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     labels: Labels = None,
@@ -185,7 +195,9 @@ def compare(
     methods: Annotated[str, typer.Option(help="Names with commas; `highrelief methods` lists them.")] = (
         "relieff,irelief,logo"
     ),
-    groups: Annotated[str | None, typer.Option(help="Column: equal values stay in one fold.")] = None,
+    groups: Groups = None,
+    batch: Batch = None,
+    batch_neighbors: BatchNeighbors = None,
     folds: Annotated[int, typer.Option(min=2, help="Outer folds, which judge.")] = 10,
     inner_folds: Annotated[int, typer.Option(min=2, help="Inner folds, which choose how many to keep.")] = 5,
     out: Annotated[
@@ -321,7 +333,12 @@ def warmup() -> None:
 
 
 #: Options that are not called as what they are kept in.
-_OPTION = {"settings": "--set", "identifiers": "--id", "missing_value": "--missing-value"}
+_OPTION = {
+    "settings": "--set",
+    "identifiers": "--id",
+    "missing_value": "--missing-value",
+    "batch_neighbors": "--batch-neighbors",
+}
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -342,7 +359,7 @@ def _request(context: typer.Context) -> Request:
         data=str(given["data"]),
         target=given["target"],
         method=given.get("method", ""),
-        settings=parsed_settings(given.get("settings") or ()),
+        settings=parsed_settings(given.get("settings") or ()) | _where_neighbors_are(given),
         seed=given["seed"],
         labels=None if given["labels"] is None else str(given["labels"]),
         transpose=given["transpose"],
@@ -355,7 +372,24 @@ def _request(context: typer.Context) -> Request:
         missing_values=tuple(given["missing_value"] or ()),
         categorical=tuple(given.get("categorical") or ()),
         resamples=given.get("resamples", 0),
+        batch=given.get("batch"),
+        # Of the report; a comparison keeps them by themselves.
+        groups=given.get("groups") if "resamples" in given else None,
     )
+
+
+def _where_neighbors_are(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The setting that --batch-neighbors stands for."""
+    from .runs.errors import UsageError  # noqa: PLC0415
+
+    where = given.get("batch_neighbors")
+    if where is None:
+        return {}
+    if given["batch"] is None:
+        raise UsageError("--batch-neighbors needs --batch COLUMN.")
+    if where not in ("within", "across"):
+        raise UsageError(f"--batch-neighbors is within or across, and not {where!r}.")
+    return {"batch_neighbors": where}
 
 
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:

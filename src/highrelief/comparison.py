@@ -20,6 +20,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from .balance import level_codes
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector
 from .folds import check_folds, usable_folds
@@ -160,6 +161,7 @@ def compare(
     y: ArrayLike,
     *,
     groups: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
     cv: Any = 10,
     inner_cv: Any = 5,
     cuts: str | ArrayLike = "auto",
@@ -189,6 +191,8 @@ def compare(
         Their classes.
     groups : array-like of shape (n_samples,), default=None
         Samples of the same group are never on both sides of a fold, outer or inner.
+    batches : array-like of shape (n_samples,), default=None
+        Batches, for the fits of the methods, which must all take them; the classifiers see one table.
     cv, inner_cv : int, splitter or list of pairs, default=10 and 5
         The outer folds, and those that choose the number of features. A number means stratified folds, the
         outer ones shuffled by ``random_state``. Pairs name rows of X, and are for the outer folds only.
@@ -238,14 +242,15 @@ def compare(
     _check_methods(methods)
     judges = _judges(classifiers)
     X, y = _checked(X, y)
-    together = group_codes(groups, np.ones(len(y), dtype=bool))
+    everyone = np.ones(len(y), dtype=bool)
+    together, measured = group_codes(groups, everyone), level_codes("batches", batches, everyone)
     random = random_generator("random_state", random_state)
     folds = _outer_folds(cv, X, y, together, random)
     _check_inner(inner_cv)
 
     trials: dict[str, list[_Trial]] = {name: [] for name in (*methods, ALL_FEATURES)}
     for fold in folds:
-        part = _Part.of(X, y, together, fold, int(random.randint(SEEDS)))
+        part = _Part.of(X, y, together, measured, fold, int(random.randint(SEEDS)))
         for name, done in trials.items():
             if name == ALL_FEATURES:
                 choice = _Choice(None, np.ones(X.shape[1], dtype=bool), 0.0)
@@ -382,20 +387,28 @@ class _Part:
     X: NDArray[Any]
     y: NDArray[Any]
     groups: NDArray[np.int64] | None
+    batches: NDArray[np.int64] | None
     X_new: NDArray[Any]
     y_new: NDArray[Any]
     seed: int
 
     @classmethod
     def of(
-        cls, X: NDArray[Any], y: NDArray[Any], groups: NDArray[np.int64] | None, fold: Fold, seed: int
+        cls,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        groups: NDArray[np.int64] | None,
+        batches: NDArray[np.int64] | None,
+        fold: Fold,
+        seed: int,
     ) -> Self:
         fitted, left_out = fold
         known, new = X[fitted], X[left_out]
         if np.isnan(X).any():
             imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(known)
             known, new = imputer.transform(known), imputer.transform(new)
-        return cls(known, y[fitted], None if groups is None else groups[fitted], new, y[left_out], seed)
+        of_groups, of_batches = (None if each is None else each[fitted] for each in (groups, batches))
+        return cls(known, y[fitted], of_groups, of_batches, new, y[left_out], seed)
 
 
 class _Choice(NamedTuple):
@@ -416,7 +429,7 @@ class _Trial(NamedTuple):
 def _choice(name: str, selector: CrossValidatedSelector, part: _Part) -> _Choice:
     """Weigh, and choose a number of features, by what is fitted in a fold."""
     try:
-        selector.fit(part.X, part.y, groups=part.groups)
+        selector.fit(part.X, part.y, groups=part.groups, batches=part.batches)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}: {error}") from error

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn import get_config
+from sklearn.neighbors import VALID_METRICS_SPARSE, KNeighborsClassifier
 from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from .core.nested_neighbors import NestedNeighbors
@@ -20,7 +23,7 @@ from .core.scaling import feature_scaling
 from .folds import check_folds, usable_folds
 from .input_base import warn_user
 from .members import SEEDS, run_some, seeded_clone, unseeded
-from .meta_base import MetaTable, SingleFitWeighter, weights_of
+from .meta_base import MetaTable, SingleFitWeighter, Told, weights_of
 from .progress import watched, with_callbacks
 from .resampling import group_codes
 from .selector_base import WeighterTags, best_features, falling, is_share, metric_factors, n_features_kept
@@ -189,7 +192,7 @@ class CrossValidatedSelector(SingleFitWeighter):
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
         asked = get_tags(self.classifier).input_tags if _classifies(self.classifier) else None
-        tags.input_tags.sparse &= asked is not None and asked.sparse
+        tags.input_tags.sparse &= asked is not None and asked.sparse and _metric_takes_sparse(self.classifier)
         tags.input_tags.allow_nan &= asked is not None and asked.allow_nan
         return tags
 
@@ -207,6 +210,31 @@ class CrossValidatedSelector(SingleFitWeighter):
             assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
         return samples, target
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Whom ``fit`` tells of what it is told, where metadata is routed; see scikit-learn's user guide.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            What ``fit`` itself takes, the fits of ``estimator`` and ``classifier``, and the splits of ``cv``.
+        """
+        router = super().get_metadata_routing()
+        if _classifies(self.classifier):
+            router.add(
+                classifier=self.classifier, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+            )
+        if hasattr(self.cv, "get_n_splits"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def _told(self, given: Told) -> dict[str, Told]:
+        told = super()._told(given)
+        routed = get_config()["enable_metadata_routing"]
+        if not routed and _classifies(self.classifier) and "sample_weight" in given:
+            takes = has_fit_parameter(self.classifier, "sample_weight")
+            told["classifier"] = {"sample_weight": given["sample_weight"]} if takes else {}
+        return told
+
     @with_callbacks
     def fit(
         self,
@@ -214,6 +242,7 @@ class CrossValidatedSelector(SingleFitWeighter):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
     ) -> Self:
         """Weigh the features, and find how many of them to keep.
 
@@ -228,19 +257,23 @@ class CrossValidatedSelector(SingleFitWeighter):
             the score. All copies of a sample are in one fold. A classifier that is given gets it if its fit
             takes it.
         groups : array-like of shape (n_samples,), default=None
-            For ``cv``: samples of the same group (such as those of one patient) are in one fold.
+            For ``cv``: samples of the same group (such as those of one patient) are in one fold. Also handed
+            on to the fit of ``estimator``, if that takes them.
+        batches : array-like of shape (n_samples,), default=None
+            Handed on to the fit of ``estimator``, if that takes them. The folds do not go by them, and k-NN
+            sees one table.
 
         Returns
         -------
         self : object
             The fitted selector.
         """
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
         self._check_classes(table.y)
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the folds.
         seed = int(random.randint(SEEDS))
-        parts = usable_folds(self.cv, table.X, table.codes, table.kept, group_codes(groups, table.kept))
+        parts = usable_folds(self.cv, table.X, table.codes, table.kept, self._groups_of(table, groups))
         folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
         with watched(self, total=len(folds) + 1) as progress:
             weights = self._weigh_all(table, seed)
@@ -269,6 +302,12 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     # Steps of the fit
 
+    def _groups_of(self, table: MetaTable, groups: ArrayLike | None) -> NDArray[np.int64] | None:
+        """Groups that the folds keep together; where metadata is routed, a splitter says whether it does."""
+        codes = group_codes(groups, table.kept)
+        asks = "splitter" not in table.told or "groups" in table.told["splitter"]
+        return codes if asks else None
+
     def _warn_of_folds(self, n_folds: int, table: MetaTable) -> None:
         """Folds are not what was asked for, or of little use to a class; scikit-learn warns of the latter."""
         asked = int(self.cv) if isinstance(self.cv, Integral) else 0
@@ -293,7 +332,7 @@ class CrossValidatedSelector(SingleFitWeighter):
         names = unseeded(self.estimator)
         self.estimator_ = seeded_clone(self._clone_for_all(), names, seed)
         begin = perf_counter()
-        self.estimator_.fit(table.X, table.y, **_weighted(table.copies))
+        self.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
         self.refit_time_ = perf_counter() - begin
         return weights_of(self.estimator_, self.n_features_in_)
 
@@ -347,12 +386,13 @@ def _fold_scores(judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold:
     """Weigh by one part of the samples, score every cut on the other."""
     known, new = _Part.of(table, fold.fitted), _Part.of(table, fold.left_out)
     member = seeded_clone(judge.estimator, unseeded(judge.estimator), fold.seed)
-    member.fit(known.X, known.y, **_weighted(known.copies))
+    member.fit(known.X, known.y, **table.told_to("estimator", fold.fitted))
     weights = weights_of(member, known.X.shape[1])
     if judge.classifier is None:
         judged = _right_by_neighbors(judge, cuts, known, new, weights)
     else:
-        judged = _right(judge, cuts, known, new, weights, fold.seed)
+        told = table.told_to("classifier", fold.fitted)
+        judged = _right(judge, cuts, known, new, weights, fold.seed, told)
     return [float(np.average(right, weights=new.copies)) for right in judged]
 
 
@@ -373,7 +413,13 @@ def _right_by_neighbors(
 
 
 def _right(
-    judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64], seed: int
+    judge: _Judge,
+    cuts: NDArray[np.int64],
+    known: _Part,
+    new: _Part,
+    weights: NDArray[np.float64],
+    seed: int,
+    told: Told,
 ) -> Iterator[NDArray[np.bool_]]:
     """The same by the classifier that was given, which is fitted once for each cut."""
     order, names = falling(weights), unseeded(judge.classifier)
@@ -385,13 +431,8 @@ def _right(
             factors = metric_factors(weights[kept], judge.metric)
             X, X_new = scaling.apply(X) * factors, scaling.apply(X_new) * factors
         model = seeded_clone(judge.classifier, names, seed)
-        takes_copies = has_fit_parameter(model, "sample_weight")
-        model.fit(X, known.y, **_weighted(known.copies if takes_copies else None))
+        model.fit(X, known.y, **told)
         yield model.predict(X_new) == new.y
-
-
-def _weighted(copies: NDArray[np.float64] | None) -> dict[str, NDArray[np.float64]]:
-    return {} if copies is None else {"sample_weight": copies}
 
 
 def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
@@ -430,6 +471,14 @@ def checked_cuts(cuts: Any, n_features: int) -> NDArray[np.int64]:
             raise wrong
         found.append(n_features_kept(cut, n_features))
     return np.unique(found)
+
+
+def _metric_takes_sparse(classifier: Any) -> bool:
+    """Whether the distance of a k-NN, which its tags do not look at, is defined for sparse tables."""
+    metric = getattr(classifier, "metric", None)
+    if not isinstance(classifier, KNeighborsClassifier) or callable(metric):
+        return True
+    return bool(metric in VALID_METRICS_SPARSE["brute"])
 
 
 def _classifies(classifier: Any) -> bool:

@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .balance import level_codes
 from .core.parameters import check_choice
 from .input_base import known_codes
 from .members import in_threads
@@ -153,6 +154,7 @@ class EnsembleWeighting(ResampledWeighter):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
     ) -> Self:
         """Fit the members and average them.
 
@@ -169,13 +171,16 @@ class EnsembleWeighting(ResampledWeighter):
             Samples of the same group (such as those of one patient) are all in a subset, or none of them:
             whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
             samples are wanted. A warning tells of subsets with less than half the samples asked for.
+            Also handed on to the members, if ``estimator`` takes them.
+        batches : array-like of shape (n_samples,), default=None
+            Handed on to the members, if ``estimator`` takes them.
 
         Returns
         -------
         self : object
             The fitted ensemble.
         """
-        table = self._fit_members(X, y, sample_weight, groups)
+        table = self._fit_members(X, y, sample_weight, groups, batches)
         if self.aggregate == "weights":
             return self._set_weights(self.member_weights_.mean(axis=0))
         mean_rank = average_ranks(self.member_weights_).mean(axis=0)
@@ -202,7 +207,7 @@ class EnsembleWeighting(ResampledWeighter):
         return np.stack([best_features(each, self.n_features_to_select) for each in self.member_weights_])
 
     @available_if(wrapped_has("margins"))
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Mean over the members of the margins that they give to samples among the given ones.
 
         Parameters
@@ -211,6 +216,8 @@ class EnsembleWeighting(ResampledWeighter):
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the members take them.
 
         Returns
         -------
@@ -220,9 +227,10 @@ class EnsembleWeighting(ResampledWeighter):
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
         known_codes(self.classes_, classes)
+        levels = level_codes("batches", batches, np.ones(len(classes), dtype=bool))
 
         def seen_by(member: Any) -> NDArray[np.float64]:
-            return _known_margins(member, samples, classes)
+            return _known_margins(member, samples, classes, levels)
 
         return self._mean_over(seen_by, self.estimators_)
 
@@ -241,7 +249,9 @@ class EnsembleWeighting(ResampledWeighter):
         return np.sum([self._left_out(t) for t in range(len(self.estimators_))], axis=0)
 
     @available_if(wrapped_has("margins"))
-    def left_out_margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def left_out_margins(
+        self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Margins of the samples of ``fit`` as seen by the members that were fitted without them.
 
         A sample far below 0 is nearer to another class than to its own, in the metric that was learned from
@@ -257,6 +267,8 @@ class EnsembleWeighting(ResampledWeighter):
             The samples of ``fit``, in the same order.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the members take them.
 
         Returns
         -------
@@ -266,12 +278,14 @@ class EnsembleWeighting(ResampledWeighter):
         """
         samples, classes = self._samples_of_fit(X, y)
         known_codes(self.classes_, classes)
+        levels = level_codes("batches", batches, np.ones(len(classes), dtype=bool))
 
         def seen_by(t: int) -> NDArray[np.float64]:
             margins = np.full(self._n_samples, np.nan)
             for judged in self._apart(self._left_out(t)):
                 among = np.union1d(self.estimators_samples_[t], judged)
-                found = _known_margins(self.estimators_[t], samples[among], classes[among])
+                of_them = None if levels is None else levels[among]
+                found = _known_margins(self.estimators_[t], samples[among], classes[among], of_them)
                 margins[judged] = found[np.searchsorted(among, judged)]
             return margins
 
@@ -389,14 +403,17 @@ def _predictions(member: Any, samples: Any, classes: None) -> Any:
     return member.predict(samples)
 
 
-def _known_margins(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+def _known_margins(
+    member: Any, samples: Any, classes: NDArray[Any], batches: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
     """Margins among the samples whose class the member knows; nan for the others."""
     known = np.isin(classes, member.classes_)
-    if known.all():
-        return member.margins(samples, classes)
     margins = np.full(classes.size, np.nan)
-    if np.unique(classes[known]).size > 1:
-        margins[known] = member.margins(samples[known], classes[known])
+    if np.unique(classes[known]).size < 2 and not known.all():
+        return margins
+    which: Any = slice(None) if known.all() else known
+    more = {} if batches is None else {"batches": batches[which]}
+    margins[which] = member.margins(samples[which], classes[which], **more)
     return margins
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
 from .core.scaling import Scaling
+from .core.sparse_columns import Moments
 from .progress import with_callbacks
+from .sparse_input import is_sparse
 
 
 class FisherScore(FeatureWeighter):
@@ -23,6 +25,9 @@ class FisherScore(FeatureWeighter):
 
     Parameters
     ----------
+    class_weight : None, "balanced" or dict, default=None
+        What n_c is multiplied by: a weight > 0 for each class; "balanced" is N/(C·n_c), so that all C classes
+        count the same.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -61,6 +66,26 @@ class FisherScore(FeatureWeighter):
     """
 
     _needs_hits = False
+    _takes_sparse = True
+
+    def __init__(
+        self,
+        *,
+        class_weight: Any = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -68,7 +93,7 @@ class FisherScore(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
@@ -81,20 +106,34 @@ class FisherScore(FeatureWeighter):
             The fitted weighter.
         """
         table = self._check_fit(X, y, sample_weight)
-        copies = np.ones(len(table.X)) if table.copies is None else table.copies
+        copies = np.ones(table.codes.size) if table.copies is None else table.copies
+        if table.class_weights is not None:
+            copies = copies * table.class_weights[table.codes]
         # In the units of the range: no digits are lost far from 0, and no square overflows.
-        inside = Scaling.to_range(table.X.min(axis=0), table.X.max(axis=0))
+        inside = Scaling.to_range(table.ranges.low, table.ranges.high)
         sizes = np.bincount(table.codes, weights=copies)
         centers = np.empty((sizes.size, self.n_features_in_))
         within = np.zeros(self.n_features_in_)
         for c in range(sizes.size):
             of_class = table.codes == c
-            members = inside.apply(table.X[of_class]).astype(np.float64, copy=False)
-            centers[c] = members[0] + copies[of_class] @ (members - members[0]) / sizes[c]
-            within += copies[of_class] @ (members - centers[c]) ** 2
+            centers[c], around = _center_and_scatter(table.X[of_class], inside, copies[of_class], sizes[c])
+            within += around
         between = sizes @ (centers - sizes @ centers / sizes.sum()) ** 2
         smallest = copies.sum() * np.finfo(np.float64).eps ** 2
         return self._set_weights(_ratio(between, np.maximum(within, smallest)))
+
+
+def _center_and_scatter(
+    X: Any, scaling: Scaling, copies: NDArray[np.float64], size: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean of every column, scaled, and the weighted sum of the squared differences from it."""
+    if is_sparse(X):
+        moments = Moments(X, scaling)
+        center = moments.mean(copies)
+        return center, moments.squares_around(center, copies)
+    members = scaling.apply(X).astype(np.float64, copy=False)
+    center = members[0] + copies @ (members - members[0]) / size
+    return center, copies @ (members - center) ** 2
 
 
 def _ratio(between: NDArray[np.float64], within: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -97,6 +97,13 @@ class FREL(FeatureWeighter):
         get shorter. "exact": the minimiser, which the paper's theorems speak of.
     n_epochs : int, default=1
         How often "sgd" goes through the samples.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean of losses: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. For
+        ``solver="exact"``: a step of Algorithm 1 does not depend on the size of the loss.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -155,6 +162,8 @@ class FREL(FeatureWeighter):
         positive: bool = False,
         solver: str = "sgd",
         n_epochs: int = 1,
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -174,6 +183,8 @@ class FREL(FeatureWeighter):
         self.positive = positive
         self.solver = solver
         self.n_epochs = n_epochs
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
 
     _allows_missing = True
 
@@ -193,9 +204,20 @@ class FREL(FeatureWeighter):
             raise ValueError(f"alpha={self.alpha!r} must be > 0 for solver='exact': there may be no minimum.")
         if self.solver == "sgd" and self.positive:
             raise ValueError("positive=True needs solver='exact': Algorithm 1 has no constraint.")
+        if self.solver == "sgd" and self.class_weight is not None:
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs solver='exact': the steps of Algorithm 1 have"
+                " length 1, whatever a loss is multiplied by."
+            )
 
     @with_callbacks
-    def _fit_counting(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def _fit_counting(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features.
 
         Parameters
@@ -207,16 +229,22 @@ class FREL(FeatureWeighter):
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies. Only for ``solver="exact"``: Algorithm 1
             visits one sample after the other.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            has no loss.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        return self._weigh(X, y, sample_weight)
+        return self._weigh(X, y, sample_weight, batches)
 
     @with_callbacks
-    def _fit_in_order(self, X: ArrayLike, y: ArrayLike, **refused: Any) -> Self:
+    def _fit_in_order(
+        self, X: ArrayLike, y: ArrayLike, *, batches: ArrayLike | None = None, **refused: Any
+    ) -> Self:
         """Weigh the features; see the class for what ``solver`` does."""
         given = [name for name, value in refused.items() if name != "sample_weight" or value is not None]
         if given:
@@ -224,17 +252,23 @@ class FREL(FeatureWeighter):
                 f"FREL.fit does not take {', '.join(given)} with solver={self.solver!r}: Algorithm 1 visits"
                 " one sample after the other. solver='exact' takes sample_weight."
             )
-        return self._weigh(X, y)
+        return self._weigh(X, y, batches=batches)
 
     fit = _FitBySolver(_fit_counting, _fit_in_order)
 
-    def _weigh(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        table = self._check_fit(X, y, sample_weight)
+    def _weigh(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        table = self._check_fit(X, y, sample_weight, batches)
         rows = self._rows(table)
         search = rows.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
             near = search.compared(progress.advance, apart=self.loss in APART, gaps=self.loss in WITH_MARGIN)
-            loss = self._loss_of(near, rows.copies)
+            loss = self._loss_of(near, rows.weights)
             if not near.counts.any():
                 end = Minimum(np.zeros(self.n_features_in_), np.nan, 0)
             elif self.solver == "sgd":
@@ -255,9 +289,9 @@ class FREL(FeatureWeighter):
             )
         return self
 
-    def _loss_of(self, near: Compared, copies: NDArray[np.float64]) -> Loss:
-        """L, of all samples, each by the share of its copies in all."""
-        factors = np.where(near.counts, copies, 0.0) / copies.sum()
+    def _loss_of(self, near: Compared, weights: NDArray[np.float64]) -> Loss:
+        """L, of all samples, each by its share in the sum of their weights."""
+        factors = np.where(near.counts, weights, 0.0) / weights.sum()
         if self.loss == "log":
             return LogLoss(factors)
         if self.loss == "hinge":
@@ -287,7 +321,7 @@ class FREL(FeatureWeighter):
         w = self.feature_weights_
         return float(w @ w if self.penalty == "l2" else np.abs(w).sum())
 
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
         Ē − E = wᵀ(|x − NM(x)| − |x − NH(x)|), with the weights as they are, sign and size included, and the
@@ -299,11 +333,13 @@ class FREL(FeatureWeighter):
             The samples, scaled here as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches; features are then scaled in each of these by itself.
 
         Returns
         -------
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, _ = self._margin_rows(X, y)
+        rows, _ = self._margin_rows(X, y, batches)
         return rows.nearest(Neighborhood(1, pooled=True)).rows() @ self.feature_weights_

@@ -92,6 +92,7 @@ def fits_to_halves(
     n_jobs: int | None = None,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
     verbose: int = 0,
 ) -> HalfFits:
     """Fit clones to halves of the samples; what they warn of is not passed on.
@@ -110,7 +111,7 @@ def fits_to_halves(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups)  # type: ignore[arg-type]
+        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
     unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fits.estimators_)
     return HalfFits(fits.member_weights_, unsettled)
 

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .balance import level_codes
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
+from .core.reach import Reach
 from .core.rows import LocalRows
 from .core.solvers import simplex_positive_part, simplex_projection, unit_positive_part
 from .folds import check_folds, usable_folds
@@ -58,8 +60,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         How weights follow from v: by eq. (9), or as the exact minimiser of C on the simplex, which is the
         projection of v on it, (v − θ)⁺ with θ such that the sum is 1.
     alpha : float or None, default=None
-        λ; None is the number of samples. By eq. (9) it only shifts the cost. In the exact step a large λ
-        makes weights alike, a small one leaves few of them.
+        λ; None is the number of samples (the sum of their weights). By eq. (9) it only shifts the cost. In
+        the exact step a large λ makes weights alike, a small one leaves few of them.
     loss : {"linear", "log"}, default="linear"
         "linear" is the paper's. "log" is ours, after its outlook: the sum of margin and quality of a sample,
         m_n = ρ_n − σ(E_miss − E_hit), enters as σ·log(1 + exp(−m_n/σ)). That leaves eqs. (5) and (6) as
@@ -87,6 +89,12 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     memory_budget : float or None, default=None
         Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
         are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the sum: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -152,6 +160,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     True
     """
 
+    _allows_missing = True
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
 
     def __init__(
@@ -169,6 +178,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         tol: float = 1e-6,
         init: str | ArrayLike = "uniform",
         memory_budget: float | None = None,
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -196,36 +207,53 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.loss = loss
         self.sparsity = sparsity
         self.cv = cv
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features (Bei and Hong 2015, Algorithm 1), and keep what the classifier needs.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing. The classifier takes the samples as one table, scaled as a whole.
+        groups : array-like of shape (n_samples,), default=None
+            For ``sigma="path"``: samples of the same group (such as those of one patient) are in one fold of
+            the inner cross-validation.
 
         Returns
         -------
         self : object
             The fitted weighter and classifier.
         """
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, batches)
         w = self._first_weights(uniform=1.0, norm=1)
         if self.sigma == "path":
-            self.sigma_, w = self._best_of_path(table, w)
+            self.sigma_, w = self._best_of_path(table, w, level_codes("groups", groups, table.kept))
         elif not self._automatic:
             self.sigma_ = float(self.sigma)
         return self._learn(table, self._rows(table), w)
 
     def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """Algorithm 1 from weights w on, with the width in ``sigma_``."""
-        n_samples = float(rows.copies.sum())
+        weights = rows.weights
+        n_samples = float(weights.sum())
         course = _Course(
             n_samples if self.alpha is None else float(self.alpha),
             # N rounded terms, of either sign, are off by √N roundings.
@@ -235,9 +263,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
             near = rows.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
-            course.look_at(*near.entropies(), rows.copies, sigma / w.sum())
+            course.look_at(*near.entropies(), weights, sigma / w.sum())
             if self.loss == "log":
-                course.add_log_cost(near.log_inlier, rows.copies, w)
+                course.add_log_cost(near.log_inlier, weights, w)
             nu = near.mean_margin(
                 pooled=True,
                 outliers=False,
@@ -284,9 +312,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         on_simplex = simplex_positive_part(w)
         self._set_weights(w if on_simplex is None else on_simplex)
         self.sigma_ = self._width(rows, self.feature_weights_)
-        active = self.feature_weights_ > 0.0
+        active = np.flatnonzero(self.feature_weights_ > 0.0)
         self._references = ClassDistances(
-            table.X[:, active],
+            _with_gaps(table, active),
             self._scaling.of(active),
             table.codes,
             self.feature_weights_[active],
@@ -298,15 +326,19 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     # The paper's choice of σ
 
-    def _best_of_path(self, table: Table, w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def _best_of_path(
+        self, table: Table, w: NDArray[np.float64], groups: NDArray[np.int64] | None
+    ) -> tuple[float, NDArray[np.float64]]:
         """The width that classifies best, ties to the larger, and the weights of the one before it."""
         self.sigma_path_ = SIGMA_PATH.copy()
         copies = np.ones(len(table.X)) if table.copies is None else table.copies
         right, tried = np.zeros(SIGMA_PATH.size), 0.0
-        for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept):
+        for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept, groups):
+            if not _has_misses(table, fitted):
+                continue
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
-                known = model.predict(table.X[left_out])
+                known = model.predict(_with_gaps(table)[left_out])
                 right[place] += copies[left_out] @ (known == table.codes[left_out])
             tried += copies[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
@@ -326,10 +358,16 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     ) -> Iterator[IM4E]:
         """One model of some of the samples, fitted with one width after the other."""
         model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
+        if model.class_weight != "balanced":  # the model knows classes by their codes
+            weights = table.class_weights
+            model.class_weight = None if weights is None else dict(enumerate(weights.tolist()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
             part = model._check_fit(
-                table.X[which], table.codes[which], None if table.copies is None else table.copies[which]
+                _with_gaps(table)[which],
+                table.codes[which],
+                None if table.copies is None else table.copies[which],
+                None if table.reach is None else table.reach.batches[which],
             )
             rows = model._rows(part)
         for width in widths:
@@ -348,7 +386,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples, scaled here as in ``fit``. What is missing, here or there, may be any value of the
+            fitted samples.
 
         Returns
         -------
@@ -356,7 +395,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             In the units of Σ_j w_j|x_j|.
         """
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
+        samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
         active = self.feature_weights_ > 0.0
         psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
@@ -442,6 +481,23 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 " use w_step='paper', or a smaller alpha for fewer features."
             )
         check_folds("cv", self.cv)
+
+
+def _has_misses(table: Table, which: NDArray[np.int64]) -> bool:
+    """Whether some of the samples have misses in reach among each other."""
+    if table.reach is None:
+        return True
+    part = Reach(np.unique(table.reach.batches[which], return_inverse=True)[1], table.reach.within)
+    return bool(part.has_misses(table.codes[which]).any())
+
+
+def _with_gaps(table: Table, features: NDArray[np.int64] | None = None) -> NDArray[np.floating]:
+    """Samples of a table, or some of its features, with NaN where values are missing."""
+    X = table.X if features is None else table.X[:, features]
+    absent = table.absent
+    if absent is not None and features is not None:
+        absent = absent.of_features(features)
+    return X if absent is None else absent.put_back(X, np.ones(len(X), dtype=bool))
 
 
 class _Course:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +16,22 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from .balance import class_weights_of, level_codes
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.encoding import Encoding
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
-from .core.ranges import c_ordered
+from .core.ranges import c_ordered, float_type
+from .core.reach import BATCH_NEIGHBORS, Reach, scaled_by_batch
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
+from .core.sparse_packed import SparsePacked
+from .core.sparse_rows import SparseRows
+from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
-#: What is computed in its own precision; anything else becomes float64.
-PRECISIONS = [np.float64, np.float32]
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
 
 
@@ -47,8 +51,17 @@ class Table:
     ranges: ColumnRanges
     #: What is missing from X, where the smallest value of the column stands for it; None: nothing.
     absent: Absent | None = None
+    #: (n_classes,) how much the classes count, or None: all the same.
+    class_weights: NDArray[np.float64] | None = None
+    #: Who may be whose neighbour, or None: everyone.
+    reach: Reach | None = None
     #: The features that the columns of X belong to, where some are categorical; None: each is a feature.
     encoding: Encoding | None = None
+
+    @property
+    def observed(self) -> NDArray[Any]:
+        """X with NaN where a value is missing."""
+        return self.X if self.absent is None else self.absent.put_back(self.X)
 
 
 def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
@@ -57,18 +70,23 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     dtype = table.X.dtype if table.X.dtype.itemsize == 1 else scaling.offset.dtype
     if table.encoding is not None:
         scaling = table.encoding.of_columns(scaling)
-    packed = Packed(
-        table.X.astype(dtype, copy=False),
+    X = table.X.astype(dtype, copy=False)
+    sparse = is_sparse(X)
+    ranges = table.ranges if table.X.dtype == dtype else None
+    packed = (SparsePacked if sparse else Packed)(
+        X,
         table.codes,
         int(table.codes.max()) + 1,
         scaling=scaling,
         copies=table.copies,
         n_threads=n_threads,
-        ranges=table.ranges if table.X.dtype == dtype else None,
+        ranges=sparse_ranges(X) if sparse and ranges is None else ranges,
         absent=table.absent,
+        class_weights=table.class_weights,
+        reach=table.reach,
         encoding=table.encoding,
     )
-    return LocalRows(packed, memory=memory)
+    return SparseRows(packed, memory=memory) if sparse else LocalRows(packed, memory=memory)
 
 
 def working_memory() -> float:
@@ -87,10 +105,16 @@ class ClassTableMixin(FittedViewMixin):
     _types: Sequence[type] = PRECISIONS
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
+    # SciPy's sparse tables are worked on without storing their zeros.
+    _takes_sparse: bool = False
 
     scale: str | None
     n_jobs: int | None
     n_features_in_: int
+    # Parameters of those that have them; see :mod:`.balance`.
+    class_weight: Any = None
+    batch_neighbors: str = "within"
+    _class_weights: NDArray[np.float64] | None = None
 
     if TYPE_CHECKING:
 
@@ -100,6 +124,7 @@ class ClassTableMixin(FittedViewMixin):
     def _check_parameters(self, n_samples: int) -> None:
         """Raise if a constructor parameter cannot be used; subclasses add their own."""
         check_choice("scale", self.scale, SCALES)
+        check_choice("batch_neighbors", self.batch_neighbors, BATCH_NEIGHBORS)
 
     def _judge(self, table: Table) -> None:
         """Raise or warn if a table of at least two classes is not one to be fitted to."""
@@ -108,7 +133,13 @@ class ClassTableMixin(FittedViewMixin):
     def _n_threads(self) -> int:
         return checked_thread_count(self.n_jobs)
 
-    def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Table:
+    def _check_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
         X, y, ranges, absent, *encoded = self._checked(X, y, reset=True, min_samples=2)
@@ -119,9 +150,16 @@ class ClassTableMixin(FittedViewMixin):
             if absent is not None:
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
-            ranges = ColumnRanges.of(X)
+            ranges = sparse_ranges(X) if is_sparse(X) else ColumnRanges.of(X)
             encoded = [encoding.of_samples(kept) for encoding in encoded]
-        table = Table(X, self._set_target(y), copies, kept, ranges, absent, *encoded)
+        codes = self._set_target(y)
+        self._class_weights = None
+        if self.class_weight is not None:
+            self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, copies)
+        reach = self._reach(batches, kept)
+        if reach is not None and is_sparse(X):
+            raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
+        table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach, *encoded)
         self._set_scaling(table)
         self._judge(table)
         return table
@@ -137,8 +175,13 @@ class ClassTableMixin(FittedViewMixin):
         return codes
 
     def _set_scaling(self, table: Table) -> None:
-        self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
+        if is_sparse(table.X):
+            self._scaling = sparse_scaling(table.X, self.scale, table.copies, table.ranges)
+        else:
+            self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
+        if table.reach is not None and (table.reach.within or self.scale is not None):
+            self._constant = table.reach.constant(table.observed)
         if table.encoding is not None:
             self._scaling, self._constant = table.encoding.of_features(self._scaling, self._constant)
 
@@ -155,6 +198,8 @@ class ClassTableMixin(FittedViewMixin):
 
         And an :class:`Encoding`, where features are categorical.
         """
+        if self._takes_sparse and is_sparse(X):
+            return *checked_sparse(self, X, y, reset=reset, min_samples=min_samples), None
         samples, classes = validate_data(
             self,
             X,
@@ -188,9 +233,29 @@ class ClassTableMixin(FittedViewMixin):
             check_classification_targets(y)
         return y
 
+    def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_]) -> Reach | None:
+        """Who may be whose neighbour, by the batches of the samples given."""
+        codes = level_codes("batches", batches, kept)
+        return None if codes is None else Reach(codes, self.batch_neighbors == "within")
+
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
+        if table.reach is not None:
+            table = self._scaled_by_batch(table, table.reach)
+            unscaled = Scaling.none(self.n_features_in_, float_type(table.X.dtype))
+            return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)
+
+    def _scaled_by_batch(self, table: Table, reach: Reach) -> Table:
+        """The table with its numbers scaled in each batch by itself; categories stay as they are."""
+        X, absent, encoding = table.observed, table.absent, table.encoding
+        scaled = scaled_by_batch(X, self.scale, table.copies, reach)
+        if encoding is not None:
+            levels = encoding.is_categorical[encoding.owner]
+            scaled = np.where(levels, X, scaled)
+        if absent is not None:
+            absent, scaled = Absent.taken_out(scaled, self._n_threads)
+        return replace(table, X=scaled, ranges=ColumnRanges.of(scaled, self._n_threads), absent=absent)
 
     @property
     def _memory(self) -> float:

@@ -59,7 +59,14 @@ class IRelief(ClassMargins, RepeatedWeighter):
         are left out whose margin is certain to stay negative. None: half of the memory that is free. The
         result is the same, bit for bit.
         Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
-        samples and the distances are kept, a block of its columns.
+        samples and the distances are kept, a block of its columns; and as much again for the features with
+        missing values.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -116,6 +123,9 @@ class IRelief(ClassMargins, RepeatedWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
+    _takes_sparse = True
+
     def __init__(
         self,
         *,
@@ -128,6 +138,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
         tol: float = 1e-5,
         init: str | ArrayLike = "uniform",
         memory_budget: float | None = None,
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -152,26 +164,38 @@ class IRelief(ClassMargins, RepeatedWeighter):
         )
         self.margin = margin
         self.outliers = outliers
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features (Sun 2007, Fig. 2).
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, batches)
         rows = self._rows(table)
         w = self._first_weights(uniform=1.0 / self.n_features_in_, norm=2)  # (1)
 

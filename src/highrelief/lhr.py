@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,9 @@ class LHRelief(FeatureWeighter):
         Most iterations. More are not always better: on XOR 2 find what 20 have lost again.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -114,6 +117,7 @@ class LHRelief(FeatureWeighter):
         alpha: float = 1e-3,
         max_iter: int = 20,
         tol: float = 1e-4,
+        class_weight: Any = None,
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -131,6 +135,7 @@ class LHRelief(FeatureWeighter):
         self.alpha = alpha
         self.max_iter = max_iter
         self.tol = tol
+        self.class_weight = class_weight
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

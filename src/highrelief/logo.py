@@ -61,6 +61,12 @@ class LOGO(RepeatedWeighter):
     memory_budget : float or None, default=None
         Bytes that may be spent on distances and coefficients of all pairs. Beyond, they are computed in each
         pass, over all features. None: half of the memory that is free.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the sum: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -121,6 +127,7 @@ class LOGO(RepeatedWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
     _plain_steps = 50
 
     def __init__(
@@ -134,6 +141,8 @@ class LOGO(RepeatedWeighter):
         tol: float = 1e-4,
         init: str | ArrayLike = "uniform",
         memory_budget: float | None = None,
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -157,26 +166,38 @@ class LOGO(RepeatedWeighter):
             verbose=verbose,
         )
         self.alpha = alpha
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight))
+        rows = self._rows(self._check_fit(X, y, sample_weight, batches))
         margins = rows.sparse_margins()
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan

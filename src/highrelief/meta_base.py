@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .base import FeatureWeighter
+from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.scaling import feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
 from .input_base import Table, checked_copies, plain
 from .selector_base import WeighterTags, WeightSelector
+from .sparse_input import as_rows
+
+#: Metadata of a fit, such as ``sample_weight``.
+Told = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -27,18 +35,24 @@ class MetaTable(Table):
     """Checked input of the fit of a meta-estimator, samples of weight 0 left out.
 
     ``codes`` is all 0 where y does not hold classes; ``ranges`` is None where the wrapped estimator is not
-    one of ours, or gets a sparse table.
+    one of ours.
     """
 
     #: Of the columns, or None.
     ranges: Any
     #: (n_samples,) what the wrapped estimator is to be told.
     y: Any = None
+    #: What else those inside are to be told, by their names; an entry for each sample.
+    told: dict[str, Told] = field(default_factory=dict)
 
     @property
     def n_samples(self) -> int:
         """Number of samples that count."""
         return int(self.X.shape[0])
+
+    def told_to(self, name: str, rows: Any = slice(None)) -> Told:
+        """What the fit of one inside is told of some of the samples, beside their classes."""
+        return {each: values[rows] for each, values in self.told.get(name, {}).items()}
 
 
 class MetaWeighter(MetaEstimatorMixin, WeightSelector):
@@ -125,26 +139,70 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
                 f" it takes; {type(self.estimator).__name__} has none. Use weighted=False."
             )
 
-    def _check_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MetaTable:
-        """Judge the input of ``fit``, set ``classes_`` where y holds them, return what is to be weighed."""
+    # Who inside is told what
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Whom ``fit`` tells of what it is told, where metadata is routed; see scikit-learn's user guide.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            What ``fit`` itself takes, and the fit of ``estimator``.
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self.estimator, method_mapping=mapping)
+
+    def _told(self, given: Told) -> dict[str, Told]:
+        """What those inside are to be told, by their names, of what ``fit`` is given.
+
+        As they have requested, where metadata is routed; otherwise the wrapped estimator must take it all,
+        but for the groups, which are for those that draw samples.
+        """
+        if not given:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **given)
+            # Each is told by one method: its fit, or the split of folds.
+            return {name: dict(*methods.values()) for name, methods in routed.items()}
+        refused = [name for name in given if name != "groups" and not has_fit_parameter(self.estimator, name)]
+        if refused:
+            raise TypeError(
+                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
+                f" take {refused[0]}."
+            )
+        taken = {name: value for name, value in given.items() if has_fit_parameter(self.estimator, name)}
+        return {"estimator": taken}
+
+    def _check_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **metadata: ArrayLike | None,
+    ) -> MetaTable:
+        """Judge the input of ``fit``, set ``classes_`` where y holds them, return what is to be weighed.
+
+        ``metadata``: what ``fit`` is told beside the weights, an entry for each sample.
+        """
         self._forget()
         _check_wrapped(self.estimator)
         n_threads = self._n_threads
         samples, target = self._checked(X, y, reset=True)
-        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise TypeError(
-                f"The fit of {type(self.estimator).__name__}, which is inside {type(self).__name__}, does not"
-                " take sample_weight."
-            )
+        given = {"sample_weight": sample_weight, **metadata}
+        told = self._told({name: value for name, value in given.items() if value is not None})
         copies, kept = checked_copies(sample_weight, samples)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             samples, target = samples[kept], None if target is None else target[kept]
         codes = self._set_classes(target, samples.shape[0])
         ranges = None
-        if self._weighter is not None and not sparse.issparse(samples):
-            ranges = ColumnRanges.of(samples, n_threads)
-        table = MetaTable(samples, codes, copies, kept, ranges, y=target)
+        if self._weighter is not None:
+            is_sparse = sparse.issparse(samples)
+            ranges = sparse_ranges(as_rows(samples)) if is_sparse else ColumnRanges.of(samples, n_threads)
+        table = MetaTable(
+            samples, codes, copies, kept, ranges, y=target, told=_of_kept(told, sample_weight, copies, kept)
+        )
         self._set_scaling(table)
         return table
 
@@ -156,6 +214,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """
         tags = get_tags(self.estimator)
         ours = self._weighter is not None
+        self._check_categories()
         labelled = y is not None or tags.target_tags.required
         checked = validate_data(
             self,
@@ -169,6 +228,15 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             **({"multi_output": tags.target_tags.multi_output} if labelled else {}),
         )
         return checked if labelled else (checked, None)
+
+    def _check_categories(self) -> None:
+        """Raise if members could not tell which features are categorical: they get arrays, of numbers."""
+        chosen = getattr(self._weighter, "categorical_features", None)
+        if chosen is not None and np.asarray(chosen).dtype.kind not in "biu" and np.size(chosen):
+            raise ValueError(
+                f"Inside {type(self).__name__}, categorical_features={chosen!r} must be a mask or indices,"
+                " and the categories in X numbers."
+            )
 
     def _set_classes(self, y: Any, n_samples: int) -> NDArray[np.int64]:
         """Store the classes, if that is what y holds, and return each sample's place among them."""
@@ -185,17 +253,49 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Scale as the wrapped weighter does, by all samples."""
         if hasattr(self, "_scaling"):
             del self._scaling
-        if self._weighter is not None and table.ranges is not None and table.ranges.finite:
-            self._scaling = feature_scaling(table.X, self._weighter.scale, table.copies, table.ranges)
+        if self._weighter is not None and table.ranges is not None:
+            X, ranges, absent = table.X, table.ranges, None
+            if sparse.issparse(X):
+                self._scaling = sparse_scaling(as_rows(X), self._weighter.scale, table.copies, ranges)
+                return
+            if not ranges.finite:
+                absent, X = Absent.taken_out(X, self._n_threads)
+                ranges = ColumnRanges.of(X)
+            self._scaling = feature_scaling(X, self._weighter.scale, table.copies, ranges, absent)
         elif self.weighted is not False:
             raise ValueError(
-                f"weighted={self.weighted!r} needs a dense table without missing values; use weighted=False."
+                f"weighted={self.weighted!r} needs a weighter of highrelief inside; use weighted=False."
             )
 
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
         """Store the weights, and what follows from them."""
         self.feature_weights_ = weights
         return self
+
+
+def _of_kept(
+    told: dict[str, Told],
+    sample_weight: ArrayLike | None,
+    copies: NDArray[np.float64] | None,
+    kept: NDArray[np.bool_],
+) -> dict[str, Told]:
+    """The same for the samples that count; weights that are all 1 need not be told."""
+    found: dict[str, Told] = {}
+    for who, metadata in told.items():
+        of_samples: Told = {}
+        for name, value in metadata.items():
+            if value is sample_weight:
+                of_samples |= {} if copies is None else {name: copies}
+                continue
+            values = np.asarray(value)
+            if values.shape[:1] != kept.shape:
+                raise ValueError(
+                    f"{name} must have an entry for each of the {kept.size} samples; got an array of shape"
+                    f" {values.shape}."
+                )
+            of_samples[name] = values[kept]
+        found[who] = of_samples
+    return found
 
 
 def _check_wrapped(estimator: Any) -> None:
@@ -247,7 +347,7 @@ class SingleFitWeighter(MetaWeighter):
         return member
 
     @available_if(wrapped_has("margins"))
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margins that the wrapped weighter gives to samples among the given ones.
 
         Parameters
@@ -256,6 +356,8 @@ class SingleFitWeighter(MetaWeighter):
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the wrapped weighter takes them.
 
         Returns
         -------
@@ -264,7 +366,8 @@ class SingleFitWeighter(MetaWeighter):
         """
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
-        return np.asarray(self.estimator_.margins(samples, classes))
+        more = {} if batches is None else {"batches": batches}
+        return np.asarray(self.estimator_.margins(samples, classes, **more))
 
 
 def innermost(fitted: Any) -> Any:

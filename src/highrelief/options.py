@@ -44,6 +44,13 @@ Identifiers = Annotated[
 Categorical = Annotated[
     list[str] | None, typer.Option(help="Column of numbers that are categories; can be repeated.")
 ]
+Batch = Annotated[str | None, typer.Option(help="Column of batches: neighbours are looked for within them.")]
+BatchNeighbors = Annotated[
+    str | None, typer.Option(help="within (the usual) or across: where, with --batch, neighbours are.")
+]
+Groups = Annotated[
+    str | None, typer.Option(help="Column: equal values stay in one fold, or in one half of a report.")
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
 Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")]

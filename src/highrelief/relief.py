@@ -26,6 +26,8 @@ class _NearestWeighter(FeatureWeighter):
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
+    _takes_sparse = True
+
     n_anchors: int | None
     max_error: float | None
     confidence: float
@@ -55,7 +57,7 @@ class _NearestWeighter(FeatureWeighter):
         generator = random_generator("random_state", self.random_state)
         n_anchors = n_samples if self.n_anchors is None else self.n_anchors
         order = generator.choice(n_samples, n_anchors, replace=False)
-        sample = AnchorSample(rows.copies, *rows.spans_and_rarity())
+        sample = AnchorSample(rows.weights, *rows.spans_and_rarity())
         planned = [(0, n_anchors)] if self.max_error is None else looks(n_anchors)
         # Divided, so that it holds for all features and all looks at once.
         risk = (1.0 - self.confidence) / (self.n_features_in_ * len(planned))
@@ -78,27 +80,37 @@ class _NearestWeighter(FeatureWeighter):
         return n_features_kept(self.n_features_to_select, self.n_features_in_)
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, batches)
         rows = self._rows(table)
         if self._samples:
-            sample, described = self._sample(rows, len(table.X))
+            sample, described = self._sample(rows, table.codes.size)
             self._set_weights(sample.mean)
             intervals = sample.intervals(self.confidence)
             self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
@@ -109,11 +121,11 @@ class _NearestWeighter(FeatureWeighter):
                 self._set_weights(search.mean(progress.advance))
             described = search.describe()
             self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
-            self.n_anchors_ = len(table.X)
+            self.n_anchors_ = table.codes.size
         self.execution_ = rows.execution() | described
         return self
 
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
         ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximiser of
@@ -122,18 +134,20 @@ class _NearestWeighter(FeatureWeighter):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples, scaled here as in ``fit``.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches; features are then scaled in each of these by itself.
 
         Returns
         -------
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, w = self._margin_rows(X, y)
-        return rows.nearest(self._neighborhood()).rows() @ w
+        rows, w = self._margin_rows(X, y, batches)
+        return rows.nearest(self._neighborhood()).margins_under(w)
 
 
 class Relief(_NearestWeighter):
@@ -157,6 +171,12 @@ class Relief(_NearestWeighter):
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
         too, as in the RELIEF of Gilad-Bachrach et al. (2004).
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -214,6 +234,8 @@ class Relief(_NearestWeighter):
         max_error: float | None = None,
         confidence: float = 0.95,
         metric: str = "manhattan",
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -232,6 +254,8 @@ class Relief(_NearestWeighter):
         self.max_error = max_error
         self.confidence = confidence
         self.metric = metric
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
         self.random_state = random_state
 
     def _neighborhood(self) -> Neighborhood:
@@ -272,6 +296,12 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
         that hold categories or text. None: all are numbers.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -334,6 +364,8 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
         confidence: float = 0.95,
         categorical_features: Any = None,
         metric: str = "manhattan",
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -356,6 +388,8 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
         self.confidence = confidence
         self.categorical_features = categorical_features
         self.metric = metric
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
         self.random_state = random_state
 
     def _check_parameters(self, n_samples: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array
+from scipy import sparse
 
+from .balance import level_codes
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 from .input_base import warn_user
@@ -103,11 +104,28 @@ class ResampledWeighter(MetaWeighter):
         """Number of samples of a member; the integer closest to a·n for a share a."""
         return round(self.max_samples * n_samples) if is_share(self.max_samples) else int(self.max_samples)
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the members, and leave it at that; scikit-learn reads from it what can be requested."""
+        self._fit_members(X, y, sample_weight, groups, batches)
+        return self
+
     def _fit_members(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, groups: ArrayLike | None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        batches: ArrayLike | None = None,
     ) -> MetaTable:
         """Draw the subsets, fit a clone to each, store clones, subsets and weights."""
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
         codes = group_codes(groups, table.kept)
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
@@ -173,8 +191,8 @@ def _fit_member(
     """A clone fitted to a subset, and its weights, or what else is asked of it."""
     member = seeded_clone(estimator, names, draw.seed)
     some = slice(None) if draw.samples.size == table.n_samples else draw.samples
-    more = {} if table.copies is None else {"sample_weight": table.copies[some]}
-    member.fit(table.X[some], None if table.y is None else table.y[some], **more)
+    y = None if table.y is None else table.y[some]
+    member.fit(table.X[some], y, **table.told_to("estimator", some))
     return member, ask(member, table.X.shape[1])
 
 
@@ -187,23 +205,22 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
         codes = table.codes[samples]
         if several_classes and np.all(codes == codes[0]):
             return False
+        if varies and not table.ranges.finite:
+            X = table.X[samples]
+            return bool(np.any(np.fmin.reduce(X) < np.fmax.reduce(X)))
         # Ends at the first sample that differs.
-        return not varies or any((table.X[n] != table.X[samples[0]]).any() for n in samples[1:])
+        return not varies or any(_differ(table.X, n, samples[0]) for n in samples[1:])
 
     return suits
 
 
+def _differ(X: Any, n: int, m: int) -> bool:
+    """Whether two rows differ."""
+    if sparse.issparse(X):
+        return bool((X[[n]] != X[[m]]).nnz)
+    return bool((X[n] != X[m]).any())
+
+
 def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Numbers from 0 on for the groups of the samples that count."""
-    if groups is None:
-        return None
-    checked = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
-    if checked.shape != kept.shape:
-        raise ValueError(
-            f"groups must name the group of each of the {kept.size} samples; got an array of shape"
-            f" {checked.shape}."
-        )
-    try:
-        return np.unique(checked[kept], return_inverse=True)[1]
-    except TypeError as error:
-        raise ValueError(f"groups must hold names or numbers, all of one kind: {error}.") from error
+    return level_codes("groups", groups, kept)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_array
+from sklearn.utils import Tags, check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .core.parameters import (
@@ -25,6 +25,7 @@ from .core.parameters import (
 from .core.scaling import Scaling
 from .input_base import PRECISIONS
 from .progress import CallbackSupportMixin
+from .sparse_input import is_sparse, spread_columns, times_columns
 from .views import FittedViewMixin, beside, best_features_table
 
 #: What ``weighted`` may be.
@@ -78,6 +79,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     _continuous_target: bool = False
     # Features may be categories, which a parameter ``categorical_features`` names.
     _takes_categories: bool = False
+    # SciPy's sparse tables are worked on without storing their zeros.
+    _takes_sparse: bool = False
     # How ``fit`` made features comparable.
     _scaling: Scaling
 
@@ -147,18 +150,30 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         metric = self._own_metric if self.weighted is True else self.weighted
         return metric_factors(self.feature_weights_[self.get_support()], metric)
 
+    @property
+    def _weighted_formats(self) -> str | bool:
+        """Sparse format in which weighted columns are made; False where dense ones alone are."""
+        return "csr" if get_tags(self).input_tags.sparse else False
+
+    def _slopes(self) -> NDArray[np.float64]:
+        """What scaling multiplies differences in the kept columns with."""
+        scaling = self._scaling.of(self.get_support())
+        slopes = 1.0 / scaling.divisor.astype(np.float64)
+        return slopes if scaling.unit is None else slopes * scaling.unit
+
     def transform(self, X: ArrayLike) -> Any:
         """Reduce X to the kept features; see ``weighted``.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The samples.
 
         Returns
         -------
-        X_kept : array of shape (n_samples, n_kept)
-            The kept columns: as they are, or scaled as in ``fit`` and weighted.
+        X_kept : {array, sparse matrix} of shape (n_samples, n_kept)
+            The kept columns: as they are, or scaled as in ``fit`` and weighted. A sparse X stays sparse:
+            its columns are then divided but not shifted, so that a 0 stays a 0; distances are the same.
         """
         if self.weighted is False:
             return super().transform(X)
@@ -167,11 +182,14 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         samples = validate_data(
             self,
             X,
+            accept_sparse=self._weighted_formats,
             dtype=PRECISIONS,
             ensure_all_finite="allow-nan" if allows_missing else True,
             reset=False,
         )
         kept = self.get_support()
+        if is_sparse(samples):
+            return times_columns(samples[:, kept], self._slopes() * self._factors())
         scaled = self._scaling.of(kept).apply(samples[:, kept])
         return (scaled * self._factors()).astype(samples.dtype, copy=False)
 
@@ -192,7 +210,12 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if self.weighted is False:
             return super().inverse_transform(X)
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
-        weighted = check_array(X, dtype=PRECISIONS, ensure_all_finite="allow-nan" if allows_missing else True)
+        weighted = check_array(
+            X,
+            accept_sparse=self._weighted_formats,
+            dtype=PRECISIONS,
+            ensure_all_finite="allow-nan" if allows_missing else True,
+        )
         kept = self.get_support()
         factors = self._factors()
         if weighted.shape[1] != factors.size:
@@ -200,6 +223,10 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
                 f"X has a different shape than what transform returned: {weighted.shape[1]} columns, not"
                 f" {factors.size}."
             )
+        if is_sparse(weighted):
+            slopes = self._slopes() * factors
+            back = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0.0)
+            return spread_columns(times_columns(weighted, back), np.flatnonzero(kept), kept.size)
         scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
         return super().inverse_transform(self._scaling.of(kept).invert(scaled))
 
@@ -238,6 +265,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
 
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         known = {each.name: getattr(tags, each.name) for each in fields(Tags)}

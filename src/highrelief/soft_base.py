@@ -66,7 +66,7 @@ class SoftWeighter(FeatureWeighter):
             return rows.width_for_perplexity(w, self.perplexity)
         return float(self.sigma)
 
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Expected margin of every sample among the given ones, under the learned weights.
 
         ρ_n = Σ_i α_in ‖x_n − x_i‖_w − Σ_i β_in ‖x_n − x_i‖_w: how much farther the misses are than the hits,
@@ -76,16 +76,18 @@ class SoftWeighter(FeatureWeighter):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples, scaled here as in ``fit``.
+            The samples, scaled here as in ``fit``. What is missing may be any value of these samples.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches; features are then scaled in each of these by itself.
 
         Returns
         -------
         margins : array of shape (n_samples,)
             0 for a sample that is alone in its class.
         """
-        rows, _ = self._margin_rows(X, y)
+        rows, _ = self._margin_rows(X, y, batches)
         w = self.feature_importances_  # σ is in the units of the distance under these
         return rows.soft_neighborhoods(w, self.sigma_).margins(pooled=self._pooled)
 

@@ -300,6 +300,7 @@ def stability_score(
     fraction: float = 0.9,
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
     measure: str = "spearman",
     n_features: int | float | None = None,
     n_jobs: int | None = None,
@@ -327,6 +328,8 @@ def stability_score(
         Samples of the same group are all in a subset, or none of them.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts; a subset is drawn from samples, not from copies.
+    batches : array-like of shape (n_samples,), default=None
+        Handed on to the fits, if the estimator takes them.
     measure : {"spearman", "jaccard", "kuncheva", "nogueira"}, default="spearman"
         How results are compared. The last three compare selections.
     n_features : int, float or None, default=None
@@ -367,7 +370,7 @@ def stability_score(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    fits._fit_members(X, y, sample_weight, groups)
+    fits._fit_members(X, y, sample_weight, groups, batches)
     if measure == "spearman":
         return spearman(fits.member_weights_)
     supports = fits.member_weights_ if by_itself else _best(fits.member_weights_, n_features)

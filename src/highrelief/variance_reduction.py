@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -137,7 +138,7 @@ class VarianceReduction(SingleFitWeighter):
         return samples, target
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Self:
         """Weigh the samples, then the features.
 
         Parameters
@@ -146,13 +147,16 @@ class VarianceReduction(SingleFitWeighter):
             The samples.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Handed on to the fit of ``estimator``, if that takes them; the neighbours in the margin vectors
+            are then where its ``batch_neighbors`` says, too.
 
         Returns
         -------
         self : object
             The fitted meta-estimator.
         """
-        table = self._check_fit(X, y)
+        table = self._check_fit(X, y, batches=batches)
         self._check_classes(table.y)
         with watched(self, total=2) as progress:
             self.sample_weights_ = nearness_shares(self._margin_vectors(table))
@@ -167,17 +171,23 @@ class VarianceReduction(SingleFitWeighter):
         if isinstance(member, Lmba):
             return member._fit_with_steps(table.X, table.y, self.sample_weights_)
         n_samples = self.sample_weights_.size
-        return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_)
+        told = table.told_to("estimator")
+        return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_, **told)
 
     def _margin_vectors(self, table: MetaTable) -> NDArray[np.float64]:
         """z_n/k, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
         k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
         if not isinstance(k, Integral):
             k = _N_NEIGHBORS
+        told = table.told_to("estimator")
         if self._weighter is None:
             X = np.asarray(table.X, dtype=np.float64)
             table = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
             scaling = feature_scaling(X, "range", None)
+        elif "batches" in told:
+            reach = self._weighter._reach(told["batches"], np.ones(table.n_samples, dtype=bool))
+            rows = self._weighter._rows(replace(table, reach=reach))
+            return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
         else:
             scaling = self._scaling
         rows = scaled_rows(table, scaling, self._n_threads, working_memory())

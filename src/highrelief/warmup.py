@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
+from scipy.sparse import csr_array
+from sklearn import clone, config_context
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -142,23 +143,42 @@ def _steps() -> Iterator[Step]:
 
 def _run(step: Step) -> None:
     estimator = getattr(highrelief, step.estimator)(**step.parameters, n_jobs=2)
+    takes_gaps = get_tags(estimator).input_tags.allow_nan
     for X, y in _tables(step.dtype):
+        gaps = bool(np.isnan(X).any())
+        if gaps and not takes_gaps:
+            continue
         for megabytes in _MEGABYTES:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, X, y)
-        if X.dtype.kind == "f" and get_tags(estimator).input_tags.allow_nan:
-            _use(estimator, _with_gaps(X), y)
-        if step.estimator == "IRelief" and X.dtype.kind == "f":
+        if X.dtype.kind == "f" and not gaps and _takes_sparse(estimator):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
+                _use(estimator, csr_array(X), y)
+        if step.estimator != "IRelief" or X.dtype.kind != "f":
+            continue
+        if gaps:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                clone(estimator).set_params(memory_budget=1.0).fit(X, y)  # distances are not kept
+        else:
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
             _use_positive_margins(table)
+
+
+def _takes_sparse(estimator: Any) -> bool:
+    """Whether tables may come without their zeros; what is wrapped around others calls the same kernels."""
+    return not hasattr(estimator, "estimator") and get_tags(estimator).input_tags.sparse
 
 
 def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     """Call all that runs kernels."""
     if has_fit_parameter(estimator, "sample_weight"):
         estimator.fit(X, y, sample_weight=1.0 + np.arange(y.size) % 3)
+    if has_fit_parameter(estimator, "batches"):
+        estimator.fit(X, y, batches=np.arange(y.size) // 3 % 2)
     estimator.fit(X, y)
     if hasattr(estimator, "margins"):
         estimator.margins(X, y)
@@ -171,7 +191,7 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
 def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
     """A copy with missing values."""
     gaps = X.copy()
-    gaps[::7, ::2] = np.nan
+    gaps.ravel()[::13] = np.nan
     return gaps
 
 
@@ -199,7 +219,7 @@ def _use_positive_margins(table: Packed) -> None:
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-    """Continuous, discrete and mixed tables, tall enough to be cut for threads or into bands, and wide."""
+    """Continuous, discrete and mixed tables, tall enough for threads or bands, and wide; some with gaps."""
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
     if dtype == "int8":  # lists of neighbours hold no values: any type will do
@@ -215,7 +235,13 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         continuous[:, 1] += 9 * y
         continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
         yield continuous.astype(dtype), y
-        yield np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype), y
+        mixed = np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype)
+        yield mixed, y
+        yield _with_gaps(mixed), y
+    if dtype != "int8":
+        # Of few samples the values are compared, of more they are put in order.
+        y = np.arange(300) % 3
+        yield _with_gaps(random.normal(size=(300, 6)).astype(dtype) + y[:, np.newaxis].astype(dtype)), y
 
 
 if __name__ == "__main__":

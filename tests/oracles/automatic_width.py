@@ -7,20 +7,20 @@ from .irelief_2007 import irelief_step, softmax
 from .shared import copies_seen_from, distances, weights_of
 
 
-def mean_entropy(X, w, sigma, s=None):
+def mean_entropy(X, w, sigma, s=None, reach=None):
     """(1/N) sum_n H_n, H_n the entropy (nats) of exp(-d_ni / sigma) over all other samples.
 
     Every copy is an outcome of its own: with p_i the probability of one copy of sample i,
     H_n = -sum_i copies_i p_i log p_i. The other copies of sample n are outcomes at distance 0.
     """
-    return _mean_entropy(distances(X, w), sigma, weights_of(X, s))
+    return _mean_entropy(distances(X, w), sigma, weights_of(X, s), reach)
 
 
-def _mean_entropy(D, sigma, s):
-    """`mean_entropy` for given distances."""
-    total = 0.0
+def _mean_entropy(D, sigma, s, reach=None):
+    """`mean_entropy` for given distances, over the samples that have others in `reach`."""
+    total = counted = 0.0
     for n in range(len(D)):
-        copies = copies_seen_from(n, s)
+        copies = copies_seen_from(n, s, reach)
         if s[n] == 0 or copies.sum() == 0:
             continue
         mass = softmax(D[n], copies, sigma)
@@ -29,22 +29,35 @@ def _mean_entropy(D, sigma, s):
             if mass[i] > 0:
                 entropy -= mass[i] * np.log(mass[i] / copies[i])
         total += s[n] * entropy
-    return total / s.sum()
+        counted += s[n]
+    return total / counted
 
 
-def sigma_for_perplexity(X, w, share=0.5, s=None):
+def _wanted_entropy(share, s, reach):
+    """Mean over the samples of log(max(2, share r_n)), at most log r_n, for the r_n copies in reach."""
+    total = counted = 0.0
+    for n in range(len(s)):
+        others = copies_seen_from(n, s, reach).sum()
+        if s[n] > 0 and others > 0:
+            total += s[n] * np.log(min(max(2.0, share * others), max(others, 1.0)))
+            counted += s[n]
+    return total / counted
+
+
+def sigma_for_perplexity(X, w, share=0.5, s=None, reach=None):
     """The sigma with mean_n H_n(sigma) = log(max(2, share * (N - 1))).
 
     The mean entropy grows with sigma, from the log of the number of tied nearest samples to
-    log(N - 1). ValueError if the target is not between these ends, by more than rounding.
+    log(N - 1). ValueError if the target is not between these ends, by more than rounding. With
+    `reach` the others are those in it, and the target is the mean over the samples.
     """
     D = distances(X, w)
     s = weights_of(X, s)
     N = s.sum()
-    target = np.log(max(2.0, share * (N - 1)))
+    target = np.log(max(2.0, share * (N - 1))) if reach is None else _wanted_entropy(share, s, reach)
 
     def excess(log_sigma):
-        return _mean_entropy(D, np.exp(log_sigma), s) - target
+        return _mean_entropy(D, np.exp(log_sigma), s, reach) - target
 
     # Both ends are searched in factors of e from the mean distance, over a wide but finite range.
     mean_distance = D.mean()
@@ -65,7 +78,9 @@ def sigma_for_perplexity(X, w, share=0.5, s=None):
     return float(np.exp(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)))
 
 
-def irelief_auto_path(X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None):
+def irelief_auto_path(
+    X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None, reach=None, factors=1.0
+):
     """The averaged iteration: list of (w_t, sigma_t), t = 1 ... n_iter.
 
     w_t = (1 - 1/t) w_{t-1} + (1/t) F(w_{t-1}) with F(w) = (nu(w))^+ / ||(nu(w))^+||_2: the running
@@ -76,8 +91,8 @@ def irelief_auto_path(X, y, share=0.5, n_iter=10, margin="nearest", outliers=Tru
     w = np.full(n_features, 1.0 / n_features)
     path = []
     for t in range(1, n_iter + 1):
-        sigma = sigma_for_perplexity(X, w, share, s)
-        image = irelief_step(X, y, w, sigma, margin, outliers, s)
+        sigma = sigma_for_perplexity(X, w, share, s, reach)
+        image = irelief_step(X, y, w, sigma, margin, outliers, s, reach, factors)
         if image is None:
             break
         eta = 1.0 / t
@@ -86,9 +101,11 @@ def irelief_auto_path(X, y, share=0.5, n_iter=10, margin="nearest", outliers=Tru
     return path
 
 
-def irelief_auto(X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None):
+def irelief_auto(
+    X, y, share=0.5, n_iter=10, margin="nearest", outliers=True, s=None, reach=None, factors=1.0
+):
     """The last w of `irelief_auto_path` at unit norm; zeros if the first step is undefined."""
-    path = irelief_auto_path(X, y, share, n_iter, margin, outliers, s)
+    path = irelief_auto_path(X, y, share, n_iter, margin, outliers, s, reach, factors)
     if not path:
         return np.zeros(np.shape(X)[1])
     w = path[-1][0]

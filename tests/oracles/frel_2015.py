@@ -29,7 +29,7 @@ def frel_objective(w, H, M, delta, loss, penalty, alpha, s=None):
     return total / s.sum() + alpha * penalty
 
 
-def hits_and_misses(X, y, s=None, tol=1e-12):
+def hits_and_misses(X, y, s=None, tol=1e-12, reach=None):
     """(H, M, delta, counts): |x - NH(x)|, |x - NM(x)| and ||NM(x) - NH(x)||_1 of every sample.
 
     All by the unweighted Manhattan distance, misses pooled. Where several samples are tied as the
@@ -41,7 +41,7 @@ def hits_and_misses(X, y, s=None, tol=1e-12):
     H, M, delta = np.zeros_like(X), np.zeros_like(X), np.zeros(len(X))
     counts = np.zeros(len(X), dtype=bool)
     for n in range(len(X)):
-        copies = copies_seen_from(n, s)
+        copies = copies_seen_from(n, s, reach)
         hits = np.where(y == y[n], copies, 0.0)
         misses = np.where(y != y[n], copies, 0.0)
         if s[n] == 0 or hits.sum() == 0 or misses.sum() == 0:
@@ -74,9 +74,9 @@ def margin_loss_slopes(name, E, Ebar, delta, gamma=1.0):
     raise ValueError(f"unknown loss {name!r}")
 
 
-def frel_sgd(X, y, loss="log", penalty="l2", alpha=1.0, n_epochs=1):
+def frel_sgd(X, y, loss="log", penalty="l2", alpha=1.0, n_epochs=1, reach=None):
     """Algorithm 1 of Li et al. 2015, line by line; constant columns aside."""
-    H, M, delta, counts = hits_and_misses(X, y)
+    H, M, delta, counts = hits_and_misses(X, y, reach=reach)
     n = len(H)
     w = np.where(np.ptp(X, axis=0) > 0, 1.0, 0.0)
     if not counts.any():

@@ -6,7 +6,7 @@ from .irelief_2007 import softmax
 from .shared import copies_seen_from, distance, distances, weights_of
 
 
-def im4e_probabilities(X, y, w, sigma, s=None):
+def im4e_probabilities(X, y, w, sigma, s=None, reach=None):
     """(alpha, beta), both (n, n): eqs. 5 and 6, the softmax over hits and over misses of each row.
 
     Entries are for all copies of a sample together. A row without a hit is 0 in both.
@@ -16,7 +16,7 @@ def im4e_probabilities(X, y, w, sigma, s=None):
     D = distances(X, w)
     alpha, beta = np.zeros_like(D), np.zeros_like(D)
     for n in range(len(X)):
-        copies = copies_seen_from(n, s)
+        copies = copies_seen_from(n, s, reach)
         hits, misses = np.where(y == y[n], copies, 0.0), np.where(y != y[n], copies, 0.0)
         if s[n] == 0 or hits.sum() == 0 or misses.sum() == 0:
             continue
@@ -37,10 +37,10 @@ def im4e_entropies(p, s=None):
     return entropies
 
 
-def im4e_two_lambda_v(X, alpha, beta, s=None):
+def im4e_two_lambda_v(X, alpha, beta, s=None, factors=1.0):
     """sum_n (sum_m beta |x_n - x_m| - sum_h alpha |x_n - x_h|), the bracket above eq. 9."""
     X = np.asarray(X, dtype=float)
-    s = weights_of(X, s)
+    s = factors * weights_of(X, s)
     total = np.zeros(X.shape[1])
     for n in range(len(X)):
         for i in range(len(X)):
@@ -48,31 +48,31 @@ def im4e_two_lambda_v(X, alpha, beta, s=None):
     return total
 
 
-def im4e_cost(X, alpha, beta, w, sigma, lam, s=None):
+def im4e_cost(X, alpha, beta, w, sigma, lam, s=None, factors=1.0):
     """Eq. 3."""
     s = weights_of(X, s)
-    quality = np.sum(s * (im4e_entropies(beta, s) - im4e_entropies(alpha, s)))
-    return float(-w @ im4e_two_lambda_v(X, alpha, beta, s) + sigma * quality + lam * np.sum(w**2))
+    quality = np.sum(factors * s * (im4e_entropies(beta, s) - im4e_entropies(alpha, s)))
+    return float(-w @ im4e_two_lambda_v(X, alpha, beta, s, factors) + sigma * quality + lam * np.sum(w**2))
 
 
-def im4e(X, y, sigma, n_iter, w0=None, lam=None, s=None, w_step=None):
+def im4e(X, y, sigma, n_iter, w0=None, lam=None, s=None, w_step=None, reach=None, factors=1.0):
     """Algorithm 1 without the stopping rule: list of (w_t, cost_t, sum of E_hit, sum of E_miss).
 
     w_step: from (2 lambda v, lambda) to w; by default eq. 9. Stops where no component of v is positive.
     """
     X = np.asarray(X, dtype=float)
     s = weights_of(X, s)
-    lam = s.sum() if lam is None else lam
+    lam = (factors * s).sum() if lam is None else lam
     w = np.full(X.shape[1], 1.0 / X.shape[1]) if w0 is None else np.asarray(w0, dtype=float)
     path = []
     for _ in range(n_iter):
-        alpha, beta = im4e_probabilities(X, y, w, sigma, s)
-        v = im4e_two_lambda_v(X, alpha, beta, s)
+        alpha, beta = im4e_probabilities(X, y, w, sigma, s, reach)
+        v = im4e_two_lambda_v(X, alpha, beta, s, factors)
         if v.max() <= 0:
             break
         w = np.maximum(v, 0.0) / np.maximum(v, 0.0).sum() if w_step is None else w_step(v, lam)
-        hit, miss = (np.sum(s * im4e_entropies(p, s)) for p in (alpha, beta))
-        path.append((w, im4e_cost(X, alpha, beta, w, sigma, lam, s), hit, miss))
+        hit, miss = (np.sum(factors * s * im4e_entropies(p, s)) for p in (alpha, beta))
+        path.append((w, im4e_cost(X, alpha, beta, w, sigma, lam, s, factors), hit, miss))
     return path
 
 

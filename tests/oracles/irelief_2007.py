@@ -64,19 +64,20 @@ def soft_margin_row(x, label, R, labels, copies, w, sigma, margin, priors):
     return mbar - hbar, float(gamma)
 
 
-def soft_margin_rows(X, y, w, sigma, margin="nearest", s=None):
+def soft_margin_rows(X, y, w, sigma, margin="nearest", s=None, reach=None, factors=1.0):
     """(Z, gamma): rows mbar_n - hbar_n without gamma, (n, d), and gamma_n, (n,); eqs. 8 to 11.
 
-    A sample without a hit has gamma 0 and the row 0.
+    A sample without a hit has gamma 0 and the row 0. With `reach` only those in it are neighbours,
+    and count for the priors; `factors` multiply what a sample counts in these.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     s = weights_of(X, s)
-    priors = class_priors(y, s)
     Z, gamma = np.zeros_like(X), np.zeros(len(X))
     for n in range(len(X)):
         if s[n] == 0:
             continue
-        copies = copies_seen_from(n, s)
+        copies = copies_seen_from(n, s, reach)
+        priors = class_priors(y, factors * s * (1.0 if reach is None else reach[n]))
         Z[n], gamma[n] = soft_margin_row(X[n], y[n], X, y, copies, w, sigma, margin, priors)
     return Z, gamma
 
@@ -88,22 +89,22 @@ def positive_part_normalised(nu):
     return positive / norm if norm > 0 else None
 
 
-def irelief_nu(X, y, w, sigma, margin="nearest", outliers=True, s=None):
+def irelief_nu(X, y, w, sigma, margin="nearest", outliers=True, s=None, reach=None, factors=1.0):
     """nu = (1/N) sum_n gamma_n (mbar_n - hbar_n); eqs. 11 and 22. outliers=False: gamma_n = 1."""
-    Z, gamma = soft_margin_rows(X, y, w, sigma, margin, s)
-    s = weights_of(X, s)
+    Z, gamma = soft_margin_rows(X, y, w, sigma, margin, s, reach, factors)
+    s = factors * weights_of(X, s)
     nu = np.zeros(Z.shape[1])
     for n in range(len(Z)):
         nu += s[n] * (gamma[n] if outliers else 1.0) * Z[n]
     return nu / s.sum()
 
 
-def irelief_step(X, y, w, sigma, margin="nearest", outliers=True, s=None):
+def irelief_step(X, y, w, sigma, margin="nearest", outliers=True, s=None, reach=None, factors=1.0):
     """One iteration of Fig. 2, eq. 12: the next w, or None if no component of nu is positive."""
-    return positive_part_normalised(irelief_nu(X, y, w, sigma, margin, outliers, s))
+    return positive_part_normalised(irelief_nu(X, y, w, sigma, margin, outliers, s, reach, factors))
 
 
-def irelief(X, y, sigma, margin="nearest", outliers=True, n_iter=1, w0=None, s=None):
+def irelief(X, y, sigma, margin="nearest", outliers=True, n_iter=1, w0=None, s=None, reach=None, factors=1.0):
     """Fig. 2 without the stopping rule: the list [w1, ..., wT], T = n_iter.
 
     w0 = 1/I in every component unless given. If no component of nu is positive, the iteration
@@ -113,7 +114,7 @@ def irelief(X, y, sigma, margin="nearest", outliers=True, n_iter=1, w0=None, s=N
     w = np.full(n_features, 1.0 / n_features) if w0 is None else np.asarray(w0, dtype=float)
     iterates = []
     for _ in range(n_iter):
-        w = irelief_step(X, y, w, sigma, margin, outliers, s)
+        w = irelief_step(X, y, w, sigma, margin, outliers, s, reach, factors)
         if w is None:
             break
         iterates.append(w)

@@ -53,11 +53,12 @@ def lhr_rows(X, y, w, k, lam, s=None, tol=1e-12):
     return rows
 
 
-def lhr(X, y, k, lam, n_iter, s=None, tol=1e-12):
+def lhr(X, y, k, lam, n_iter, s=None, tol=1e-12, factors=1.0):
     """Repeat w = (z)^+ / |(z)^+| with z = (1/N) sum_n z_n, from w = 1/sqrt(d), n_iter times."""
     s = weights_of(X, s)
     w = np.full(np.shape(X)[1], np.shape(X)[1] ** -0.5)
     for _ in range(n_iter):
-        z = s @ lhr_rows(X, y, w, k, lam, s, tol) / s.sum()
+        counted = factors * s
+        z = counted @ lhr_rows(X, y, w, k, lam, s, tol) / counted.sum()
         w = np.maximum(z, 0.0) / np.linalg.norm(np.maximum(z, 0.0))
     return w

@@ -43,18 +43,18 @@ def logistic_l1(Z, alpha, s=None, tol=1e-13, max_sweeps=100_000):
     raise RuntimeError("not settled")
 
 
-def logo(X, y, sigma, alpha, n_iter=1, w0=None, s=None):
+def logo(X, y, sigma, alpha, n_iter=1, w0=None, s=None, reach=None, factors=1.0):
     """The fixed-point iteration without its stopping rule: [w1, ..., wT]; w0 = 1 unless given.
 
     w <- argmin over w >= 0 of sum_n log(1 + exp(-w.zbar_n)) + alpha |w|_1, zbar_n under the last w,
-    all misses pooled, no outlier factor. Stays at 0 once there.
+    all misses pooled, no outlier factor. Stays at 0 once there. `factors`: of the losses.
     """
     w = np.ones(np.shape(X)[1]) if w0 is None else np.asarray(w0, dtype=float)
     iterates = []
     for _ in range(n_iter):
         if w.any():
-            Z, _ = soft_margin_rows(X, y, w, sigma, "nearest", s)
-            w = logistic_l1(Z, alpha, s)
+            Z, _ = soft_margin_rows(X, y, w, sigma, "nearest", s, reach)
+            w = logistic_l1(Z, alpha, factors * weights_of(X, s))
         iterates.append(w)
     return iterates
 

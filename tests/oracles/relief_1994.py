@@ -125,7 +125,7 @@ def average_rows(rows, s, anchors):
     return total / weight
 
 
-def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12):
+def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12, reach=None):
     """z_n = |x_n - NM(x_n)| - |x_n - NH(x_n)|, (n, d); line 6 of Fig. 1.
 
     The nearest miss is the nearest one of all other classes together. Tied nearest neighbours
@@ -138,7 +138,7 @@ def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12):
     for n in range(len(X)):
         if s[n] == 0:
             continue
-        copies = copies_seen_from(n, s)
+        copies = copies_seen_from(n, s, reach)
         hits = np.where(y == y[n], copies, 0.0)
         misses = np.where(y != y[n], copies, 0.0)
         if hits.sum() == 0 or misses.sum() == 0:
@@ -150,32 +150,35 @@ def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12):
     return rows
 
 
-def relief(X, y, metric="manhattan", s=None, anchors=None, tol=1e-12):
+def relief(X, y, metric="manhattan", s=None, anchors=None, tol=1e-12, reach=None, factors=1.0):
     """(1/N) sum_n z_n with z_n of `relief_rows`; Fig. 1 and z of eq. 3 with every sample once.
 
-    With `anchors` (indices) the mean is over these samples; neighbours come from all of X.
+    With `anchors` (indices) the mean is over these samples; neighbours come from all of X, or from
+    what is in `reach`. `factors`: of the samples, by their class.
     """
-    return average_rows(relief_rows(X, y, metric, s, tol), weights_of(X, s), anchors)
+    return average_rows(relief_rows(X, y, metric, s, tol, reach), factors * weights_of(X, s), anchors)
 
 
-def relieff_rows(X, y, k, metric="manhattan", rank_decay=None, s=None, tol=1e-12):
+def relieff_rows(X, y, k, metric="manhattan", rank_decay=None, s=None, tol=1e-12, reach=None, factors=1.0):
     """z_n of ReliefF, (n, d); eq. 19 with the factor of Kononenko 1994.
 
     z_n = sum_{c != y_n} P(c) / (1 - P(y_n)) mean_{k nearest of c} |x_n - x_i|
           - mean_{k nearest hits} |x_n - x_i|
 
     The means are weighted by `neighbor_shares`. A sample without a hit has the row 0; a class
-    without samples adds nothing.
+    without samples adds nothing. With `reach` only those in it are neighbours, and P is counted
+    among them (and the sample itself, if it is in its own reach); `factors` multiply what a sample
+    counts in P.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     s = weights_of(X, s)
     D = distances(X, metric=metric)
-    priors = class_priors(y, s)
     rows = np.zeros_like(X)
     for n in range(len(X)):
         if s[n] == 0:
             continue
-        copies = copies_seen_from(n, s)
+        priors = class_priors(y, factors * s * (1.0 if reach is None else reach[n]))
+        copies = copies_seen_from(n, s, reach)
         hits = np.where(y == y[n], copies, 0.0)
         if hits.sum() == 0 or len(priors) < 2:
             continue
@@ -184,14 +187,16 @@ def relieff_rows(X, y, k, metric="manhattan", rank_decay=None, s=None, tol=1e-12
                 continue
             misses = np.where(y == c, copies, 0.0)
             shares = neighbor_shares(D[n], misses, k, rank_decay, tol)
-            factor = priors[c] / (1 - priors[y[n]])
+            factor = priors[c] / (1 - priors.get(y[n], 0.0))
             rows[n] += factor * mean_difference(X, n, shares, metric)
         shares = neighbor_shares(D[n], hits, k, rank_decay, tol)
         rows[n] -= mean_difference(X, n, shares, metric)
     return rows
 
 
-def relieff(X, y, k, metric="manhattan", rank_decay=None, s=None, anchors=None, tol=1e-12):
+def relieff(
+    X, y, k, metric="manhattan", rank_decay=None, s=None, anchors=None, tol=1e-12, reach=None, factors=1.0
+):
     """(1/N) sum_n z_n with z_n of `relieff_rows`; over the anchors only if these are given."""
-    rows = relieff_rows(X, y, k, metric, rank_decay, s, tol)
-    return average_rows(rows, weights_of(X, s), anchors)
+    rows = relieff_rows(X, y, k, metric, rank_decay, s, tol, reach, factors)
+    return average_rows(rows, factors * weights_of(X, s), anchors)

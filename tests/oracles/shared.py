@@ -52,11 +52,14 @@ def weights_of(X, s):
     return np.ones(len(X)) if s is None else np.asarray(s, dtype=float)
 
 
-def copies_seen_from(n, s):
-    """Copies of every row that sample n can have as neighbours: s, but max(s_n - 1, 0) of n."""
+def copies_seen_from(n, s, reach=None):
+    """Copies of every row that sample n can have as neighbours: s, but max(s_n - 1, 0) of n.
+
+    With `reach`, (n, n) bool, only of those in the reach of n.
+    """
     copies = s.copy()
     copies[n] = max(s[n] - 1.0, 0.0)
-    return copies
+    return copies if reach is None else np.where(reach[n], copies, 0.0)
 
 
 def class_priors(y, s=None):
@@ -68,3 +71,33 @@ def class_priors(y, s=None):
         if s[y == c].sum() > 0:
             priors[c] = s[y == c].sum() / s.sum()
     return priors
+
+
+def scale_by_batch(X, batches):
+    """Scale each feature to [0, 1] in every batch by itself."""
+    scaled = np.zeros(np.shape(X))
+    for batch in np.unique(batches):
+        scaled[batches == batch] = scale_range(np.asarray(X)[batches == batch])
+    return scaled
+
+
+def reach_of(batches, neighbors):
+    """Who is in the reach of whom, (n, n) bool: the same batch for "within", another for "across"."""
+    batches = np.asarray(batches)
+    n = len(batches)
+    reach = np.zeros((n, n), dtype=bool)
+    for a in range(n):
+        for b in range(n):
+            reach[a, b] = (batches[a] == batches[b]) == (neighbors == "within")
+    return reach
+
+
+def class_factors(y, class_weight=None, s=None):
+    """The weight of the class of each sample; "balanced": N / (C n_c), n_c counted in s."""
+    y, s = np.asarray(y), weights_of(y, s)
+    if class_weight is None:
+        return np.ones(len(y))
+    if class_weight == "balanced":
+        classes = np.unique(y)
+        class_weight = {c: s.sum() / (len(classes) * s[y == c].sum()) for c in classes}
+    return np.array([class_weight[c] for c in y], dtype=float)

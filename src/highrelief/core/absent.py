@@ -73,9 +73,11 @@ class Absent:
         before = np.concatenate([[0], np.cumsum(kept >= 0)])
         return type(self)(incomplete, before[self.start], kept[kept >= 0])
 
-    def put_back(self, X: NDArray[np.floating], samples: NDArray[np.bool_]) -> NDArray[np.floating]:
-        """A copy of some samples with NaN where a value is missing."""
-        chosen = self.of_samples(samples)
+    def put_back(
+        self, X: NDArray[np.floating], samples: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.floating]:
+        """A copy of X, which may be some of the samples only, with NaN where a value is missing."""
+        chosen = self if samples is None else self.of_samples(samples)
         X = X.copy()
         X[np.repeat(np.arange(len(X)), np.diff(chosen.start)), chosen.features[chosen.which]] = np.nan
         return X

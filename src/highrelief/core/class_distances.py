@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, expectations, packing, soft, weighted
+from .fitted_expectations import FittedExpectations
 from .scaling import Scaling
 from .threads import run_all
 
@@ -21,10 +22,12 @@ class ClassDistances:
     In float64, whatever the data are: a decision may hang on the last digits. The samples are scaled and laid
     out when the first query comes: of most fits only the weights are of interest.
 
+    A missing value, of a fitted sample or of a new one, may be any that the fitted samples have.
+
     Parameters
     ----------
     X : (n_samples, n_features)
-        The fitted samples, not scaled; only features of positive weight.
+        The fitted samples, not scaled; only features of positive weight. NaN where a value is missing.
     scaling : Scaling
         Of these features.
     codes : (n_samples,) int
@@ -58,12 +61,15 @@ class ClassDistances:
     def expected(self, X: NDArray[np.floating], n_threads: int) -> NDArray[np.float64]:
         """Ψ of the rows of X, not scaled, (n_rows, n_classes)."""
         fitted, fitted_sums = self._fitted
+        expectations_of_missing = self._expectations
         blocks = [(start, min(start + distances.TILE, len(X))) for start in range(0, len(X), distances.TILE)]
         per_sigma = 1.0 / min(max(self._sigma, 1e-290), 1e290)
         far = soft.out_of_reach(np.float64)
 
         def of_block(a: int, b: int) -> NDArray[np.float64]:
-            queries, sums = self._laid_out(X[a:b])
+            above = self._above(X[a:b])
+            queries, sums = self._laid_out(above)
+            lacks = expectations_of_missing.lacks(above, len(queries))
             found = np.empty((self.n_classes, len(queries)))
             expectations.expected_distances(
                 fitted,
@@ -73,6 +79,7 @@ class ClassDistances:
                 self._copies,
                 queries,
                 sums,
+                lacks,
                 per_sigma,
                 far,
                 found,
@@ -84,21 +91,30 @@ class ClassDistances:
     @cached_property
     def _fitted(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         # Padding repeats the last sample; it counts nothing.
-        return self._laid_out(self._X[self._position])
+        return self._laid_out(self._above(self._X[self._position]))
 
     @cached_property
     def _low(self) -> NDArray[np.floating]:
         """Smallest values, scaled: what all samples have in common would cost digits of sums."""
-        return self._scaling.apply(self._X).min(axis=0)
+        return np.nanmin(self._scaling.apply(self._X), axis=0)
 
-    def _laid_out(self, X: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    @cached_property
+    def _expectations(self) -> FittedExpectations:
+        return FittedExpectations(self._above(self._X), self._position, self._copies, self._w)
+
+    def _laid_out(self, above: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Rows, whole blocks of them, as wide as the weights, and their weighted sums."""
-        n_rows = -(-len(X) // packing.ROW_BLOCK) * packing.ROW_BLOCK
+        n_rows = -(-len(above) // packing.ROW_BLOCK) * packing.ROW_BLOCK
         rows = packing.aligned_zeros((n_rows, self._w.size), np.float64)
-        with np.errstate(over="ignore"):
-            above = self._scaling.apply(X).astype(np.float64, copy=False)
-            above -= self._low
-        np.clip(above, -_FARTHEST, _FARTHEST, out=rows[: len(X), : X.shape[1]])
+        # The smallest value stands where one is missing.
+        rows[: len(above), : above.shape[1]] = np.nan_to_num(above, nan=0.0)
         sums = np.zeros(n_rows)
         weighted.add_row_sums(rows, self._w, 0, n_rows, sums)
         return rows, sums
+
+    def _above(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Values, scaled, above the smallest ones; NaN where they are missing."""
+        with np.errstate(over="ignore"):
+            above = self._scaling.apply(X).astype(np.float64, copy=False)
+            above -= self._low
+        return np.clip(above, -_FARTHEST, _FARTHEST)

@@ -69,6 +69,11 @@ class _FloatDistances:
         self._n_pieces = 0
 
     @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._columns.n_features
+
+    @property
     def relative(self) -> float:
         """What distances may be off by, relatively: each piece is added to a float32."""
         return 2.0**-23 * max(1, self._n_pieces)

@@ -103,7 +103,7 @@ class LocalHyperplanes:
         table = self._table
         total = np.zeros(table.n_features)
         for found in self._mixtures(w):
-            copies, lists = table.copies[found.anchors], self._lists(found)
+            copies, lists = table.row_weights[found.anchors], self._lists(found)
 
             def of_block(
                 array: NDArray[np.floating],
@@ -120,7 +120,7 @@ class LocalHyperplanes:
                 total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
 
             _over_blocks(self._columns, of_block)
-        mean = total * self._columns.factors / table.n_copies
+        mean = total * self._columns.factors / table.total_weight
         # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
         return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
 

@@ -87,6 +87,7 @@ class MissingValues:
         #: Which set of expectations each row has, out of how many.
         self.set_of = np.zeros(position.size, np.int64)
         self.n_sets = 1
+        self._rounded: dict[bool, NDArray[np.floating]] = {}
 
     @cached_property
     def excess(self) -> NDArray[np.floating]:
@@ -98,19 +99,13 @@ class MissingValues:
         copies = np.ones(n_samples) if self._copies is None else self._copies
         X, low = self._values, self._low
         by = (self._per_unit, copies, self._row_of, excess[0])
-        row_bits = int(n_samples).bit_length()
 
-        def of_few(a: int, b: int) -> None:
-            kernels.excess_of_few(X, self._columns, a, b, low, self._absent.mask(a, b), *by)
+        find = kernels.excess_of_few if n_samples <= _FEW_SAMPLES else kernels.excess_in_order
 
-        def in_order(a: int, b: int) -> None:
-            keys = np.empty((b - a, n_samples), np.uint64)
-            absent = (self._absent.start, self._absent.which)
-            kernels.order_keys(X, self._columns, a, b, low, *absent, row_bits, keys)
-            keys.sort(axis=1)
-            kernels.excess_in_order(X, self._columns, a, b, low, keys, row_bits, *by)
+        def of_features(a: int, b: int) -> None:
+            find(X, self._columns, a, b, low, self._absent.start, self._absent.which, *by)
 
-        run_all(of_few if n_samples <= _FEW_SAMPLES else in_order, self._blocks(), self.n_threads)
+        run_all(of_features, self._blocks(), self.n_threads)
         return excess
 
     @cached_property
@@ -131,8 +126,7 @@ class MissingValues:
     @cached_property
     def root_unit(self) -> float:
         """A power of 2 whose square :attr:`squared_excess` is to be multiplied with; 1 for usual ranges."""
-        widest = max(float(self._scaled(a, b).max(initial=0.0)) for a, b in self._blocks())
-        exponent = int(np.frexp(widest)[1])
+        exponent = int(np.frexp(self._widths.max(initial=0.0))[1])
         return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
 
     @cached_property
@@ -162,20 +156,32 @@ class MissingValues:
         return self.start.size - 1
 
     def rounding(self, squared: bool) -> NDArray[np.float64]:
-        """By how much what each row lacks, to any other, may be off, (n_rows,)."""
-        excess = self.squared_excess if squared else self.excess
+        """By how much what each row lacks, to any other, may be off where all factors are 1, (n_rows,)."""
         # No excess is larger than the range.
         most = self._spans(squared)
         n_lacking = np.diff(self.start)
         lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
         # One rounding for every value, and some for each on the way to it.
-        return (n_lacking.max() + 8.0) * float(np.finfo(excess.dtype).eps) * lack
+        return (n_lacking.max() + 8.0) * float(np.finfo(np.float32).eps) * lack
+
+    def _single(self, squared: bool) -> NDArray[np.floating]:
+        """The excess in float32, if that can hold it."""
+        excess = self.squared_excess if squared else self.excess
+        if excess.dtype == np.float32 or (self.root_unit != 1.0 and not squared):
+            return excess
+        if squared not in self._rounded:
+            self._rounded[squared] = packing.aligned_empty(excess.shape, np.float32)
+            np.copyto(self._rounded[squared], excess, casting="same_kind")
+        return self._rounded[squared]
 
     def _spans(self, squared: bool) -> NDArray[np.float64]:
         """Ranges of the features, scaled, or their squares in the unit of the excess."""
+        return (self._widths / self.root_unit) ** 2 if squared else self._widths
+
+    @cached_property
+    def _widths(self) -> NDArray[np.float64]:
         high, low = self._values.max(axis=0)[self._columns], self._low[self._columns]
-        spans = (high.astype(np.float64) - low) * self._per_unit
-        return (spans / self.root_unit) ** 2 if squared else spans
+        return (high.astype(np.float64) - low) * self._per_unit
 
     def lack_blocks(
         self,
@@ -188,10 +194,12 @@ class MissingValues:
     ) -> NDArray[np.floating]:
         """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
 
-        ``factors``: of the ``features``, (n_incomplete,); None: all are 1. ``others``: any rows b, in the
-        place of those of the chunks.
+        ``factors``: of the ``features``, (n_incomplete,); None: all are 1, and the sums are in float32.
+        ``others``: any rows b, in the place of those of the chunks.
         """
         excess = self.squared_excess if squared else self.excess
+        if factors is None:
+            excess = self._single(squared)
         if others is not None:
             excess, chunks = _of_rows(excess, others), (0, -(-others.size // kernels.CHUNK))
         factors = np.empty(0, excess.dtype) if factors is None else factors.astype(excess.dtype)

@@ -50,13 +50,15 @@ class NearestPass:
         Whose neighbours.
     """
 
+    _search_type: type[NeighborSearch] = NeighborSearch
+
     def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
         self._table = table
         self._anchors = anchors
         self._metric = METRICS[among.metric]
         self._n_neighbors = min(among.n_neighbors, table.n_samples)
         self._factors = _slot_factors(table, among.pooled)
-        self._search = NeighborSearch(table, among, anchors)
+        self._search = self._search_type(table, among, anchors)
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -73,10 +75,10 @@ class NearestPass:
         ``report`` is called :attr:`n_reports` times.
         """
         total = self.sums(report, with_squares=False)[0]
-        return total / self._table.copies[self._anchors].sum()
+        return total / self._table.row_weights[self._anchors].sum()
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
+        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
         table = self._table
         if with_squares and not (table.missing is None and table.encoding is None):
             return self._sums_of_rows(report)
@@ -127,8 +129,8 @@ class NearestPass:
                 self._fill_rows(neighbors, z, np.arange(b - a))
                 z = self._joined(z * self._margin_factors())
                 self._add_excess(neighbors, z, np.arange(b - a))
-                copies = table.copies[neighbors.anchors]
-                total += np.stack([copies @ z, copies**2 @ z, copies**2 @ z**2])
+                s = table.row_weights[neighbors.anchors]
+                total += np.stack([s @ z, s**2 @ z, s**2 @ z**2])
         return total
 
     # What missing values add
@@ -140,7 +142,7 @@ class NearestPass:
             return 0.0
         owner, rows, signed = self._signed(neighbors)
         anchors = neighbors.anchors[owner]
-        coefficients = self._excess_unit * table.copies[anchors] * signed
+        coefficients = self._excess_unit * table.row_weights[anchors] * signed
         excess = np.zeros(self._n_features)
         excess[table.missing.features] = table.missing.pair_sums(anchors, rows, coefficients, self._squared)
         return excess
@@ -173,13 +175,17 @@ class NearestPass:
             owner, place = neighbors.listed(slot)
             owners.append(owner)
             rows.append(neighbors.rows[place])
-            factors = self._factors[self._table.codes[neighbors.anchors[owner]], slot]
+            factors = self._factors[self._table.kinds[neighbors.anchors[owner]], slot]
             signed.append(factors * neighbors.shares[place])
         return np.concatenate(owners), np.concatenate(rows), np.concatenate(signed)
 
     def rows(self) -> NDArray[np.float64]:
         """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
         return self.compared().rows
+
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
+        return self.rows() @ w
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
         """Every anchor compared with its neighbours; ``gaps`` and what is kept ``apart`` on demand."""
@@ -315,8 +321,8 @@ class NearestPass:
                 neighbors.anchors,
                 a,
                 b,
-                table.codes,
-                table.copies,
+                table.kinds,
+                table.row_weights,
                 self._factors,
                 *neighbors_of,
                 out[0],
@@ -331,8 +337,8 @@ class NearestPass:
             neighbors.anchors,
             a,
             b,
-            table.codes,
-            table.copies,
+            table.kinds,
+            table.row_weights,
             self._factors,
             *neighbors_of,
             by_row,
@@ -342,9 +348,9 @@ class NearestPass:
 
 
 def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
-    """Sign and weight of hits and misses, by class of the anchor and slot."""
+    """Sign and weight of hits and misses, by kind of the anchor and slot."""
     if pooled:
-        return np.tile([-1.0, 1.0], (table.n_classes, 1))
+        return np.tile([-1.0, 1.0], (table.n_kinds, 1))
     factors = table.miss_factors.copy()
-    np.fill_diagonal(factors, -1.0)
+    factors[table.kinds, table.codes] = -1.0
     return factors

@@ -14,6 +14,7 @@ from .distances import Distances
 from .expected_distances import ExpectedDistances
 from .float_distances import ProductDistances, TileDistances
 from .neighborhood import METRICS, Neighborhood, Neighbors
+from .out_of_reach import keep_out_of_reach, n_available
 from .packed import Packed
 from .threads import even_ranges, run_all
 from .whole_numbers import WholeNumbers
@@ -73,7 +74,7 @@ class NeighborSearch:
         self._rank_weights = among.rank_weights(table.n_copies)
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
-        self.columns = Columns(table.raw, table.scaling, table.ranges)
+        self.columns = self._make_columns()
         self._distances: Distances = self._choose_distances()
         if table.missing is not None:
             squared = self._metric != nearest.MANHATTAN
@@ -86,6 +87,9 @@ class NeighborSearch:
     def _capacity(self) -> int:
         k = self._rank_weights.size
         return (2 * k if self._table.counted else k) + candidates.SPARE_KEYS
+
+    def _make_columns(self) -> Columns:
+        return Columns(self._table.raw, self._table.scaling, self._table.ranges)
 
     def _choose_distances(self) -> Distances:
         table = self._table
@@ -197,7 +201,7 @@ class NeighborSearch:
                     self._offer(mirror, others, rows, lists, filled)
                 report()
         del D, E
-        available = _available(table, self._pooled)
+        available = n_available(table, self._pooled)
         # Candidates take three times the room of the lists that they come from.
         at_once = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self._n_slots * capacity))))
         for start in range(0, anchors.size, at_once):
@@ -240,10 +244,9 @@ class NeighborSearch:
         self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
     ) -> None:
         table = self._table
-        candidates.keep_out_of_reach(
-            D, anchors, others[0], others[1] - others[0], table.padding, table.copies
-        )
-        if isinstance(self._distances, ExpectedDistances) and table.counted:
+        keep_out_of_reach(table, D, anchors, others)
+        in_reach = table.reach is None or table.within
+        if isinstance(self._distances, ExpectedDistances) and table.counted and in_reach:
             self._distances.put_own(D, anchors, others, table.copies)
 
     @property
@@ -344,33 +347,7 @@ class NeighborSearch:
         exact = np.zeros(found.rows.size)
         ranges = self._shares_of_work(found.anchors.size)
         if not self._distances.exact or not self._uniform:
-            for array, first, which in self.columns.blocks():
-                factors = self.columns.distance_factors[which]
-
-                def measure(
-                    a: int,
-                    b: int,
-                    array: NDArray[np.floating] = array,
-                    first: int = first,
-                    factors: NDArray[np.float64] = factors,
-                ) -> None:
-                    nearest.add_exact(
-                        array,
-                        first,
-                        factors,
-                        self._metric,
-                        table.position,
-                        found.anchors,
-                        a,
-                        b,
-                        found.start,
-                        found.count,
-                        found.sure,
-                        found.rows,
-                        exact,
-                    )
-
-                run_all(measure, ranges, table.n_threads)
+            self._measure(found, exact, ranges)
             if isinstance(self._distances, ExpectedDistances):
                 self._distances.add_exact(found, exact)
 
@@ -395,9 +372,40 @@ class NeighborSearch:
 
         run_all(divide, ranges, table.n_threads)
 
+    def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
+        """Add up the exact distances of the candidates that are not sure."""
+        table = self._table
+        for array, first, which in self.columns.blocks():
+            factors = self.columns.distance_factors[which]
+
+            def measure(
+                a: int,
+                b: int,
+                array: NDArray[np.floating] = array,
+                first: int = first,
+                factors: NDArray[np.float64] = factors,
+            ) -> None:
+                nearest.add_exact(
+                    array,
+                    first,
+                    factors,
+                    self._metric,
+                    table.position,
+                    found.anchors,
+                    a,
+                    b,
+                    found.start,
+                    found.count,
+                    found.sure,
+                    found.rows,
+                    exact,
+                )
+
+            run_all(measure, ranges, table.n_threads)
+
 
 def _is_wide(table: Packed) -> bool:
-    return table.n_features * table.dtype.itemsize >= WIDE * table.n_samples
+    return table.row_bytes >= WIDE * table.n_samples
 
 
 def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
@@ -424,14 +432,3 @@ def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.u
     copy = _distance_array(rows.size, D.shape[1])
     np.take(D, rows, axis=0, out=copy)
     return copy
-
-
-def _available(table: Packed, pooled: bool) -> NDArray[np.int64]:
-    """Number of rows that could be neighbours, by row and slot."""
-    # A row that stands for several copies of a sample is a neighbour of itself.
-    hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
-    if pooled:
-        return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
-    by_class = np.tile(table.class_sizes, (table.n_rows, 1))
-    by_class[np.arange(table.n_rows), table.codes] = hits
-    return by_class

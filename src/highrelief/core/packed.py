@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ from .encoding import Encoding, MissingLevels
 from .missing import MissingValues
 from .missing_of_both import MissingOfBoth
 from .ranges import ColumnRanges
+from .reach import Reach
 from .scaled_columns import ScaledColumns
 from .scaling import Scaling
 from .threads import even_ranges, n_pieces
@@ -45,6 +47,10 @@ class Packed:
         Of the columns, if they are known.
     absent : Absent or None
         What is missing from the table, where the smallest value of the column stands for it.
+    class_weights : (n_classes,) float64, all > 0, or None
+        By how much more the samples of a class count in sums over samples, and the class as a miss; None: 1.
+    reach : Reach or None
+        Who may be whose neighbour; None: everyone.
     encoding : Encoding or None
         The features that the columns belong to, where some are categorical; None: each is a feature.
     """
@@ -60,6 +66,8 @@ class Packed:
         n_threads: int = 1,
         ranges: ColumnRanges | None = None,
         absent: Absent | None = None,
+        class_weights: NDArray[np.float64] | None = None,
+        reach: Reach | None = None,
         encoding: Encoding | None = None,
     ) -> None:
         self.n_samples, self.n_features = X.shape
@@ -75,6 +83,11 @@ class Packed:
         self.n_copies = float(self.copies.sum())
         of_classes = np.bincount(self.codes, weights=self.copies, minlength=n_classes)
         self.priors = of_classes / self.n_copies
+        self._class_weights = None if class_weights is None else class_weights[:n_classes]
+        self.reach = reach
+        #: How much the term of a row counts in a sum over samples.
+        self.row_weights = self.copies if class_weights is None else self.copies * class_weights[self.codes]
+        self.total_weight = self.n_copies if class_weights is None else float(self.row_weights.sum())
         self.n_tiles = distances.n_tiles(self.n_rows)
 
     @cached_property
@@ -115,6 +128,11 @@ class Packed:
         return self.raw.dtype
 
     @property
+    def row_bytes(self) -> float:
+        """Bytes that a row of the table takes."""
+        return self.n_features * self.dtype.itemsize
+
+    @property
     def tie_tolerance(self) -> float:
         """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
         return 1e-6 if self.dtype == np.float32 else 1e-12
@@ -147,15 +165,87 @@ class Packed:
     @cached_property
     def has_hit(self) -> NDArray[np.bool_]:
         """Rows that have another row of their class, or another copy of themselves, to compare with."""
+        if self.reach is not None:
+            hits = self.rows_in_reach[np.arange(self.n_rows), self.codes]
+            return self.real & (hits > 0) & (self.rows_in_reach.sum(axis=1) > hits)
         return self.real & ((self.class_sizes[self.codes] > 1) | (self.copies > 1.0))
 
     @cached_property
     def miss_factors(self) -> NDArray[np.float64]:
-        """P(c)/(1 − P(y)) for anchors of class y (rows) and misses of class c (columns).
+        """P(c)/(1 − P(y)) for anchors of a kind, of class y (rows), and misses of class c (columns).
 
-        Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes.
+        Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes. P is
+        counted among those in reach, a class by its weight.
         """
-        return np.tile(self.priors, (self.n_classes, 1)) / (1.0 - self.priors)[:, np.newaxis]
+        if self.reach is None:
+            priors = self.priors
+            if self._class_weights is not None:
+                priors = priors * self._class_weights
+                priors = priors / priors.sum()
+            return np.tile(priors, (self.n_classes, 1)) / (1.0 - priors)[:, np.newaxis]
+        amounts = self.reach.amounts(self._given_codes, self.n_classes, self._given_copies)
+        if self._class_weights is not None:
+            amounts = amounts * self._class_weights
+        by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
+        of_misses = by_class.copy()
+        of_misses[np.arange(self.n_classes), :, np.arange(self.n_classes)] = 0.0
+        of_misses = of_misses.sum(axis=2, keepdims=True)
+        factors = np.divide(by_class, of_misses, out=np.zeros_like(by_class), where=of_misses > 0.0)
+        return factors.reshape(-1, self.n_classes)
+
+    # Who is in reach
+
+    @property
+    def within(self) -> bool:
+        """Whether rows of the same batch are in reach, and no others."""
+        return self.reach is None or self.reach.within
+
+    @cached_property
+    def batches(self) -> NDArray[np.int64]:
+        """Batch of every row, 0 for padding; no entries if everyone is in reach."""
+        if self.reach is None:
+            return np.empty(0, np.int64)
+        return np.where(self.real, self.reach.batches[self.position], 0)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """Rows of :attr:`miss_factors` for every row: its class, or its class and batch."""
+        return self.codes if self.reach is None else self.codes * self.reach.n_batches + self.batches
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of rows of :attr:`miss_factors`."""
+        return self.n_classes * (1 if self.reach is None else self.reach.n_batches)
+
+    @cached_property
+    def own_copies(self) -> NDArray[np.float64]:
+        """Copies of every row that are in reach of each other, itself included."""
+        return self.copies if self.within else np.minimum(self.copies, 1.0)
+
+    @cached_property
+    def rows_in_reach(self) -> NDArray[np.int64]:
+        """Number of rows that could be neighbours of every row, by their class; for batches."""
+        assert self.reach is not None
+        found = self.reach.amounts(self._given_codes, self.n_classes)[self.batches].astype(np.int64)
+        if self.within:
+            # A row that stands for several copies of a sample is a neighbour of itself.
+            found[np.arange(self.n_rows), self.codes] -= self.copies <= 1.0
+        return found
+
+    @cached_property
+    def copies_in_reach(self) -> NDArray[np.float64] | None:
+        """Copies of others, and of itself but for one, that every row reaches; None: of all samples."""
+        if self.reach is None:
+            return None
+        ones = np.ones(self.n_samples) if self._given_copies is None else self._given_copies
+        found = self.reach.amounts(self._given_codes, self.n_classes, ones).sum(axis=1)[self.batches]
+        return np.maximum(found - np.minimum(self.copies, 1.0), 0.0) if self.within else found
+
+    def as_if_complete(self) -> Packed:
+        """The same rows, with what stands for missing values taken for values."""
+        table = copy(self)
+        table.__dict__["missing"] = None
+        return table
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""
@@ -168,6 +258,8 @@ class Packed:
             n_threads=self.n_threads,
             ranges=None if self.ranges is None else self.ranges.of_features(features),
             absent=None if self._absent is None else self._absent.of_features(features),
+            class_weights=self._class_weights,
+            reach=self.reach,
         )
 
     def under(self, w: NDArray[np.float64]) -> Packed:
@@ -183,6 +275,8 @@ class Packed:
             n_threads=self.n_threads,
             ranges=table.ranges,
             absent=table._absent,
+            class_weights=self._class_weights,
+            reach=self.reach,
         )
 
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:

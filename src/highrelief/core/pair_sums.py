@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import packing, weighted
 from ..kernels import pair_sums as kernels
+from .lacks import Lacks
 from .packed import Packed, sum_in_order
 from .ranges import BLOCK_BYTES
 from .threads import even_ranges, run_all
@@ -24,6 +26,8 @@ class Coefficients(NamedTuple):
     per_sigma: np.floating
     low: NDArray[np.floating]
     scales: NDArray[np.floating]
+    #: (n_rows,) the coefficient of each row and its further copies; None: these are equal.
+    own: NDArray[np.float64] | None = None
 
 
 class PairSums:
@@ -37,10 +41,13 @@ class PairSums:
         Distances of all pairs, which become their coefficients.
     by : Coefficients
         How.
+    lacks : Lacks
+        What is missing from the table.
     """
 
-    def __init__(self, table: Packed, tiles: NDArray[np.floating], by: Coefficients) -> None:
+    def __init__(self, table: Packed, tiles: NDArray[np.floating], by: Coefficients, lacks: Lacks) -> None:
         self._table, self.tiles = table, tiles
+        self._lacks, self._own = lacks, by.own
         copies = table.copies.astype(table.dtype)
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
@@ -50,7 +57,8 @@ class PairSums:
             )
             return totals
 
-        self._row_totals = sum_in_order(run_all(of_tiles, parts_of_tiles(table), table.n_threads))
+        #: Sums of the coefficients of every row.
+        self.row_totals = sum_in_order(run_all(of_tiles, parts_of_tiles(table), table.n_threads))
 
     def of(
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
@@ -58,7 +66,7 @@ class PairSums:
         """Σ over pairs of coefficient·|x − x'| for some features, with ``block`` as room for columns."""
         if block is None:
             block = block_of_columns(self._table, features.size, self._table.dtype)
-        return self._sums(features, self.tiles, block)
+        return self._sums(features, self.tiles, block) + self._lacked[features]
 
     def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numbers between which the sums of all features lie, found in single precision."""
@@ -70,10 +78,20 @@ class PairSums:
         # The sum over pairs, and two values and a coefficient that were rounded before.
         roundings = kernels.relative_error(np.dtype(np.float32), table.n_rows) + 4.0 * _SINGLE
         error = 2.0 * roundings * total * spans
+        # What missing values add is at most as large.
+        error[self._lacks.features] *= 2.0
+        sums += self._lacked
         # What is too large or too small for single precision may be anything.
         known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
         known &= np.isfinite(sums)
         return np.where(known, sums - error, -np.inf), np.where(known, sums + error, np.inf)
+
+    @cached_property
+    def _lacked(self) -> NDArray[np.float64]:
+        """What missing values add, for all features."""
+        sums, all_features = np.zeros(self._table.n_features), np.arange(self._table.n_features)
+        lacked = self._lacks.sums(self.tiles, parts_of_tiles(self._table), all_features)
+        return self._lacks.added_to(sums, lacked, self._own)
 
     def _sums(
         self, features: NDArray[np.int64], tiles: NDArray[np.floating], block: NDArray[np.floating]
@@ -91,7 +109,7 @@ class PairSums:
             table.scaled.write(which, block)
             minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
             of_block = -2.0 * minima[: which.size]
-            packing.mix_rows(self._row_totals, block, of_block)
+            packing.mix_rows(self.row_totals, block, of_block)
             sums[start : start + which.size] = of_block
         return sums
 

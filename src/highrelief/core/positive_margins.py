@@ -18,8 +18,8 @@ _MORE = 1e-3
 class PositiveMargins:
     """Margins Σ_ni S_ni |x_nj − x_ij| of the features j for which they may be positive.
 
-    Since 0 ≤ |x_nj − x_ij| ≤ span_j, the margin of a feature changes from one set of coefficients to the next
-    by at most
+    Since 0 ≤ |x_nj − x_ij| ≤ span_j, which expected differences keep to as well, the margin of a feature
+    changes from one set of coefficients to the next by at most
 
         span_j/2 · (Σ|S' − S| + |Σ(S' − S)|).
 
@@ -41,6 +41,8 @@ class PositiveMargins:
         self._copies = table.copies.astype(table.dtype)
         shape = (table.n_tiles, distances.TILE, distances.TILE)
         self._coefficients = packing.aligned_zeros(shape, table.dtype)
+        #: Of rows and their further copies.
+        self._own = np.zeros(table.n_rows)
         #: No margin is above this.
         self._bounds = np.full(table.n_features, np.inf)
 
@@ -51,10 +53,15 @@ class PositiveMargins:
         self._bounds += (0.5 + _MORE) * table.scaled.spans * change
         # What overflowed is not known to be below.
         which = np.flatnonzero(~(self._bounds <= 0.0))
-        found = rows.sum_products(self._coefficients, totals, which)
+        found = rows.sum_products(self._coefficients, totals, which, by.own)
         # Roundings of this sum, and of the one that will not be made.
         rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
-        self._bounds[which] = found + rounding * rows.weighted_totals(sizes, which)
+        terms = rows.weighted_totals(sizes, which)
+        if rows.lacks.any:
+            lacked = np.isin(which, rows.lacks.features)
+            # What missing values add to a difference is no larger than the span.
+            terms[lacked] += sizes.sum() * table.scaled.spans[which[lacked]]
+        self._bounds[which] = found + rounding * terms
         sums = np.zeros(table.n_features)
         sums[which] = found
         return sums
@@ -86,4 +93,9 @@ class PositiveMargins:
             of_rows += more[0]
             moved += more[1]
             drift += more[2]
+        if by.own is not None:
+            apart = by.own - self._own
+            moved += np.abs(apart).sum()
+            drift += apart.sum()
+            self._own = by.own
         return of_rows, moved + abs(drift)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, radius, radius_missing, soft
+from .lacks import Lacks
+from .missing import MissingValues
 from .packed import Packed, sum_in_order
 from .pair_sums import PairSums
 from .threads import even_ranges, run_all
@@ -41,7 +43,9 @@ class RadiusPasses:
         of_tile = distances.TILE**2 * table.dtype.itemsize
         self.stored = float(table.n_tiles) * of_tile <= memory
         self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
-        self._rows = weighted_rows(table, memory) if self.stored else WeightedRows(table)
+        # What is missing is added here: expectations may differ by class.
+        complete = table.as_if_complete()
+        self._rows = weighted_rows(complete, memory) if self.stored else WeightedRows(complete)
         self._rows.put_under(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
         #: A sample's own further copies, and all that it can have as neighbours, copies counted.
@@ -223,9 +227,10 @@ class RadiusPasses:
                 self._expect(self._known, 0, table.n_tiles)
             return self._known, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
+        given = (rows.X, rows.w, rows.sums, rows.lacks.arrays, self._far, table.batches, table.within)
 
         def fill(first: int, end: int) -> None:
-            radius.fill_tiles(rows.X, rows.w, rows.sums, self._far, a + first, a + end, a, D)
+            radius.fill_tiles(*given, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
         self._expect(D, a, b)
@@ -246,7 +251,7 @@ class RadiusPasses:
     def _lacking(self) -> tuple[NDArray[Any], ...]:
         """What rows lack, as the kernels need it."""
         missing = self._table.missing
-        assert missing is not None
+        assert isinstance(missing, MissingValues)
         return missing.start, missing.which, missing.set_of, missing.excess
 
 
@@ -269,4 +274,5 @@ class _GivenPairSums(PairSums):
     """Sums over pairs whose coefficients are given, and add up by row to ``row_totals``."""
 
     def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
-        self._table, self.tiles, self._row_totals = table, tiles, row_totals
+        self._table, self.tiles, self.row_totals = table, tiles, row_totals
+        self._lacks, self._own = Lacks(table.as_if_complete()), None

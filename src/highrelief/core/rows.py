@@ -51,6 +51,11 @@ class LocalRows:
         """How often each sample counts."""
         return self._table.unpacked(self._table.copies)
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much the term of each sample counts: its copies, times the weight of its class."""
+        return self._table.unpacked(self._table.row_weights)
+
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ranges of the scaled features, and the share of samples away from the common end of each."""
         table = self._table
@@ -74,7 +79,7 @@ class LocalRows:
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """One pass over the nearest neighbours of the anchors (None: all samples)."""
-        return NearestPass(self._table, among, self._mask(anchors))
+        return self._nearest_pass(among, self._mask(anchors))
 
     def nearest_targets(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> TargetPass:
         """The same where samples have no classes, but targets."""
@@ -87,6 +92,9 @@ class LocalRows:
             wanted[anchors] = True
             mask = mask & wanted[self._table.position]
         return mask
+
+    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
+        return NearestPass(self._table, among, anchors)
 
     def by_distance(self) -> RadiusPasses:
         """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import distances, expectations, soft, soft_margins
+from ..kernels import distances, expectations, incomplete, soft, soft_margins
+from .lacks import Lacks
 from .packed import sum_in_order
 from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
@@ -49,6 +50,9 @@ class SoftNeighborhoods:
         self._table = passes.table
         self._w = w.copy()
         self._per_sigma = passes.per_sigma(sigma)
+        passes.put_under(self._w)
+        #: (n_rows,) how far further copies of a row are from it.
+        self._between_copies = passes.rows.lacks.between_copies
         self._low, self._mass = self._statistics()
 
     @property
@@ -99,14 +103,16 @@ class SoftNeighborhoods:
         """
         table = self._table
         shares, inlier = self.shares(pooled)
-        weight = table.copies * inlier if outliers else table.copies
+        weight = table.row_weights * inlier if outliers else table.row_weights
         if hard:
-            weight = table.copies * self._inlier_and_outlier()[1]
+            weight = table.row_weights * self._inlier_and_outlier()[1]
         self._passes.put_under(self._w)
         summed = self._passes.positive_sums if only_positive else self._passes.sum_differences
         nu = summed(self.coefficients(shares * weight))
-        nu[np.abs(nu) <= self._rounding() * weight.sum() * table.scaled.spans] = 0.0
-        return nu / table.n_copies
+        terms = weight.sum() * table.scaled.spans
+        terms[self._passes.rows.lacks.features] *= 2.0
+        nu[np.abs(nu) <= self._rounding() * terms] = 0.0
+        return nu / table.total_weight
 
     def margins(self, *, pooled: bool) -> NDArray[np.float64]:
         """ρ_n = Σ_i P_m d_ni − Σ_i P_h d_ni, without γ, (n_samples,); 0 for a sample without a hit."""
@@ -116,13 +122,19 @@ class SoftNeighborhoods:
             sums = self._low * self._mass + self._moments() / float(self._per_sigma)
         return self._table.unpacked(np.where(shares != 0.0, shares * sums, 0.0).sum(axis=0))
 
-    def margin_columns(self, X: NDArray[np.floating], *, pooled: bool) -> NDArray[np.float64]:
-        """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, over columns in the layout."""
+    def margin_columns(
+        self, X: NDArray[np.floating], features: NDArray[np.int64], lacks: Lacks, *, pooled: bool
+    ) -> NDArray[np.float64]:
+        """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, over columns in the layout.
+
+        These are the ``features`` of the table that ``lacks`` belongs to.
+        """
         table, passes = self._table, self._passes
         passes.put_under(self._w)
         passes.tiles()
         by = self.coefficients(self.shares(pooled)[0])
         Z = np.zeros(X.shape)
+        lacked = lacks.of_features(features)
 
         def of_rows(a: int, b: int) -> None:
             for start in range(a, b, distances.TILE):
@@ -130,8 +142,22 @@ class SoftNeighborhoods:
                 soft_margins.margins_from_distances(
                     X, D, start, table.codes, passes.copies, by.per_sigma, by.low, by.scales, Z
                 )
+                if lacks.any:
+                    incomplete.add_margin_lacks(
+                        *lacked,
+                        D,
+                        start,
+                        table.codes,
+                        passes.copies,
+                        by.per_sigma,
+                        by.low,
+                        by.scales,
+                        Z,
+                    )
 
         run_all(of_rows, table.row_ranges(), table.n_threads)
+        if by.own is not None:
+            lacks.add_between_copies(by.own, features, Z)
         return Z
 
     def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -141,7 +167,25 @@ class SoftNeighborhoods:
 
     def coefficients(self, factors: NDArray[np.float64]) -> Coefficients:
         """What makes of the distances the coefficients of such a sum."""
-        return Coefficients(self._per_sigma, self._low, factors.astype(self._table.dtype))
+        scales = factors.astype(self._table.dtype)
+        return Coefficients(self._per_sigma, self._low, scales, self._own_coefficients(factors))
+
+    def _own_coefficients(self, factors: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Those of rows and their further copies, where these are not equal; None if all are."""
+        if not self._between_copies.any() or not self._table.counted:
+            return None
+        own = factors[self._table.codes, np.arange(self._table.n_rows)]
+        return own * self._own_mass()[0]
+
+    def _own_mass(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(s − 1)·f(d − low) of the s − 1 further copies of every row, and (d − low)/σ."""
+        table = self._table
+        low = self._low[table.codes, np.arange(table.n_rows)].astype(np.float64)
+        several = table.copies > 1.0
+        # Beyond, the share is 0, and stays 0 times a finite number.
+        with np.errstate(over="ignore"):
+            e = np.minimum(np.where(several, self._between_copies - low, 0.0) * float(self._per_sigma), 1e3)
+        return np.where(several, table.copies - 1.0, 0.0) * np.exp(-e), e
 
     def _rounding(self) -> float:
         """What rounding can make of a margin that is 0, relative to the sum of its terms.
@@ -164,12 +208,15 @@ class SoftNeighborhoods:
                 rows.X,
                 rows.w,
                 rows.sums,
+                rows.lacks.arrays,
                 tiles,
                 known,
                 table.codes,
                 passes.copies,
                 self._per_sigma,
                 passes.far,
+                table.batches,
+                table.within,
                 a,
                 b,
                 *found,
@@ -181,11 +228,12 @@ class SoftNeighborhoods:
         passes.note_filled()
         for more in others:
             self._merge(low, mass, *more)
-        # A sample's own further copies are hits at distance 0.
-        several = np.flatnonzero(table.copies > 1.0)
+        # A sample's own further copies are hits, at distance 0 if nothing is missing.
+        several = np.flatnonzero(table.own_copies > 1.0)
         at = table.codes[several], several
         own_low, own_mass = low[at], mass[at]
-        self._merge(own_low, own_mass, np.zeros(several.size, table.dtype), table.copies[several] - 1.0)
+        own = self._between_copies[several].astype(table.dtype)
+        self._merge(own_low, own_mass, own, table.own_copies[several] - 1.0)
         low[at], mass[at] = own_low, own_mass
         return low, mass
 
@@ -233,7 +281,7 @@ class SoftNeighborhoods:
             if pooled:
                 shares = misses.relative / misses.mass
             else:
-                shares = table.miss_factors[table.codes].T / misses.mass_by_class
+                shares = table.miss_factors[table.kinds].T / misses.mass_by_class
             shares[misses.mass_by_class <= 0.0] = 0.0
             rows = np.arange(table.n_rows)
             shares[table.codes, rows] = -1.0 / self._mass[table.codes, rows]
@@ -267,12 +315,15 @@ class SoftNeighborhoods:
                 rows.X,
                 rows.w,
                 rows.sums,
+                rows.lacks.arrays,
                 tiles,
                 known,
                 table.codes,
                 passes.copies,
                 self._per_sigma,
                 passes.far,
+                table.batches,
+                table.within,
                 self._low,
                 a,
                 b,
@@ -283,4 +334,7 @@ class SoftNeighborhoods:
         cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
         moments = sum_in_order(run_all(part, cut, table.n_threads))
         passes.note_filled()
+        if table.counted and self._between_copies.any():
+            mass, e = self._own_mass()
+            moments[table.codes, np.arange(table.n_rows)] += mass * e
         return moments

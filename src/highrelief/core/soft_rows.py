@@ -73,7 +73,8 @@ class SoftPasses:
         columns = AnchorColumns(self, *self._anchors(n_anchors))
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
-        widest = 1e3 * float(self.rows.sums[table.real].mean())
+        far = self.rows.sums + self.rows.lacks.between_copies
+        widest = 1e3 * float(far[table.real].mean())
         if not widest > 0.0:
             return 1.0
         spread = widest * math.sqrt(max(0.0, columns.entropy(self.per_sigma(widest))[1]))
@@ -81,7 +82,7 @@ class SoftPasses:
             return widest
         return width_for_entropy(
             lambda sigma: columns.entropy(self.per_sigma(sigma)),
-            target=math.log(max(2.0, share * (table.n_copies - 1.0))),
+            target=columns.wanted_entropy(share),
             # What independent distances would need (the random-energy model).
             guess=spread / math.sqrt(2.0 * max(0.1, -math.log(share))),
         )
@@ -125,7 +126,11 @@ class SoftPasses:
         else:
             X, sums = self.rows.X, self.rows.sums
             soft.computed_columns(X, self.rows.w, sums, X[rows], sums[rows], columns)
+            self.rows.lacks.add_to_columns(rows, columns)
             columns[rows, np.arange(rows.size)] = self.far
+            if self.table.reach is not None:
+                same = self.table.batches[:, np.newaxis] == self.table.batches[rows]
+                columns[same != self.table.within] = self.far
         return columns
 
     def note_filled(self) -> None:
@@ -175,8 +180,10 @@ class SoftPasses:
 
     @cached_property
     def content(self) -> NDArray[np.float64]:
-        """What tells rows apart, whatever the weights, (n_rows, 3)."""
-        return self.rows.content()
+        """What tells rows apart, whatever the weights, (n_rows, 3 or 4)."""
+        content = self.rows.content()
+        lacks = self.rows.lacks
+        return np.hstack([content, lacks.content()]) if lacks.any else content
 
 
 class AnchorColumns:
@@ -188,6 +195,10 @@ class AnchorColumns:
     def __init__(self, passes: SoftPasses, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         self._passes = passes
         self._anchors, self._weights = anchors, weights
+        reach = passes.table.copies_in_reach
+        if reach is not None:
+            self._weights = np.where(reach[anchors] > 0.0, weights, 0.0)
+        self._between_copies = passes.rows.lacks.between_copies
         passes.tiles()
         size = float(passes.table.n_rows) * anchors.size * passes.table.dtype.itemsize
         self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
@@ -195,15 +206,33 @@ class AnchorColumns:
             {} if size <= passes.left else None
         )
 
+    def wanted_entropy(self, share: float) -> float:
+        """Mean over the anchors of log(share·(number of other samples)), at least log 2 if there are two."""
+        table = self._passes.table
+        reach = table.copies_in_reach
+        if reach is None:
+            return math.log(max(2.0, share * (table.n_copies - 1.0)))
+        counts = self._weights > 0.0
+        others = reach[self._anchors[counts]]
+        wanted = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
+        return float(np.average(wanted, weights=self._weights[counts])) if wanted.size else 0.0
+
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Mean entropy of the anchors' neighbourhoods, and its derivative by log σ."""
         table = self._passes.table
 
         def of_columns(a: int, b: int) -> tuple[float, float]:
             D, low = self._columns(a, b)
-            own = table.copies[self._anchors[a:b]]
-            weights = self._weights[a:b]
-            entropy, slope = soft.neighborhood_entropy(D, self._passes.copies, own, weights, per_sigma, low)
+            anchors = self._anchors[a:b]
+            entropy, slope = soft.neighborhood_entropy(
+                D,
+                self._passes.copies,
+                table.own_copies[anchors],
+                self._between_copies[anchors],
+                self._weights[a:b],
+                per_sigma,
+                low,
+            )
             return entropy, slope
 
         parts = run_all(of_columns, self._chunks, table.n_threads)
@@ -217,7 +246,8 @@ class AnchorColumns:
         anchors = self._anchors[a:b]
         D = self._passes.distances_to(anchors)
         low = D.min(axis=0)
-        low[self._passes.table.copies[anchors] > 1.0] = 0.0
+        several = self._passes.table.own_copies[anchors] > 1.0
+        low[several] = np.minimum(low, self._between_copies[anchors])[several]
         if self._kept is not None:
             self._kept[a] = D, low
         return D, low

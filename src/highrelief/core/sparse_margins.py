@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing
+from .lacks import Lacks
 from .packed import Packed
 from .pair_sums import PairSums
 from .soft_neighborhoods import SoftNeighborhoods
@@ -56,6 +57,8 @@ class SparseMargins:
         #: Number of features whose sums were made, each time.
         self.n_summed: list[int] = []
         self._features: NDArray[np.int64] | None = None
+        #: What is missing, of all features.
+        self.lacks = Lacks(table)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
@@ -104,14 +107,23 @@ class BoundedSums(NamedTuple):
 
 
 class Reference:
-    """Coefficients of pairs, and values that the sums which they gave do not exceed."""
+    """Coefficients of pairs, and values that the sums which they gave do not exceed.
 
-    def __init__(self, tiles: NDArray[np.floating], high: NDArray[np.float64]) -> None:
-        self._tiles, self._high = tiles, high
+    ``own``: of rows and their further copies, where these are not equal.
+    """
 
-    def bounds(self, tiles: NDArray[np.floating], spans: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __init__(
+        self, tiles: NDArray[np.floating], own: NDArray[np.float64] | None, high: NDArray[np.float64]
+    ) -> None:
+        self._tiles, self._own, self._high = tiles, own, high
+
+    def bounds(
+        self, tiles: NDArray[np.floating], own: NDArray[np.float64] | None, spans: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Values that the sums of other coefficients do not exceed."""
         growth = np.maximum(tiles - self._tiles, 0.0).sum(dtype=np.float64)
+        if own is not None and self._own is not None:
+            growth += np.maximum(own - self._own, 0.0).sum()
         rounding = 16.0 * np.finfo(tiles.dtype).eps * np.abs(tiles).sum(dtype=np.float64)
         return self._high + (growth + rounding) * spans
 
@@ -130,8 +142,8 @@ class MarginColumns:
 
     @property
     def copies(self) -> NDArray[np.float64]:
-        """How often each row counts; 0 for padding."""
-        return self._table.copies
+        """How often each row counts, times the weight of its class; 0 for padding."""
+        return self._table.row_weights
 
     @property
     def rounding(self) -> float:
@@ -146,7 +158,7 @@ class MarginColumns:
         width = packing.padded_width(features.size, table.dtype.itemsize)
         X = packing.aligned_zeros((table.n_rows, width), table.dtype)
         table.scaled.write(features, X)
-        Z = self._near.margin_columns(X, pooled=True)[:, : features.size]
+        Z = self._near.margin_columns(X, features, self._source.lacks, pooled=True)[:, : features.size]
         self._last = features, Z
         return Z
 
@@ -177,12 +189,14 @@ class MarginColumns:
         self._source.n_summed.append(sums.features.size)
         return sums
 
-    def _may_be_above(self, tiles: NDArray[np.floating], threshold: float) -> NDArray[np.int64]:
+    def _may_be_above(
+        self, tiles: NDArray[np.floating], own: NDArray[np.float64] | None, threshold: float
+    ) -> NDArray[np.int64]:
         """Features that no earlier sum says stay below a threshold, until few are left."""
         spans = self._table.scaled.spans
         bound = np.full(spans.size, np.inf)
         for reference in reversed(self._source.references):
-            np.minimum(bound, reference.bounds(tiles, spans), out=bound)
+            np.minimum(bound, reference.bounds(tiles, own, spans), out=bound)
             if np.count_nonzero(bound > threshold) <= _TOO_MANY * spans.size:
                 break
         return np.flatnonzero(bound > threshold)
@@ -190,12 +204,13 @@ class MarginColumns:
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
         """The same from stored distances, leaving out what earlier sums say of later ones."""
         tiles = self._passes.tiles()[0].copy()
-        pairs = PairSums(self._table, tiles, self._near.coefficients(factors))
+        by = self._near.coefficients(factors)
+        pairs = PairSums(self._table, tiles, by, self._source.lacks)
         spans = self._table.scaled.spans
-        features = self._may_be_above(tiles, threshold)
+        features = self._may_be_above(tiles, by.own, threshold)
         if features.size <= _TOO_MANY * spans.size or spans.size < _FEWEST_FEATURES:
             exact = pairs.of(features)
             return BoundedSums(features, exact, exact.copy(), pairs.of)
         low, high = pairs.rough()
-        self._source.references.append(Reference(tiles, high))
+        self._source.references.append(Reference(tiles, by.own, high))
         return BoundedSums(np.arange(spans.size), low, high.copy(), pairs.of)

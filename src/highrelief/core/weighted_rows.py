@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, pair_sums, soft, weighted
+from .lacks import Lacks
 from .packed import Packed, sum_in_order
 from .pair_sums import Coefficients, PairSums, block_of_columns, columns_at_once, parts_of_tiles
 from .threads import even_ranges, run_all
@@ -41,12 +42,14 @@ class WeightedRows:
         self._far = soft.out_of_reach(table.dtype)
         self._order = np.arange(table.n_features)
         self._n_active = 0
+        self.lacks = Lacks(table)
         self.X = table.scaled.whole()
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Bring the columns into the order of these weights, and sum the rows."""
+        self.lacks.put_under(w)
         active = np.flatnonzero(w)
         # The others stay in the order that they have: it is only changed for columns to be left out.
         self._reorder(np.concatenate([active, self._order[w[self._order] == 0.0]]))
@@ -64,46 +67,69 @@ class WeightedRows:
         """Store the distances of all pairs."""
 
         def of_tiles(a: int, b: int) -> None:
-            soft.fill_distances(self.X, self.w, self.sums, self._far, a, b, tiles)
+            soft.fill_distances(
+                self.X,
+                self.w,
+                self.sums,
+                self.lacks.arrays,
+                self._far,
+                self._table.batches,
+                self._table.within,
+                a,
+                b,
+                tiles,
+            )
 
         run_all(of_tiles, even_ranges(self._table.n_tiles, self._table.n_parts(1)), self._table.n_threads)
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances are not changed."""
         table = self._table
-        width = self.X.shape[1]
+        width, n_lacked = self.X.shape[1], self.lacks.features.size
+        end = width + table.n_rows
 
         def part(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(width + table.n_rows)
+            out = np.zeros(end + n_lacked)
             pair_sums.accumulate_margin(
                 self.X,
                 self.w,
                 self.sums,
+                self.lacks.arrays,
                 tiles,
                 table.codes,
                 self._copies,
                 by.per_sigma,
                 self._far,
+                table.batches,
+                table.within,
                 by.low,
                 by.scales,
                 a,
                 b,
                 out[:width],
-                out[width:],
+                out[width:end],
+                out[end:],
             )
             return out
 
         total = sum_in_order(run_all(part, parts_of_tiles(table), table.n_threads))
         reordered = -2.0 * total[: table.n_features]
-        packing.mix_rows(total[width:], self.X, reordered)
+        packing.mix_rows(total[width:end], self.X, reordered)
         sums = np.empty_like(reordered)
         sums[self._order] = reordered
-        return sums
+        return self.lacks.added_to(sums, total[end:], by.own)
 
     def sum_products(
-        self, S: NDArray[np.floating], row_totals: NDArray[np.float64], which: NDArray[np.int64]
+        self,
+        S: NDArray[np.floating],
+        row_totals: NDArray[np.float64],
+        which: NDArray[np.int64],
+        own: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]:
-        """What :meth:`sum_differences` finds for some features, from the coefficients S and their totals."""
+        """What :meth:`sum_differences` finds for some features, from the coefficients S and their totals.
+
+        ``own``: those of each row with its further copies.
+        """
         width = self._bring_forward(which)
 
         def part(a: int, b: int) -> NDArray[np.float64]:
@@ -112,7 +138,13 @@ class WeightedRows:
             return minima
 
         minima = sum_in_order(run_all(part, parts_of_tiles(self._table), self._table.n_threads))
-        return self._mixed(row_totals, -2.0 * minima)[self._places()[which]]
+        found = self._mixed(row_totals, -2.0 * minima)[self._places()[which]]
+        if not self.lacks.any:
+            return found
+        sums = np.zeros(self._order.size)
+        sums[which] = found
+        lacked = self.lacks.sums(S, parts_of_tiles(self._table), which)
+        return self.lacks.added_to(sums, lacked, own)[which]
 
     def weighted_totals(self, of_rows: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
         """Σ_n of_rows[n]·x_n, for some features."""
@@ -182,6 +214,7 @@ class WeightedBlocks:
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
+        self.lacks = Lacks(table)
         self._given = np.empty(0)
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
@@ -189,6 +222,7 @@ class WeightedBlocks:
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         self._given = w
+        self.lacks.put_under(w)
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Store the distances of all pairs, and sum the rows."""
@@ -201,13 +235,15 @@ class WeightedBlocks:
         self.sums[~table.real] = self._far
 
         def finish(a: int, b: int) -> None:
-            soft.distances_from_minima(minima, self.sums, self._far, a, b, tiles)
+            reach = (table.batches, table.within)
+            soft.distances_from_minima(minima, self.sums, self.lacks.arrays, self._far, *reach, a, b, tiles)
 
         run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
-        return PairSums(self._table, tiles, by).of(np.arange(self._table.n_features), self._block)
+        pairs = PairSums(self._table, tiles, by, self.lacks)
+        return pairs.of(np.arange(self._table.n_features), self._block)
 
     def content(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""

@@ -42,7 +42,9 @@ def _add_moments(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, partia
 
 
 @kernel
-def tile_moments(X, w, sums, D, known, codes, weights, per_sigma, far, nearest, t0, t1, moment):
+def tile_moments(
+    X, w, sums, lacks, D, known, codes, weights, per_sigma, far, batches, within, nearest, t0, t1, moment
+):
     """Gather ``moment`` (from 0) over tiles t0 … t1, around ``nearest``, which is that of all tiles.
 
     Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
@@ -57,7 +59,7 @@ def tile_moments(X, w, sums, D, known, codes, weights, per_sigma, far, nearest, 
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
         _add_moments(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, partial, nearest, moment)
         if i0 != j0:
             for p in range(i1 - i0):
@@ -68,11 +70,17 @@ def tile_moments(X, w, sums, D, known, codes, weights, per_sigma, far, nearest, 
 
 
 @kernel
-def expected_distances(X, w, sums, codes, weights, Q, query_sums, per_sigma, far, out):
-    """Fill out[c, q] with E[d] between row q of Q, at most 64, and the rows of X that are of class c."""
+def expected_distances(X, w, sums, codes, weights, Q, query_sums, lacks, per_sigma, far, out):
+    """Fill out[c, q] with E[d] between row q of Q, at most 64, and the rows of X that are of class c.
+
+    ``lacks`` is what missing values add to distances, or has no entries.
+    """
     n, m = X.shape[0], Q.shape[0]
     D = np.empty((n, m), X.dtype)
     computed_columns(X, w, sums, Q, query_sums, D)
+    for i in range(lacks.shape[0]):
+        for q in range(m):
+            D[i, q] += lacks[i, q]
     nearest = np.full(out.shape, far, X.dtype)
     mass = np.zeros(out.shape)
     moment = np.zeros(out.shape)

@@ -100,16 +100,3 @@ def bits_from_float32(typing_context, value):
         return builder.bitcast(arguments[0], ir.IntType(32))
 
     return types.int32(types.float32), emit
-
-
-@intrinsic
-def order_bits(typing_context, value):
-    """Bits of a float ≥ 0 as a uint64 below 2⁶³; they order as the numbers do."""
-
-    def emit(context, builder, signature, arguments):
-        if signature.args[0] == types.float64:
-            return builder.bitcast(arguments[0], ir.IntType(64))
-        bits = builder.zext(builder.bitcast(arguments[0], ir.IntType(32)), ir.IntType(64))
-        return builder.shl(bits, ir.IntType(64)(32))
-
-    return types.uint64(value), emit

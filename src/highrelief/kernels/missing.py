@@ -13,12 +13,17 @@ The rows b stand in chunks of :data:`CHUNK`, one after another: (n_sets, n_chunk
 import numpy as np
 
 from .integer_tiles import OUT_OF_REACH
-from .jit import kernel, order_bits, summing_kernel, wide_vectors
+from .jit import kernel, summing_kernel, wide_vectors
 from .row_sums import WIDTH, sum_minima, sum_rows, sum_weighted_rows
+from .shares import order_of
 
 #: Rows that stand side by side.
 CHUNK = WIDTH
 _ROWS_PER_SUM = 16
+#: A share of all copies that none has, and rounding may leave where no sample has a value.
+_LEAST = 1e-9
+#: Places that values may move by, on average, before a heap is faster.
+_MOVES = 16
 
 
 @kernel
@@ -53,34 +58,62 @@ def _shifted(X, columns, k0, k1, low, out):
     for i in range(X.shape[0]):
         row = X[i]
         for k in range(k0, k1):
-            # −0 becomes 0, whose bits order as numbers do.
-            out[i, k - k0] = (row[columns[k]] - low[columns[k]]) + 0
+            out[i, k - k0] = row[columns[k]] - low[columns[k]]
 
 
 @kernel
-def order_keys(X, columns, a, b, low, start, which, row_bits, keys):
-    """Numbers that order as the values of columns a … b do, with their samples in the lowest bits.
+def _put_in_order(values, places, x, sample):
+    """Write values ≥ 0 in their order, and their samples; those without a value (−1) come last.
 
-    Sorted, they tell the order of the samples of each column, those without a value at the end; but for the
-    lowest bits of float64, where samples stand instead.
+    By as many buckets as there are values, then one by one; by a heap where they crowd in few buckets.
+    ``places`` is scratch space. Returns how many values there are.
     """
-    n = X.shape[0]
-    block = np.empty((n, CHUNK), X.dtype)
-    samples = (np.uint64(1) << np.uint64(row_bits)) - np.uint64(1)
-    for k0 in range(a, b, CHUNK):
-        k1 = min(k0 + CHUNK, b)
-        _shifted(X, columns, k0, k1, low, block)
-        for k in range(k0, k1):
-            for i in range(n):
-                keys[k - a, i] = (order_bits(block[i, k - k0]) & ~samples) | np.uint64(i)
+    n = values.shape[0]
+    n_observed, largest = 0, 0.0
     for i in range(n):
-        for t in range(start[i], start[i + 1]):
-            if a <= which[t] < b:
-                keys[which[t] - a, i] = (np.uint64(1) << np.uint64(63)) | np.uint64(i)
+        places[i + 1] = 0
+        if values[i] >= 0.0:
+            n_observed += 1
+            largest = max(largest, np.float64(values[i]))
+    per_bucket = (n_observed - 1) / largest if largest > 0.0 else 0.0
+    if not per_bucket < np.inf:
+        per_bucket = 0.0
+    for i in range(n):
+        if values[i] >= 0.0:
+            places[np.int64(np.float64(values[i]) * per_bucket) + 1] += 1
+    places[0] = 0
+    for u in range(n_observed):
+        places[u + 1] += places[u]
+    last = n_observed
+    for i in range(n):
+        if values[i] >= 0.0:
+            bucket = np.int64(np.float64(values[i]) * per_bucket)
+            at = places[bucket]
+            places[bucket] += 1
+            x[at], sample[at] = values[i], i
+        else:
+            sample[last] = i
+            last += 1
+    moves_left = _MOVES * n_observed
+    for u in range(1, n_observed):
+        value, i = x[u], sample[u]
+        at = u
+        while at > 0 and x[at - 1] > value:
+            x[at], sample[at] = x[at - 1], sample[at - 1]
+            at -= 1
+        x[at], sample[at] = value, i
+        moves_left -= u - at
+        if moves_left < 0:
+            order = order_of(x[:n_observed])
+            found, of = x[:n_observed].copy(), sample[:n_observed].copy()
+            for t in range(n_observed):
+                x[t], sample[t] = found[order[t]], of[order[t]]
+            break
+    return n_observed
 
 
 @kernel
-def excess_in_order(X, columns, a, b, low, keys, row_bits, per_unit, copies, row_of, excess):
+def excess_in_order(X, columns, a, b, low, start, which, per_unit, copies, row_of, excess):
     """Excess E|x − V| − x of columns a … b, V as likely to be any of the observed values as it is common.
 
     With S the sum of the n observed values and M(x) = Σ min(x, v) over them: Σ|x − v| = n·x + S − 2·M(x),
@@ -92,8 +125,8 @@ def excess_in_order(X, columns, a, b, low, keys, row_bits, per_unit, copies, row
         The table.
     columns, low : (n_incomplete,), (n_features,)
         Which columns have missing values; the smallest values of all.
-    keys : (b − a, n_samples) uint64
-        As :func:`order_keys` makes them, sorted.
+    start, which : (n_samples + 1,), (n_missing,)
+        What each sample lacks, as places in ``columns``, rising.
     per_unit : (n_incomplete,)
         What differences are multiplied by.
     copies : (n_samples,)
@@ -104,82 +137,115 @@ def excess_in_order(X, columns, a, b, low, keys, row_bits, per_unit, copies, row
         Written to.
     """
     n = X.shape[0]
-    x = np.empty(n)
-    sample = np.empty(n, np.int64)
-    samples = (np.uint64(1) << np.uint64(row_bits)) - np.uint64(1)
-    for k in range(a, b):
-        column, smallest = columns[k], low[columns[k]]
-        n_observed, whole, total = 0, 0.0, 0.0
-        for u in range(n):
-            i = np.int64(keys[k - a, u] & samples)
-            if keys[k - a, u] >> np.uint64(63):
-                sample[u] = i
-                continue
-            value = np.float64(X[i, column] - smallest)
-            at = u
-            while at > 0 and x[at - 1] > value:
-                x[at], sample[at] = x[at - 1], sample[at - 1]
-                at -= 1
-            x[at], sample[at] = value, i
-            n_observed += 1
-        for u in range(n_observed):
-            whole += copies[sample[u]]
-            total += copies[sample[u]] * x[u]
-        per_whole = per_unit[k] / whole if whole > 0.0 else 0.0
-        below, above, mean = 0.0, whole, 0.0
-        for u in range(n_observed):
-            c, row = copies[sample[u]], row_of[sample[u]]
-            minima = below + x[u] * above
-            below += c * x[u]
-            above -= c
-            value = (total - 2.0 * minima) * per_whole
-            mean += c * (value + x[u] * per_unit[k])
-            excess[row // CHUNK, k, row % CHUNK] = value
-        half = 0.5 * mean / whole if whole > 0.0 else 0.0
-        for u in range(n_observed, n):
-            row = row_of[sample[u]]
-            excess[row // CHUNK, k, row % CHUNK] = half
+    block = np.empty((CHUNK, n), X.dtype)
+    x, sample, places = np.empty(n), np.empty(n, np.int64), np.empty(n + 1, np.int64)
+    following = start.copy()
+    for k0 in range(a, b, CHUNK):
+        k1 = min(k0 + CHUNK, b)
+        for i in range(n):
+            row = X[i]
+            for k in range(k0, k1):
+                block[k - k0, i] = row[columns[k]] - low[columns[k]]
+            t = following[i]
+            while t < start[i + 1] and which[t] < k1:
+                if which[t] >= k0:
+                    block[which[t] - k0, i] = -1
+                t += 1
+            following[i] = t
+        for k in range(k0, k1):
+            n_observed = _put_in_order(block[k - k0], places, x, sample)
+            _write_excess(x, sample, n_observed, per_unit[k], copies, row_of, k, excess)
 
 
 @kernel
-def excess_of_few(X, columns, a, b, low, missing, per_unit, copies, row_of, excess):
-    """The same for few samples, pair by pair, without an order; ``missing`` (b − a, n_samples) marks gaps."""
-    wide_vectors()
+def _write_excess(x, sample, n_observed, per_unit, copies, row_of, k, excess):
+    """Write the excess of feature k, given its values in their order."""
+    whole, total = 0.0, 0.0
+    for u in range(n_observed):
+        whole += copies[sample[u]]
+        total += copies[sample[u]] * x[u]
+    per_whole = per_unit / whole if whole > 0.0 else 0.0
+    below, above, mean = 0.0, whole, 0.0
+    for u in range(n_observed):
+        c, row = copies[sample[u]], row_of[sample[u]]
+        minima = below + x[u] * above
+        below += c * x[u]
+        above -= c
+        value = (total - 2.0 * minima) * per_whole
+        mean += c * (value + x[u] * per_unit)
+        excess[row // CHUNK, k, row % CHUNK] = value
+    half = 0.5 * mean / whole if whole > 0.0 else 0.0
+    for u in range(n_observed, sample.shape[0]):
+        row = row_of[sample[u]]
+        excess[row // CHUNK, k, row % CHUNK] = half
+
+
+@kernel
+def excess_of_few(X, columns, a, b, low, start, which, per_unit, copies, row_of, excess):
+    """The same for few samples, pair by pair, without an order."""
     n = X.shape[0]
     block = np.zeros((n, CHUNK), X.dtype)
+    minima = np.empty((n, CHUNK))
+    # Sums over the samples of copies, values and minima: what is missing stands as 0, and adds nothing to
+    # the last two.
+    sums = np.empty((3, CHUNK))
     counts = np.empty(n, X.dtype)
+    everyone = 0.0
     for i in range(n):
         counts[i] = copies[i]
-    part = np.empty(CHUNK, X.dtype)
-    minima = np.empty((n, CHUNK))
+        everyone += copies[i]
+    following = start.copy()
     for k0 in range(a, b, CHUNK):
         k1 = min(k0 + CHUNK, b)
         _shifted(X, columns, k0, k1, low, block)
+        _sum_minima(block, counts, copies, minima, sums)
+        for q in range(CHUNK):
+            sums[0, q] = everyone
         for i in range(n):
-            for q in range(CHUNK):
-                minima[i, q] = 0.0
-            # In the precision of the data only as far as little is lost.
-            for j in range(0, n, _ROWS_PER_SUM):
-                sum_minima(block, i, j, min(j + _ROWS_PER_SUM, n), counts, part)
-                for q in range(CHUNK):
-                    minima[i, q] += part[q]
+            t = following[i]
+            while t < start[i + 1] and which[t] < k1:
+                if which[t] >= k0:
+                    sums[0, which[t] - k0] -= copies[i]
+                t += 1
         for k in range(k0, k1):
-            whole, total = 0.0, 0.0
+            q = k - k0
+            whole, total = sums[0, q], sums[1, q]
+            observed = whole > 0.5 * _LEAST * everyone
+            per_whole = per_unit[k] / whole if observed else 0.0
             for i in range(n):
-                if not missing[k - a, i]:
-                    whole += copies[i]
-                    total += copies[i] * block[i, k - k0]
-            per_whole = per_unit[k] / whole if whole > 0.0 else 0.0
-            mean = 0.0
-            for i in range(n):
-                if not missing[k - a, i]:
-                    value = (total - 2.0 * minima[i, k - k0]) * per_whole
-                    mean += copies[i] * (value + block[i, k - k0] * per_unit[k])
-                    excess[row_of[i] // CHUNK, k, row_of[i] % CHUNK] = value
-            half = 0.5 * mean / whole if whole > 0.0 else 0.0
-            for i in range(n):
-                if missing[k - a, i]:
-                    excess[row_of[i] // CHUNK, k, row_of[i] % CHUNK] = half
+                row = row_of[i]
+                excess[row // CHUNK, k, row % CHUNK] = (total - 2.0 * minima[i, q]) * per_whole
+            sums[0, q] = (total - sums[2, q] / whole) * per_whole if observed else 0.0
+        for i in range(n):
+            t, row = following[i], row_of[i]
+            while t < start[i + 1] and which[t] < k1:
+                if which[t] >= k0:
+                    excess[row // CHUNK, which[t], row % CHUNK] = sums[0, which[t] - k0]
+                t += 1
+            following[i] = t
+
+
+@kernel
+def _sum_minima(block, counts, copies, minima, sums):
+    """Minima of every row with all, Σ_j c_j·min(x_i, x_j), and Σ c·x and Σ c·minima over the rows."""
+    wide_vectors()
+    n = block.shape[0]
+    part = np.empty(CHUNK, block.dtype)
+    for q in range(CHUNK):
+        sums[1, q] = sums[2, q] = 0.0
+    for i in range(n):
+        own = minima[i]
+        for q in range(CHUNK):
+            own[q] = 0.0
+        # In the precision of the data only as far as little is lost.
+        for j in range(0, n, _ROWS_PER_SUM):
+            sum_minima(block, i, j, min(j + _ROWS_PER_SUM, n), counts, part)
+            for q in range(CHUNK):
+                own[q] += part[q]
+        c, x = copies[i], block[i]
+        for q in range(CHUNK):
+            sums[1, q] += c * x[q]
+            sums[2, q] += c * own[q]
 
 
 @kernel

@@ -101,7 +101,7 @@ def few_rows_margin(
     n_groups, free = 0, 0
     for a in range(a0, a1):
         n = anchors[a]
-        n_others = _list_others(
+        n_others = list_others(
             a, n, position, codes, slot_factors, start, count, rows, shares, others, weights
         )
         for done in range(n_others):
@@ -127,7 +127,7 @@ def few_rows_margin(
 
 
 @kernel
-def _list_others(a, n, position, codes, slot_factors, start, count, rows, shares, others, weights):
+def list_others(a, n, position, codes, slot_factors, start, count, rows, shares, others, weights):
     """List the rows that share in the margin of anchor n, and by how much; returns how many there are."""
     n_slots = start.shape[1]
     hits = 0
@@ -190,7 +190,7 @@ def margins(
         k1 = min(k0 + _FEATURES_AT_ONCE, width)
         for a in range(a0, a1):
             n = anchors[a]
-            n_others = _list_others(
+            n_others = list_others(
                 a, n, position, codes, slot_factors, start, count, rows, shares, others, coefficients
             )
             if by_row:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .distances import TILE, n_tiles, tile_corner
 from .exponential import decay
+from .incomplete import add_lacking_products
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .soft import compute_tile, copy_row
@@ -117,18 +118,37 @@ def _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
 
 @kernel
 def accumulate_margin(
-    X, w, sums, D, codes, weights, per_sigma, far, nearest, scales, t0, t1, minima, row_totals
+    X,
+    w,
+    sums,
+    lacks,
+    D,
+    codes,
+    weights,
+    per_sigma,
+    far,
+    batches,
+    within,
+    nearest,
+    scales,
+    t0,
+    t1,
+    minima,
+    row_totals,
+    lacked,
 ):
     """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
 
     The coefficient of row i for anchor n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
-    Distances come from D, or from X again. ``minima`` is as long as a row of X.
+    Distances come from D, or from X again. ``minima`` is as long as a row of X; ``lacked`` gets what missing
+    values add.
     """
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
     totals = np.empty(TILE, X.dtype)
     partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
+    wanted = np.ones(lacked.shape[0], np.bool_)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
@@ -136,11 +156,12 @@ def accumulate_margin(
             for p in range(i1 - i0):
                 copy_row(D[t, p], F[p])
         else:
-            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
         add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
+        add_lacking_products(lacks, wanted, i0, i1, j0, j1, F, lacked)
 
 
 @kernel

@@ -16,13 +16,14 @@ from .soft import compute_tile
 
 
 @kernel
-def fill_tiles(X, w, sums, beyond, t0, t1, first, D):
+def fill_tiles(X, w, sums, lacks, beyond, batches, within, t0, t1, first, D):
     """Store the distances of tiles t0 … t1; ``beyond`` is that of a row to itself."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        compute_tile(X, w, sums, beyond, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t - first])
+        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        compute_tile(X, w, sums, lacks, beyond, batches, within, i0, i1, j0, j1, T, D[t - first])
 
 
 @summing_kernel

@@ -12,10 +12,20 @@ from .missing import CHUNK
 
 
 @fused_kernel
-def _add(row, out):
+def _add_rows(values, which, t0, t1, out):
+    """Add the rows which[t0 … t1] of ``values`` to ``out``, four at a time."""
     wide_vectors()
-    for q in range(CHUNK):
-        out[q] += row[q]
+    t = t0
+    while t + 4 <= t1:
+        a, b, c, d = which[t], which[t + 1], which[t + 2], which[t + 3]
+        for q in range(CHUNK):
+            out[q] += (values[a, q] + values[b, q]) + (values[c, q] + values[d, q])
+        t += 4
+    while t < t1:
+        a = which[t]
+        for q in range(CHUNK):
+            out[q] += values[a, q]
+        t += 1
 
 
 @kernel
@@ -24,10 +34,12 @@ def _lacks_of(r0, r1, c0, start, which, set_of, excess, F):
     for a in range(r0, r1):
         for q in range(TILE):
             F[a - r0, q] = 0
-        for t in range(start[a], start[a + 1]):
-            for q in range(0, TILE, CHUNK):
-                if (c0 + q) // CHUNK < excess.shape[1]:
-                    _add(excess[set_of[a], (c0 + q) // CHUNK, which[t]], F[a - r0, q : q + CHUNK])
+        if start[a] == start[a + 1]:
+            continue
+        for q in range(0, TILE, CHUNK):
+            if (c0 + q) // CHUNK < excess.shape[1]:
+                values = excess[set_of[a], (c0 + q) // CHUNK]
+                _add_rows(values, which, start[a], start[a + 1], F[a - r0, q : q + CHUNK])
 
 
 @kernel
@@ -48,29 +60,33 @@ def add_lacks(D, first, t0, t1, n_rows, start, which, set_of, excess):
 
 
 @summing_kernel
-def _product(coefficients, row):
+def _add_products(values, which, t0, t1, coefficients, sums):
+    """Add Σ coefficients·row to the sums of the rows which[t0 … t1] of ``values``."""
     wide_vectors()
-    total = 0.0
-    for q in range(CHUNK):
-        total += np.float64(coefficients[q]) * np.float64(row[q])
-    return total
+    for t in range(t0, t1):
+        k = which[t]
+        total = 0.0
+        for q in range(CHUNK):
+            total += coefficients[q] * np.float64(values[k, q])
+        sums[k] += total
 
 
 @kernel
 def _sum_lacks_of(F, r0, r1, c0, start, which, set_of, excess, sums):
     """Add Σ_b F[a − r0, b − c0]·excess to the sums of the features that rows a, from r0 to r1, lack."""
     for a in range(r0, r1):
-        for t in range(start[a], start[a + 1]):
-            for q in range(0, TILE, CHUNK):
-                if (c0 + q) // CHUNK < excess.shape[1]:
-                    row = excess[set_of[a], (c0 + q) // CHUNK, which[t]]
-                    sums[which[t]] += _product(F[a - r0, q : q + CHUNK], row)
+        if start[a] == start[a + 1]:
+            continue
+        for q in range(0, TILE, CHUNK):
+            if (c0 + q) // CHUNK < excess.shape[1]:
+                values = excess[set_of[a], (c0 + q) // CHUNK]
+                _add_products(values, which, start[a], start[a + 1], F[a - r0, q : q + CHUNK], sums)
 
 
 @kernel
 def sum_lacks(S, first, t0, t1, n_rows, start, which, set_of, excess, sums):
     """Add Σ coefficient·excess over the pairs of tiles t0 … t1, each pair once, to the sums of features."""
-    F = np.empty((TILE, TILE), S.dtype)
+    F = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)

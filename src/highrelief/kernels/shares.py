@@ -34,7 +34,7 @@ def _sift(values, order, root, end):
 
 
 @kernel
-def _order(values):
+def order_of(values):
     """Places of the values from the smallest to the largest, by a heap.
 
     NumPy's argsort would take longer to compile than everything else here.
@@ -61,7 +61,7 @@ def share_among(distances, copies, rank_weights, tolerance, shares):
     copies: those there are, divided by what their ranks carry.
     """
     k = float(rank_weights.shape[0])
-    order = _order(distances)
+    order = order_of(distances)
     m = order.shape[0]
     total = 0.0
     for c in range(m):
@@ -124,7 +124,7 @@ def share_equally(distances, copies, room, tolerance, shares):
         for c in range(m):
             shares[c] = copies[c]
         return
-    order = _order(distances)
+    order = order_of(distances)
     start, last = _boundary(distances, copies, order, room * (1.0 - 1e-9), tolerance)
     for u in range(start):
         shares[order[u]] = copies[order[u]]

@@ -191,3 +191,19 @@ def above_bits(typing_context, X, row, column, low, at):
         return builder.bitcast(builder.fcmp_ordered(">", values, limits), _I64)
 
     return signature, emit
+
+
+@intrinsic
+def fetch(typing_context, array, place):
+    """Have the line of a flat array around ``place``, which may be outside of it, come into the caches."""
+
+    def emit(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = ir.IntType(8).as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [pointer, _I32, _I32, _I32])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], function)
+        line = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
+        builder.call(prefetch, [line, _I32(0), _I32(3), _I32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), emit

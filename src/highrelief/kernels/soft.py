@@ -6,7 +6,7 @@ over disjoint sets of rows, so that they can be gathered tile by tile.
 
 Distances are kept from one pass to the next as tiles of the upper triangle, ``D[t]``, or computed in each
 pass, where D is empty, from the first len(w) columns of X under the weights w. What is made of them is the
-same, bit for bit.
+same, bit for bit. Where values are missing, ``lacks`` says what that adds; see :mod:`.incomplete`.
 """
 
 import math
@@ -15,7 +15,9 @@ import numpy as np
 
 from .distances import TILE, tile_corner
 from .exponential import decay
+from .incomplete import add_tile_lacks
 from .jit import fused_kernel, kernel, wide_vectors
+from .reach import keep_tile_apart
 from .weighted import finish_tile, weighted_block, weighted_tile
 
 
@@ -33,41 +35,47 @@ def copy_row(row, out):
 
 
 @kernel
-def _keep_tile(T, far, i0, i1, j0, j1, F):
-    """Bring distances into F, in the precision of the data; the diagonal is ``far``."""
+def _keep_tile(T, lacks, far, batches, within, i0, i1, j0, j1, F):
+    """Bring distances into F, in the precision of the data; the diagonal is ``far``.
+
+    So are, where there are ``batches``, rows that cannot be neighbours (:mod:`.reach`).
+    """
     for p in range(i1 - i0):
         copy_row(T[p], F[p, : j1 - j0])
+    add_tile_lacks(lacks, i0, i1, j0, j1, F)
     if i0 == j0:
         for p in range(i1 - i0):
             F[p, p] = far
+    keep_tile_apart(F, far, i0, i1, j0, j1, batches, within)
 
 
 @kernel
-def compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F):
+def compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F):
     """Fill F with the distances of a tile; T is scratch space for them in float64."""
     weighted_tile(X, w, sums, i0, i1, j0, j1, T)
-    _keep_tile(T, far, i0, i1, j0, j1, F)
+    _keep_tile(T, lacks, far, batches, within, i0, i1, j0, j1, F)
 
 
 @kernel
-def fill_distances(X, w, sums, far, t0, t1, D):
+def fill_distances(X, w, sums, lacks, far, batches, within, t0, t1, D):
     """Store tiles t0 … t1."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        compute_tile(X, w, sums, far, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), T, D[t])
+        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, D[t])
 
 
 @kernel
-def distances_from_minima(M, sums, far, t0, t1, D):
+def distances_from_minima(M, sums, lacks, far, batches, within, t0, t1, D):
     """Store tiles t0 … t1, whose sums of minima are in M; M is not the same afterwards."""
     n = sums.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         finish_tile(sums, i0, i1, j0, j1, M[t])
-        _keep_tile(M[t], far, i0, i1, j0, j1, D[t])
+        _keep_tile(M[t], lacks, far, batches, within, i0, i1, j0, j1, D[t])
 
 
 @kernel
@@ -85,7 +93,10 @@ def stored_columns(D, anchors, out):
 
 @kernel
 def computed_columns(X, w, sums, A, anchor_sums, out):
-    """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64."""
+    """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64.
+
+    As if nothing were missing; see :func:`.incomplete.add_column_lacks`.
+    """
     T = np.empty((TILE, TILE))
     for i0 in range(0, X.shape[0], TILE):
         i1 = min(i0 + TILE, X.shape[0])
@@ -141,7 +152,9 @@ def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scr
 
 
 @kernel
-def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1, nearest, mass):
+def tile_statistics(
+    X, w, sums, lacks, D, known, codes, weights, per_sigma, far, batches, within, t0, t1, nearest, mass
+):
     """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1.
 
     Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
@@ -156,7 +169,7 @@ def tile_statistics(X, w, sums, D, known, codes, weights, per_sigma, far, t0, t1
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            compute_tile(X, w, sums, far, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
         merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):
@@ -193,11 +206,11 @@ def _add_entropy_terms(row, low, per_sigma, copies, mass, first, second):
 
 
 @kernel
-def neighborhood_entropy(D, weights, anchor_copies, anchor_weights, per_sigma, low):
+def neighborhood_entropy(D, weights, anchor_copies, own, anchor_weights, per_sigma, low):
     """Weighted sum of H_n, and its derivative by log σ, over the anchors n in the columns of D.
 
     H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
-    Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e].
+    Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e]. Further copies of the anchor are ``own`` from it.
     """
     m = D.shape[1]
     mass = np.zeros(m)
@@ -205,8 +218,12 @@ def neighborhood_entropy(D, weights, anchor_copies, anchor_weights, per_sigma, l
     second = np.zeros(m)
     parts = np.zeros((3, m), D.dtype)
     for q in range(m):
-        # The anchor's own copies, at distance 0, which is then also the smallest.
         mass[q] = max(anchor_copies[q] - 1.0, 0.0)
+        if own[q] > 0.0 and mass[q] > 0.0:
+            e = min((own[q] - low[q]) * per_sigma, 1000.0)
+            mass[q] *= math.exp(-e)
+            first[q] = mass[q] * e
+            second[q] = first[q] * e
     for start in range(0, D.shape[0], TILE):
         parts[:] = 0
         for i in range(start, min(start + TILE, D.shape[0])):

@@ -36,6 +36,8 @@ def contents(
     resamples: int | None = 20,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    groups: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
     data: Mapping[str, str] | None = None,
@@ -47,7 +49,7 @@ def contents(
 
     Parameters
     ----------
-    estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs
+    estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs, groups, batches
         As :func:`highrelief.report` has them.
     notes, warnings : sequence of str
         What was decided about the data when it was read, and what the fit warned of.
@@ -64,7 +66,16 @@ def contents(
         Plain values.
     """
     resamples = checked_halves("resamples", resamples, or_none=True)
-    asked = given(estimator, X, y, feature_names=feature_names, sample_names=sample_names, words=words)
+    asked = given(
+        estimator,
+        X,
+        y,
+        feature_names=feature_names,
+        sample_names=sample_names,
+        batches=batches,
+        groups=groups,
+        words=words,
+    )
     weights = Weights.of(asked)
     absent: dict[str, str] = {}
 
@@ -105,7 +116,7 @@ def contents(
             estimator,
             data=about_values(asked.X, asked.y) if data is None else data,
             time=known_time,
-            again=again or python_again(estimator, resamples=resamples, random_state=random_state),
+            again=again or python_again(asked, resamples=resamples, random_state=random_state),
         ),
         notes=list(notes),
         warnings=list(warnings),
@@ -127,7 +138,14 @@ def _resampled(
         return reason
     try:
         fits = fits_to_halves(
-            asked.unfitted, asked.X, asked.y, resamples=resamples, random_state=random_state, n_jobs=n_jobs
+            asked.unfitted,
+            asked.X,
+            asked.y,
+            resamples=resamples,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            groups=asked.groups,
+            batches=asked.batches,
         )
     except (ValueError, TypeError) as error:
         sentence = " ".join(str(error).split()).rstrip(".")

@@ -38,6 +38,9 @@ class Given:
     sample_names: list[str]
     #: Whether the samples are only numbered.
     numbered: bool
+    #: Whether a sample was measured with another, and whether two are of one patient; None: no matter.
+    batches: ArrayLike | None = None
+    groups: ArrayLike | None = None
     #: Whether the target is a number; ``classes`` are then thirds of the samples by it.
     measured: bool = False
     #: Places of the features that are categories; ``X`` holds their numbers from 0 on.
@@ -84,6 +87,8 @@ def given(
     *,
     feature_names: Sequence[str] | None,
     sample_names: Sequence[str] | None,
+    batches: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> Given:
     """Judge what a report is asked for; raises where it cannot be made, and says what would help.
@@ -132,6 +137,8 @@ def given(
         columns,
         rows,
         numbered,
+        batches=batches,
+        groups=groups,
         measured=measured,
         categorical=frozenset(places),
         levels=words_behind(values, columns, words or {}, levels),

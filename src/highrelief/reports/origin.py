@@ -16,6 +16,7 @@ from .. import __version__
 from ..citations import REFERENCES, address, as_text
 from ..meta_base import fit_inside
 from .contents import Origin, Reference
+from .given import Given
 from .methods import cited
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
@@ -93,16 +94,20 @@ def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
     }
 
 
-def python_again(estimator: Any, *, resamples: int, random_state: Any) -> str:
-    """The lines of Python that make a report again, given the same X and y."""
+def python_again(given: Given, *, resamples: int, random_state: Any) -> str:
+    """The lines of Python that make a report again, given the same X and y, batches and groups."""
+    estimator = given.estimator
     parameters = dict(_parameters(estimator))
     again = clone(estimator).set_params(
         **{name: value for name, value in parameters.items() if isinstance(value, (bool, int, float, str))}
     )
     inside = [estimator, *parameters.values()]
     ours = {type(each).__name__ for each in inside if type(each).__module__.startswith("highrelief.")}
+    told = "" if given.batches is None else ", batches=batches"
+    together = "" if given.groups is None else ", groups=groups"
     return (
         f"from highrelief import {', '.join(sorted(ours))}, report\n\n"
         f"estimator = {again!r}\n"
-        f"report(estimator.fit(X, y), X, y, resamples={resamples}, random_state={random_state!r})"
+        f"report(estimator.fit(X, y{told}), X, y{told}{together}, resamples={resamples},"
+        f" random_state={random_state!r})"
     )

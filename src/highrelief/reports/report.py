@@ -77,6 +77,8 @@ def report(
     resamples: int | None = 20,
     random_state: Any = 0,
     n_jobs: int | None = None,
+    groups: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
     progress: bool | Callable[[int, int], None] = True,
 ) -> Report:
     r"""What a fitted weighter has found, on one page that needs nothing else.
@@ -114,6 +116,10 @@ def report(
         Which halves are drawn.
     n_jobs : int or None, default=None
         How many of them are fitted at a time; does not change the result.
+    groups : array-like of shape (n_samples,), default=None
+        Samples of the same group (such as those of one patient) are in one half.
+    batches : array-like of shape (n_samples,), default=None
+        What ``fit`` was told of batches: halves and margins of samples are then those of the same method.
     progress : bool or callable, default=True
         True shows a line, on a terminal or in a notebook, where resampling takes longer than two seconds. A
         callable is told how many halves are done, and how many there are.
@@ -159,6 +165,8 @@ def report(
                 resamples=resamples,
                 random_state=random_state,
                 n_jobs=n_jobs,
+                groups=groups,
+                batches=batches,
             )
         )
     if path is not None:

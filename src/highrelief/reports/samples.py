@@ -36,7 +36,8 @@ def samples(given: Given) -> Samples | str:
         return "The method gives samples no margins."
     if not np.any(estimator.feature_weights_ > 0.0):
         return "No feature weighs more than 0: under such weights, margins of samples mean nothing."
-    margins = np.asarray(estimator.margins(given.table, given.y), dtype=np.float64)
+    more = {} if given.batches is None else {"batches": given.batches}
+    margins = np.asarray(estimator.margins(given.table, given.y, **more), dtype=np.float64)
     probability = getattr(fit_inside(estimator), "outlier_proba_", None)
     if probability is None:
         chosen, reasons, told = _by_margin(given, margins)

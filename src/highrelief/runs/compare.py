@@ -14,7 +14,7 @@ from ..reports.origin import about_software
 from ..table import LabelledTable, TableError
 from .errors import UsageError
 from .files import REPORT, csv_text, write_folder
-from .methods import weighter
+from .methods import check_batches, weighter
 from .reading import read_to_compare
 from .record import about_data, as_text
 from .request import Request
@@ -82,8 +82,9 @@ def compared(
         raise UsageError("--methods names none; `highrelief methods` lists them.")
     if len(set(methods)) < len(methods):
         raise UsageError(f"--methods names one twice: {','.join(methods)}.")
-    weighters = {name: weighter(name, {}, seed=request.seed, n_jobs=None) for name in methods}
+    weighters = {name: weighter(name, request.settings, seed=request.seed, n_jobs=None) for name in methods}
     for name, each in weighters.items():
+        check_batches(name, each, request.batch)
         if takes_measurements(each):
             raise UsageError(
                 f"{name} weighs features for a target of numbers, and a comparison is judged by classes;"
@@ -105,6 +106,7 @@ def compared(
                 table.X,
                 table.y,
                 groups=table.groups,
+                batches=table.batches,
                 cv=folds,
                 inner_cv=inner_folds,
                 n_jobs=n_jobs,

@@ -39,6 +39,12 @@ def able(ability: Callable[[Any], bool]) -> list[str]:
     return [name for name in METHODS if ability(weighter(name, {}, seed=0, n_jobs=None))]
 
 
+def check_batches(name: str, estimator: Any, column: str | None) -> None:
+    """Raise if a column of batches is named for a method that takes none."""
+    if column is not None and "batches" not in inspect.signature(estimator.fit).parameters:
+        raise UsageError(f"--batch {column}: {name} takes no batches; relieff, irelief and logo do.")
+
+
 def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
     """Parameters given as ``name=value``; a value is a Python literal, or else a word."""
     settings = {}

@@ -20,7 +20,7 @@ from ..table import LabelledTable, TableError
 from ..table.errors import shown
 from .errors import RunError, UsageError
 from .files import REPORT, csv_text, write_folder
-from .methods import weighter
+from .methods import check_batches, weighter
 from .reading import read_for, resolved
 from .record import about_data, as_text, other_software
 from .request import Request
@@ -97,6 +97,7 @@ def rank(
     """
     source = request.source(folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
+    check_batches(request.method, estimator, request.batch)
     request = resolved(request, estimator)
     started, begin = datetime.now(UTC), time.perf_counter()
     with watcher.working("Reading the table"):
@@ -121,7 +122,7 @@ def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) ->
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(table.X, table.y)
+            estimator.fit(table.X, table.y, **({} if table.batches is None else {"batches": table.batches}))
         except (ValueError, TypeError) as error:
             sentence = " ".join(str(error).split())
             if any(sentence.startswith(f"{name}=") for name in settings):

@@ -44,6 +44,8 @@ def write_report(
             resamples=resamples,
             random_state=ranking.request.seed,
             n_jobs=n_jobs,
+            groups=ranking.table.groups,
+            batches=ranking.table.batches,
             notes=ranking.table.notes,
             warnings=ranking.warnings,
             data=_digests(ranking.digest),

@@ -38,8 +38,11 @@ class Request:
     missing_values: tuple[str, ...] = ()
     #: Columns of numbers that are categories.
     categorical: tuple[str, ...] = ()
-    #: Of the report; the ranking does not depend on it.
+    #: Column of batches: neighbours are within them, or across if the method's settings say so.
+    batch: str | None = None
+    #: Of the report; the ranking does not depend on them.
     resamples: int = RESAMPLES
+    groups: str | None = None
 
     def source(self, folder: Path | None = None) -> Source:
         """Where the table is; files that are not where they were are looked for in ``folder``."""
@@ -60,7 +63,7 @@ class Request:
 
     def roles(self, groups: str | None = None) -> Roles:
         """What the columns are."""
-        return Roles(self.target, self.identifiers, self.drop, groups)
+        return Roles(self.target, self.identifiers, self.drop, groups or self.groups, self.batch)
 
     def as_json(self) -> dict[str, Any]:
         """The request as it is kept in ``run.json``."""
@@ -75,6 +78,7 @@ class Request:
         # A tab would become spaces where the words are copied from a page.
         separator = "tab" if self.separator == "\t" else self.separator
         single = {"--labels": self.labels, "--sep": separator, "--decimal": self.decimal}
+        single |= {"--batch": self.batch, "--batch-neighbors": self.settings.get("batch_neighbors")}
         single |= {"--encoding": self.encoding, "--seed": str(self.seed) if self.seed else None}
         for option, value in single.items():
             words += [] if value is None else [option, value]

@@ -105,5 +105,6 @@ def _of_samples(table: LabelledTable, kept: NDArray[np.bool_], note: str) -> Lab
         y=table.y[kept],
         sample_names=None if names is None else [name for name, row in zip(names, kept, strict=True) if row],
         groups=None if table.groups is None else table.groups[kept],
+        batches=None if table.batches is None else table.batches[kept],
         notes=[*table.notes, note],
     )

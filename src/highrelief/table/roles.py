@@ -29,6 +29,8 @@ class Roles:
     drop: Sequence[str] = ()
     #: Column that says which samples belong together, or None.
     groups: str | None = None
+    #: Column that says which samples were measured together, or None.
+    batches: str | None = None
     #: Whether the target is a number rather than a class.
     measured: bool = False
     #: Whether columns of words are features, each word a category.
@@ -52,6 +54,8 @@ class LabelledTable:
     groups: NDArray[Any] | None = None
     #: What the user should know: rows and columns left out, names changed.
     notes: list[str] = field(default_factory=list)
+    #: (n_samples,) which samples were measured together, or None.
+    batches: NDArray[Any] | None = None
     #: The words that 0, 1, … stand for, by the names of the features.
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Names of the features whose values are equal or not, and no more.
@@ -84,7 +88,7 @@ class _Judge:
         self._notes = list(cells.notes)
         self._names = self._unique_names()
         self._place = {name: place for place, name in enumerate(self._names)}
-        self._levels: dict[str, list[str]] = {}
+        self._words_of: dict[str, list[str]] = {}
         self._categories: frozenset[str] = frozenset()
         self._left_out: list[str] = []
 
@@ -92,18 +96,21 @@ class _Judge:
         roles = self._roles
         classes = self._told(roles.target, "the target")
         groups = None if roles.groups is None else self._told(roles.groups, "named by --groups")
-        set_apart = {self._place[name] for name in (roles.target, roles.groups) if name in self._place}
+        batches = None if roles.batches is None else self._told(roles.batches, "named by --batch")
+        told = (roles.target, roles.groups, roles.batches)
+        set_apart = {self._place[name] for name in told if name in self._place}
         dropped = [self._column(name, "named by --drop") for name in roles.drop]
         naming = [self._column(name, "named by --id") for name in roles.identifiers]
         for place in {*dropped, *naming} & set_apart:
             raise TableError(
-                f"{shown(self._names[place])} is named by --drop or --id, and is the target or the groups."
+                f"{shown(self._names[place])} is named by --drop or --id, and is the target, the groups or"
+                " the batches."
             )
         measures = self._measures(classes) if roles.measured else None
         rows = np.array([each is not None for each in classes]) if measures is None else ~np.isnan(measures)
         if not rows.all():
             self._note(f"{_counted(~rows, 'row')} left out: no {shown(roles.target)} there.")
-        unused = [name for name in self._cells.aside if name not in (roles.target, roles.groups)]
+        unused = [name for name in self._cells.aside if name not in told]
         if unused:
             self._note(f"Beside the table, and not used: {listed(unused)}.")
         if dropped:
@@ -123,9 +130,10 @@ class _Judge:
             y,
             [self._names[place] for place in features],
             self._sample_names([*naming, *numbering], rows),
-            None if groups is None else self._checked_groups(groups, rows),
+            None if groups is None else self._levels("groups", roles.groups, groups, rows),
             notes=self._notes,
-            levels=self._levels,
+            batches=None if batches is None else self._levels("batches", roles.batches, batches, rows),
+            levels=self._words_of,
             categories=self._categories,
             left_out=tuple(self._left_out),
         )
@@ -188,10 +196,12 @@ class _Judge:
             )
         return self._cells.in_words(self._column(name, what))
 
-    def _checked_groups(self, groups: list[str | None], rows: NDArray[np.bool_]) -> NDArray[Any]:
-        kept = [group for group, row in zip(groups, rows, strict=True) if row]
+    def _levels(
+        self, what: str, name: str | None, levels: list[str | None], rows: NDArray[np.bool_]
+    ) -> NDArray[Any]:
+        kept = [level for level, row in zip(levels, rows, strict=True) if row]
         if None in kept:
-            raise TableError(f"The column of groups, {shown(self._roles.groups)}, has a missing value.")
+            raise TableError(f"The column of {what}, {shown(name)}, has a missing value.")
         return np.array(kept)
 
     def _numbers_samples(self, place: int) -> bool:
@@ -218,7 +228,7 @@ class _Judge:
             if self._roles.words or place in declared or len(levels) == 2:
                 code = {word: float(number) for number, word in enumerate(levels)}
                 coded[place] = np.array([np.nan if word is None else code[word] for word in words])
-                self._levels[self._names[place]] = levels
+                self._words_of[self._names[place]] = levels
             else:
                 left_out.add(place)
         self._note_words(coded, declared, sorted(left_out))
@@ -260,7 +270,7 @@ class _Judge:
         meanings: dict[tuple[str, ...], list[int]] = {}
         for place in coded:
             if place not in categories:
-                meanings.setdefault(tuple(self._levels[self._names[place]]), []).append(place)
+                meanings.setdefault(tuple(self._words_of[self._names[place]]), []).append(place)
         for (zero, one), coding in meanings.items():
             self._note(f"{self._listed(coding)}: {shown(zero)} counts as 0 and {shown(one)} as 1.")
         if categories:

@@ -1,0 +1,93 @@
+"""Who may be whose neighbour: samples of the same batch, or of all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .absent import Absent
+from .scaling import feature_scaling
+
+#: Which samples are in reach of a sample: those of its own batch, or those of the other batches.
+BATCH_NEIGHBORS = ("within", "across")
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Batches of the samples of a table, and whether neighbours are within a batch or across."""
+
+    #: (n_samples,) numbers from 0 on, each present.
+    batches: NDArray[np.int64]
+    #: In reach are the samples of the same batch; otherwise those of the others.
+    within: bool
+
+    @cached_property
+    def n_batches(self) -> int:
+        """Number of batches."""
+        return int(self.batches.max()) + 1
+
+    def amounts(
+        self, codes: NDArray[np.integer], n_classes: int, copies: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """How many samples (or copies) of every class are in reach of each batch, (n_batches, n_classes).
+
+        A sample of the batch itself counts among those within.
+        """
+        places = self.batches * n_classes + codes
+        present = np.bincount(places, minlength=self.n_batches * n_classes).reshape(-1, n_classes)
+        if copies is None:
+            counts = present if self.within else present.sum(axis=0) - present
+            return np.asarray(counts, dtype=np.float64)
+        counted = np.bincount(places, weights=copies, minlength=present.size)
+        amounts: NDArray[np.float64] = counted.astype(np.float64).reshape(present.shape)
+        if not self.within:
+            # What rounding leaves of a class that is in no other batch is nothing.
+            amounts = np.where(present.sum(axis=0) > present, amounts.sum(axis=0) - amounts, 0.0)
+        return amounts
+
+    def has_misses(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which samples have a sample of another class in reach."""
+        amounts = self.amounts(codes, int(codes.max()) + 1)
+        return amounts.sum(axis=1)[self.batches] > amounts[self.batches, codes]
+
+    def has_hits(
+        self, codes: NDArray[np.integer], copies: NDArray[np.float64] | None = None
+    ) -> NDArray[np.bool_]:
+        """Which samples have another sample of their class, or a copy of themselves, in reach."""
+        of_own_class = self.amounts(codes, int(codes.max()) + 1)[self.batches, codes]
+        if not self.within:
+            return of_own_class > 0.0
+        once = np.ones(codes.size, dtype=bool) if copies is None else copies <= 1.0
+        return of_own_class - once > 0.0
+
+    def constant(self, X: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which features have one value in each batch, whatever it is."""
+        same = np.ones(X.shape[1], dtype=bool)
+        for batch in range(self.n_batches):
+            part = X[self.batches == batch]
+            # Written so that what is missing does not count.
+            same &= ~(np.fmin.reduce(part, axis=0) < np.fmax.reduce(part, axis=0))
+        return same
+
+
+def scaled_by_batch(
+    X: NDArray[Any], scale: str | None, copies: NDArray[np.float64] | None, reach: Reach
+) -> NDArray[Any]:
+    """A copy of a table whose features are scaled in each batch by itself; one constant there becomes 0.
+
+    What is missing, NaN, stays so.
+    """
+    if scale is None:
+        return X
+    scaled = np.empty(X.shape, X.dtype if np.issubdtype(X.dtype, np.floating) else np.float64)
+    for batch in range(reach.n_batches):
+        rows = np.flatnonzero(reach.batches == batch)
+        part = X[rows]
+        absent, filled = Absent.taken_out(part, 1)
+        scaling = feature_scaling(filled, scale, None if copies is None else copies[rows], absent=absent)
+        scaled[rows] = scaling.apply(part)
+    return scaled
