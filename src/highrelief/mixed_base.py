@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import assert_all_finite, check_array, check_X_y
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .core.absent import Absent
@@ -83,13 +82,12 @@ class MixedTableMixin(ClassTableMixin):
             ensure_min_samples=min_samples,
             estimator=name,
         )
-        check_classification_targets(classes)
         ranges, absent = ColumnRanges.of(table, self._n_threads), None
         if not ranges.finite:
             assert_all_finite(table, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
             absent, table = Absent.taken_out(table, self._n_threads)
             ranges = ColumnRanges.of(table, self._n_threads)
-        return table, classes, ranges, absent, encoding
+        return table, self._checked_target(classes), ranges, absent, encoding
 
     def _numbers(self, X: Any, mask: NDArray[np.bool_]) -> NDArray[Any]:
         """The features that are numbers, as an array."""
