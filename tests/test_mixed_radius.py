@@ -282,7 +282,7 @@ def test_all_forms_agree(method):
     for j in CATEGORICAL:
         frame[f"f{j}"] = np.where(np.isnan(X[:, j]), None, colours[np.nan_to_num(X[:, j]).astype(int)])
     names = [f"f{j}" for j in CATEGORICAL]
-    categories = frame.astype({name: "category" for name in names})
+    categories = frame.astype(dict.fromkeys(names, "category"))
     mask = np.isin(np.arange(7), CATEGORICAL)
     for table, chosen in ((X, mask), (frame, names), (frame, "from_dtype"), (categories, "from_dtype")):
         model = method(categorical_features=chosen, n_features_to_select=3).fit(table, y)
