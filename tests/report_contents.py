@@ -182,6 +182,28 @@ def full_contents(n_features=120, n_samples=72, *, names=None, classes=("ALL", "
     )
 
 
+def with_levels(found, levels, n_classes):
+    """The values of a feature as those of a category."""
+    shares = [[(each + place + 1) / 10.0 for place in range(len(levels))] for each in range(n_classes)]
+    return replace(found, boxes=[], points=[], levels=list(levels), shares=shares)
+
+
+def mixed_contents():
+    """A report of a target that is a number, with categories and missing values."""
+    whole = full_contents(30, classes=("lower", "middle", "upper"))
+    best, *others = whole.distributions
+    others[0] = replace(others[0], boxes=[[], *others[0].boxes[1:]], points=[[], *others[0].points[1:]])
+    share = [0.0, 0.002, *np.linspace(0.0, 0.4, 28).tolist()]
+    return replace(
+        whole,
+        features=replace(whole.features, missing=share, alone="the squared correlation with the target"),
+        distributions=[with_levels(best, ("Bern", "Graz", "Ulm"), 3), *others],
+        samples=None,
+        absent={"samples": "The target is a number."},
+        thirds="Lower, middle and upper are the thirds of the samples by their target.",
+    )
+
+
 def bare_contents():
     """A report of which every part is absent that may be."""
     why = {
@@ -221,12 +243,13 @@ def evil_contents():
         method_words=evil,
         summary=list(EVIL),
         facts=[(each, each) for each in EVIL],
-        features=replace(whole.features, words=list(EVIL)),
+        features=replace(whole.features, words=list(EVIL), missing=[0.1] * len(EVIL), alone=evil),
         convergence=replace(whole.convergence, meaning=evil, words=list(EVIL)),
         stability=replace(whole.stability, words=list(EVIL)),
         samples=replace(
             samples(sample_names, 3), suspects=list(range(len(EVIL))), reasons=list(EVIL), words=list(EVIL)
         ),
+        distributions=[with_levels(whole.distributions[0], EVIL, 3), *whole.distributions[1:]],
         correlations=replace(whole.correlations, words=list(EVIL)),
         origin=Origin(
             parameters={each: each for each in EVIL},

@@ -130,7 +130,7 @@ class TestRank:
         fields[3] = "NA"
         text[5] = ",".join(fields)
         (tmp_path / "t.csv").write_text("\n".join(text))
-        result = highrelief("rank", tmp_path / "t.csv", "-t", "class")
+        result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "-m", "fisher")
         assert "1 missing values in 1 features: the median of the feature stands in." in result.stderr
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
         refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
@@ -314,7 +314,7 @@ class TestUsage:
             (["--set", "q=1"], "irelief has no parameter 'q'; it has sigma"),
             (["--set", "sigma"], "--set needs name=value, and got 'sigma'"),
             (["--set", "sigma=-1"], "sigma=-1"),
-            (["--missing", "maybe"], "--missing is one of median"),
+            (["--missing", "maybe"], "--missing is one of auto, keep, median"),
             (["--transpose"], "--transpose needs --labels FILE"),
             (["--sep", ""], "--sep cannot be ''"),
             (["--decimal", "x"], "--decimal is a point or a comma"),

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("jinja2")
 
-from report_contents import bare_contents, evil_contents, feature_table, full_contents
+from report_contents import bare_contents, evil_contents, feature_table, full_contents, mixed_contents
 
 from highrelief.reports import page as page_module
 from highrelief.reports.assembling import (
@@ -66,7 +66,7 @@ def data_of(page):
     return json.loads(text)
 
 
-@pytest.mark.parametrize("make", [full_contents, bare_contents, evil_contents])
+@pytest.mark.parametrize("make", [full_contents, bare_contents, evil_contents, mixed_contents])
 def test_is_a_well_formed_document(make):
     contents = make()
     document = Document(ranking_page(contents))
@@ -104,6 +104,13 @@ def test_every_word_of_the_contents_stands_in_the_page():
         words += [*pairs, *pairs.values()]
     words += [each for paper in contents.origin.references for each in (paper.text, paper.bibtex)]
     assert [each for each in words if unbroken(each) not in text] == []
+
+
+def test_what_is_missing_has_a_column_for_readers_without_scripts():
+    mixed, full = (Document(ranking_page(make())) for make in (mixed_contents, full_contents))
+    assert "Missing" in [text for _, text in mixed.all("th", scope="col")]
+    assert {"<1 %", "40 %"} <= {text for _, text in mixed.all("td")}
+    assert "Missing" not in [text for _, text in full.all("th", scope="col")]
 
 
 def test_absent_parts_say_why():
@@ -172,8 +179,9 @@ def test_a_page_carries_as_many_features_as_can_be_opened(monkeypatch):
     page = ranking_page(contents)
     found = data_of(page)
     for name, values in found["features"].items():
-        if name != "words":
+        if name not in ("words", "alone", "missing"):
             assert values == getattr(contents.features, name)[:60], name
+    assert found["features"]["missing"] is None
     assert (found["n_features"], found["n_kept"]) == (1_000, 10)
     text = " ".join(each[2] for each in Document(page).elements)
     assert "hold the best 60 of 1,000 features" in text

@@ -21,7 +21,7 @@ from page_checks import (
     wait_until,
     without_breaks,
 )
-from report_contents import EVIL, bare_contents, evil_contents, full_contents
+from report_contents import EVIL, bare_contents, evil_contents, full_contents, mixed_contents
 
 from highrelief.reports.page import ranking_page
 from highrelief.reports.report import Report
@@ -30,6 +30,7 @@ CONTENTS = {
     "full": full_contents,
     "bare": bare_contents,
     "evil": evil_contents,
+    "mixed": mixed_contents,
     "large": lambda: full_contents(20_000),
 }
 ROWS = "#ranking-table .tabulator-row"
@@ -88,11 +89,23 @@ def header(field):
 
 
 @pytest.mark.parametrize(
-    ("kind", "n_charts", "scheme"), [("full", 13, "light"), ("bare", 1, "light"), ("large", 13, "dark")]
+    ("kind", "n_charts", "scheme"),
+    [("full", 13, "light"), ("bare", 1, "light"), ("large", 13, "dark"), ("mixed", 12, "light")],
 )
 def test_every_chart_is_drawn(reader, kind, n_charts, scheme):
     page = reader(kind, color_scheme=scheme)
     assert_charts_are_drawn(page, n_charts)
+
+
+def test_what_is_missing_has_a_column_and_categories_have_bars(reader):
+    page = reader("mixed")
+    shares = page.locator(f"{ROWS} .tabulator-cell[tabulator-field=missing]").all_inner_texts()
+    assert shares[:2] == ["0\N{NO-BREAK SPACE}%", "<1\N{NO-BREAK SPACE}%"]
+    scroll_through(page)
+    kinds = """place => drawn.get(`distribution-${place}`).chart.getOption().series.map(({ type }) => type)"""
+    assert page.evaluate(kinds, 0) == ["bar"] * 3
+    assert "boxplot" in page.evaluate(kinds, 1)
+    assert page.get_by_text("Best features, third by third").is_visible()
 
 
 def test_what_is_absent_is_explained(reader):
@@ -101,7 +114,7 @@ def test_what_is_absent_is_explained(reader):
         assert page.get_by_text(reason).is_visible()
 
 
-@pytest.mark.parametrize("kind", ["full", "evil"])
+@pytest.mark.parametrize("kind", ["full", "evil", "mixed"])
 def test_a_phone_does_not_scroll_sideways(reader, kind):
     assert_fits(reader(kind, **PHONE))
 
@@ -238,8 +251,9 @@ def assert_fits_without_scripts(page):
         ("full", {"color_scheme": "dark", **PHONE}),
         ("bare", {}),
         ("evil", {}),
+        ("mixed", {}),
     ],
-    ids=["light", "dark phone", "bare", "evil"],
+    ids=["light", "dark phone", "bare", "evil", "mixed"],
 )
 def test_accessible(reader, kind, options):
     page = reader(kind, **options)

@@ -10,7 +10,15 @@ import warnings
 
 import numpy as np
 import pytest
-from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, continuous_table, discrete_table, over_registry
+from registry import (
+    CLASSIFIERS,
+    ENTRIES,
+    EXTRACTORS,
+    FOR_NUMBERS,
+    continuous_table,
+    discrete_table,
+    over_registry,
+)
 from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -90,7 +98,8 @@ def test_every_weighter_has_a_report(entry, table):
 
 def test_every_method_has_words():
     homes = {method.home for method in METHODS.values()} | set(WRAPPERS)
-    assert homes == {entry.family.estimator.__name__ for entry in ENTRIES}
+    weighters = {entry.family.estimator.__name__ for entry in ENTRIES}
+    assert homes == weighters | {type(each).__name__ for each in FOR_NUMBERS}
     for method in (*METHODS.values(), *WRAPPERS.values()):
         assert method.title
         assert method.words.endswith(".")
@@ -729,7 +738,7 @@ def test_what_cannot_be_reported():
     with pytest.raises(ValueError, match="sample_names has 1 names"):
         report(model, X, y, sample_names=["a"])
     with pytest.raises(ValueError, match="NaN"):
-        report(model, np.where(X > 0, X, np.nan), y)
+        report(FisherScore().fit(X, y), np.where(X > 0, X, np.nan), y)
 
 
 def test_names_stay_as_they_are():

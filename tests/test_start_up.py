@@ -119,6 +119,17 @@ for dtype in (np.float32, np.float64):
     # Ranges that leave distances to floats.
     X, y = tables[-2]
     highrelief.ReliefF(scale=None).fit((X * 10.0 ** (9 * (np.arange(300) == 0))).astype(dtype), y)
+    for n_samples in (40, 300):
+        X, y = rng.normal(size=(n_samples, 5)).astype(dtype), np.arange(n_samples) % 2
+        X[rng.random(X.shape) < 0.1] = np.nan
+        for model in (
+            highrelief.Relief(n_jobs=2),
+            highrelief.ReliefF(metric="sqeuclidean"),
+            highrelief.ReliefF(categorical_features=[1]),
+            highrelief.ReliefF(n_anchors=5, random_state=0),
+            highrelief.FREL(loss="square"),
+        ):
+            model.fit(X, y).margins(X, y)
 for entry in ENTRIES:
     more = {"max_iter": 2} if entry.family.iterative else {}
     for X, y in tables:

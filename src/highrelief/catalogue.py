@@ -57,6 +57,14 @@ METHODS: Mapping[str, Method] = {
         "RELIEF-F compares every sample with its nearest neighbours of its own class and of every other"
         " class. A feature weighs more the farther it sets the latter apart, compared with the former.",
     ),
+    "rrelieff": Method(
+        "RReliefF",
+        "RELIEF-F for a target that is a number",
+        ("robnik1997", "robnik2003"),
+        "RRELIEF-F",
+        "RRELIEF-F compares every sample with its nearest neighbours. A feature weighs more the more it"
+        " differs where the target differs, and the less it does where the target is alike.",
+    ),
     "surf": Method(
         "SURF",
         "all samples nearer than the mean distance",
@@ -195,10 +203,5 @@ WRAPPERS: Mapping[str, Method] = {
     ),
 }
 
-#: Papers of what is no weighter, or not one for classes, by the names of the classes in small letters.
-BESIDE = {
-    "rrelieff": ("robnik1997", "robnik2003"),
-    "lfe": ("sun2008",),
-    "dann": ("hastie1996", "sun2008"),
-    "hknn": ("vincent2002",),
-}
+#: Papers of what is no weighter, by the names of the classes in small letters.
+BESIDE = {"lfe": ("sun2008",), "dann": ("hastie1996", "sun2008"), "hknn": ("vincent2002",)}

@@ -126,6 +126,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         tags.order_dependent = getattr(wrapped, "order_dependent", False)
         tags.feature_order_dependent = getattr(wrapped, "feature_order_dependent", False)
         tags.continuous_target = getattr(wrapped, "continuous_target", False)
+        tags.categories = getattr(wrapped, "categories", False)
         return tags
 
     # Fit

@@ -39,6 +39,7 @@ class MixedTableMixin(ClassTableMixin):
     """
 
     categorical_features: Any
+    _takes_categories = True
     # Which features are, by what ``fit`` was given.
     _is_categorical: NDArray[np.bool_] | None = None
 

@@ -10,7 +10,9 @@ import typer
 DATA = typer.Argument(
     metavar="DATA", help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False
 )
-TARGET = typer.Option("--target", "-t", help="Column with the classes.", show_default=False)
+TARGET = typer.Option(
+    "--target", "-t", help="Column with the classes; for some methods with numbers.", show_default=False
+)
 Data = Annotated[Path, DATA]
 Target = Annotated[str, TARGET]
 Method = Annotated[str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")]
@@ -46,11 +48,20 @@ BatchNeighbors = Annotated[
 Groups = Annotated[
     str | None, typer.Option(help="Column: equal values stay in one fold, or in one half of a report.")
 ]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="Column of numbers that are categories; can be repeated.")
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
 Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")]
 Encoding = Annotated[str | None, typer.Option(help="How the text is written, if not in UTF-8.")]
-Missing = Annotated[str, typer.Option(help="Missing values: median, drop-features, drop-samples or error.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Missing values: auto (keep them where the method can, otherwise median), keep, median,"
+        " drop-features, drop-samples or error."
+    ),
+]
 MissingValue = Annotated[
     list[str] | None, typer.Option(help="What else stands for a missing value; can be repeated.")
 ]

@@ -46,6 +46,8 @@ class WeighterTags(Tags):
     feature_order_dependent: bool = False
     #: y holds numbers that are near or far, not classes.
     continuous_target: bool = False
+    #: Features may be categories, which a parameter ``categorical_features`` names.
+    categories: bool = False
 
 
 class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseEstimator):
@@ -77,6 +79,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     _continuous_target: bool = False
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
+    # Features may be categories, which a parameter ``categorical_features`` names.
+    _takes_categories: bool = False
     # How ``fit`` made features comparable.
     _scaling: Scaling
 
@@ -271,6 +275,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             feature_order_dependent=self._feature_order_dependent,
             learned_metric=self._own_metric,
             continuous_target=self._continuous_target,
+            categories=self._takes_categories,
         )
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn import config_context
+from sklearn import clone, config_context
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -156,7 +156,13 @@ def _run(step: Step) -> None:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, csr_array(X), y)
-        if step.estimator == "IRelief" and X.dtype.kind == "f" and not gaps:
+        if step.estimator != "IRelief" or X.dtype.kind != "f":
+            continue
+        if gaps:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                clone(estimator).set_params(memory_budget=1.0).fit(X, y)  # distances are not kept
+        else:
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
             _use_positive_margins(table)

@@ -100,14 +100,12 @@ class MissingValues:
         X, low = self._values, self._low
         by = (self._per_unit, copies, self._row_of, excess[0])
 
-        def of_few(a: int, b: int) -> None:
-            kernels.excess_of_few(X, self._columns, a, b, low, self._absent.mask(a, b), *by)
+        find = kernels.excess_of_few if n_samples <= _FEW_SAMPLES else kernels.excess_in_order
 
-        def in_order(a: int, b: int) -> None:
-            absent = (self._absent.start, self._absent.which)
-            kernels.excess_in_order(X, self._columns, a, b, low, *absent, *by)
+        def of_features(a: int, b: int) -> None:
+            find(X, self._columns, a, b, low, self._absent.start, self._absent.which, *by)
 
-        run_all(of_few if n_samples <= _FEW_SAMPLES else in_order, self._blocks(), self.n_threads)
+        run_all(of_features, self._blocks(), self.n_threads)
         return excess
 
     @cached_property

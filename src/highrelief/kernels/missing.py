@@ -20,6 +20,8 @@ from .shares import order_of
 #: Rows that stand side by side.
 CHUNK = WIDTH
 _ROWS_PER_SUM = 16
+#: A share of all copies that none has, and rounding may leave where no sample has a value.
+_LEAST = 1e-9
 #: Places that values may move by, on average, before a heap is faster.
 _MOVES = 16
 
@@ -179,44 +181,71 @@ def _write_excess(x, sample, n_observed, per_unit, copies, row_of, k, excess):
 
 
 @kernel
-def excess_of_few(X, columns, a, b, low, missing, per_unit, copies, row_of, excess):
-    """The same for few samples, pair by pair, without an order; ``missing`` (b − a, n_samples) marks gaps."""
-    wide_vectors()
+def excess_of_few(X, columns, a, b, low, start, which, per_unit, copies, row_of, excess):
+    """The same for few samples, pair by pair, without an order."""
     n = X.shape[0]
     block = np.zeros((n, CHUNK), X.dtype)
+    minima = np.empty((n, CHUNK))
+    # Sums over the samples of copies, values and minima: what is missing stands as 0, and adds nothing to
+    # the last two.
+    sums = np.empty((3, CHUNK))
     counts = np.empty(n, X.dtype)
+    everyone = 0.0
     for i in range(n):
         counts[i] = copies[i]
-    part = np.empty(CHUNK, X.dtype)
-    minima = np.empty((n, CHUNK))
+        everyone += copies[i]
+    following = start.copy()
     for k0 in range(a, b, CHUNK):
         k1 = min(k0 + CHUNK, b)
         _shifted(X, columns, k0, k1, low, block)
+        _sum_minima(block, counts, copies, minima, sums)
+        for q in range(CHUNK):
+            sums[0, q] = everyone
         for i in range(n):
-            for q in range(CHUNK):
-                minima[i, q] = 0.0
-            # In the precision of the data only as far as little is lost.
-            for j in range(0, n, _ROWS_PER_SUM):
-                sum_minima(block, i, j, min(j + _ROWS_PER_SUM, n), counts, part)
-                for q in range(CHUNK):
-                    minima[i, q] += part[q]
+            t = following[i]
+            while t < start[i + 1] and which[t] < k1:
+                if which[t] >= k0:
+                    sums[0, which[t] - k0] -= copies[i]
+                t += 1
         for k in range(k0, k1):
-            whole, total = 0.0, 0.0
+            q = k - k0
+            whole, total = sums[0, q], sums[1, q]
+            observed = whole > 0.5 * _LEAST * everyone
+            per_whole = per_unit[k] / whole if observed else 0.0
             for i in range(n):
-                if not missing[k - a, i]:
-                    whole += copies[i]
-                    total += copies[i] * block[i, k - k0]
-            per_whole = per_unit[k] / whole if whole > 0.0 else 0.0
-            mean = 0.0
-            for i in range(n):
-                if not missing[k - a, i]:
-                    value = (total - 2.0 * minima[i, k - k0]) * per_whole
-                    mean += copies[i] * (value + block[i, k - k0] * per_unit[k])
-                    excess[row_of[i] // CHUNK, k, row_of[i] % CHUNK] = value
-            half = 0.5 * mean / whole if whole > 0.0 else 0.0
-            for i in range(n):
-                if missing[k - a, i]:
-                    excess[row_of[i] // CHUNK, k, row_of[i] % CHUNK] = half
+                row = row_of[i]
+                excess[row // CHUNK, k, row % CHUNK] = (total - 2.0 * minima[i, q]) * per_whole
+            sums[0, q] = (total - sums[2, q] / whole) * per_whole if observed else 0.0
+        for i in range(n):
+            t, row = following[i], row_of[i]
+            while t < start[i + 1] and which[t] < k1:
+                if which[t] >= k0:
+                    excess[row // CHUNK, which[t], row % CHUNK] = sums[0, which[t] - k0]
+                t += 1
+            following[i] = t
+
+
+@kernel
+def _sum_minima(block, counts, copies, minima, sums):
+    """Minima of every row with all, Σ_j c_j·min(x_i, x_j), and Σ c·x and Σ c·minima over the rows."""
+    wide_vectors()
+    n = block.shape[0]
+    part = np.empty(CHUNK, block.dtype)
+    for q in range(CHUNK):
+        sums[1, q] = sums[2, q] = 0.0
+    for i in range(n):
+        own = minima[i]
+        for q in range(CHUNK):
+            own[q] = 0.0
+        # In the precision of the data only as far as little is lost.
+        for j in range(0, n, _ROWS_PER_SUM):
+            sum_minima(block, i, j, min(j + _ROWS_PER_SUM, n), counts, part)
+            for q in range(CHUNK):
+                own[q] += part[q]
+        c, x = copies[i], block[i]
+        for q in range(CHUNK):
+            sums[1, q] += c * x[q]
+            sums[2, q] += c * own[q]
 
 
 @kernel

@@ -169,6 +169,11 @@ def two_digits(value: float | None) -> str:
     return "\N{EN DASH}" if value is None else f"{value:z.2f}".replace("-", _MINUS)
 
 
+def share(value: float) -> str:
+    """A share in per cent; a little is not nothing."""
+    return "<1 %" if 0.0 < value < 0.005 else f"{100.0 * value:.0f} %"
+
+
 def unbroken(words: str) -> str:
     """A sentence in which no line ends between a number and its per cent sign."""
     return _PER_CENT.sub("\N{NO-BREAK SPACE}%", words)
@@ -191,5 +196,6 @@ def web_address(address: str | None) -> str | None:
 
 
 _FILTERS: Mapping[str, Any] = {
-    each.__name__: each for each in (figure, count, signed, two_digits, unbroken, shortly, label, web_address)
+    each.__name__: each
+    for each in (figure, count, signed, two_digits, share, unbroken, shortly, label, web_address)
 }

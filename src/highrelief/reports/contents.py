@@ -22,7 +22,7 @@ class FeatureTable:
     ranks: list[int]
     weights: list[float]
     kept: list[bool]
-    #: Rank by the Fisher score, which looks at each feature alone.
+    #: Rank by what ``alone`` says, which looks at each feature alone.
     ranks_alone: list[int]
     #: 5 % and 95 % quantile of the rank under resampling; None without resampling.
     rank_low: list[float] | None
@@ -31,6 +31,10 @@ class FeatureTable:
     frequency: list[float] | None
     #: What is to be said of the weights, in sentences.
     words: list[str]
+    #: Share of the values that is missing; None if nothing is.
+    missing: list[float] | None = None
+    #: What ranks features alone.
+    alone: str = "the Fisher score"
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,13 @@ class Distribution:
 
     feature: str
     rank: int
-    #: Least, lower quartile, median, upper quartile, most.
+    #: Least, lower quartile, median, upper quartile, most; nothing for a class without values.
     boxes: list[list[float]]
     #: Single values; for large classes some of them, drawn evenly over their order.
     points: list[list[float]]
+    #: Of words: the most frequent, and of the known values of each class the share that each has.
+    levels: list[str] = field(default_factory=list)
+    shares: list[list[float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -163,3 +170,5 @@ class Contents:
     warnings: list[str] = field(default_factory=list)
     #: Why a part is absent, by its name ("convergence": "ReliefF does not iterate.").
     absent: dict[str, str] = field(default_factory=dict)
+    #: Where the target is a number: what ``classes`` are then, in a sentence.
+    thirds: str = ""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fisher import FisherScore
 from ..meta_base import fit_inside
+from .alone import by_what, ranks_alone
 from .contents import FeatureTable
 from .given import Given
 from .methods import is_one_by_one, title
@@ -94,13 +94,9 @@ def feature_table(given: Given, weights: Weights, spread: RankSpread | None) -> 
         high,
         frequency,
         _words(given, weights, alone, spread),
+        None if given.missing is None else given.missing[order].tolist(),
+        by_what(given),
     )
-
-
-def ranks_alone(given: Given) -> NDArray[np.int64]:
-    """Ranks by the Fisher score."""
-    values = given.X if given.X.dtype.kind == "f" else given.X.astype(np.float64)
-    return FisherScore().fit(values, given.codes).ranking_
 
 
 def kept_in_words(weights: Weights) -> str:
@@ -128,10 +124,15 @@ def _words(given: Given, weights: Weights, alone: NDArray[np.int64], spread: Ran
         )
     negative = int(np.count_nonzero(weights.values < 0.0))
     if negative:
+        nearer = (
+            "neighbours of other targets are more alike than those of the same"
+            if given.measured
+            else "neighbours of other classes are nearer than those of the own"
+        )
         told.append(
             f"{counted(negative, 'feature')} {'weighs' if negative == 1 else 'weigh'} less than 0: by"
-            f" {'it' if negative == 1 else 'them'} neighbours of other classes are nearer than those of the"
-            " own. So it is, by chance, for about half of all features that are of no use."
+            f" {'it' if negative == 1 else 'them'} {nearer}. So it is, by chance, for about half of all"
+            " features that are of no use."
         )
     zero = int(np.count_nonzero(weights.values == 0.0))
     if zero:
@@ -168,6 +169,6 @@ def in_company(given: Given, together: list[tuple[str, int]], n_features: int, *
     chance = "" if certain else f"; or {'it is' if one else 'they are'} there by chance"
     return (
         f"{names} {'is' if one else 'are'} among the best by {title(given.estimator)}, but far down alone"
-        f" (rank by the Fisher score, of {n_features:,}): {seems} to act together with others, or by"
-        f" differences that means do not show{chance}."
+        f" (rank by {by_what(given)}, of {n_features:,}): {seems} to act together with others, or by"
+        f" {'other than straight lines' if given.measured else 'differences that means do not show'}{chance}."
     )

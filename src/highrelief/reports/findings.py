@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..halves import checked_halves, fits_to_halves, why_not
@@ -21,6 +22,7 @@ from .sentences import counted
 from .shapes import correlations, distributions
 from .stability import RankSpread, n_best, stability
 from .summary import facts, summary
+from .thirds import thirds_in_words
 
 
 def contents(
@@ -41,6 +43,7 @@ def contents(
     data: Mapping[str, str] | None = None,
     time: Mapping[str, str] | None = None,
     again: str | None = None,
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> Contents:
     """What stands in the report of a fitted estimator.
 
@@ -54,6 +57,8 @@ def contents(
         What is known of the data and of the times, by their names; None: digests of the values, and now.
     again : str, default=None
         What does the same again; None: lines of Python.
+    words : mapping of str to sequence of str, default=None
+        What the numbers 0, 1, … of some features stand for, by the names of the features.
 
     Returns
     -------
@@ -69,6 +74,7 @@ def contents(
         sample_names=sample_names,
         batches=batches,
         groups=groups,
+        words=words,
     )
     weights = Weights.of(asked)
     absent: dict[str, str] = {}
@@ -115,6 +121,7 @@ def contents(
         notes=list(notes),
         warnings=list(warnings),
         absent=absent,
+        thirds=thirds_in_words(asked.y) if asked.measured else "",
     )
 
 
@@ -124,12 +131,14 @@ def _resampled(
     """How stable the ranking is; or why that is not known, in a sentence."""
     if not resamples:
         return "Stability was not measured: resampling was switched off."
-    reason = why_not(asked.class_sizes, asked.X.shape[1])
+    # With a target that is a number all are halved together, as if half of them were of either class.
+    sizes = np.full(2, len(asked.y) // 2) if asked.measured else asked.class_sizes
+    reason = why_not(sizes, asked.X.shape[1])
     if reason is not None:
         return reason
     try:
         fits = fits_to_halves(
-            asked.estimator,
+            asked.unfitted,
             asked.X,
             asked.y,
             resamples=resamples,
@@ -141,4 +150,5 @@ def _resampled(
     except (ValueError, TypeError) as error:
         sentence = " ".join(str(error).split()).rstrip(".")
         return f"Stability was not measured; the method cannot be fitted to half of the samples: {sentence}."
-    return stability(fits, n_best(weights.n_kept, asked.X.shape[1], chosen=weights.chosen))
+    best = n_best(weights.n_kept, asked.X.shape[1], chosen=weights.chosen)
+    return stability(fits, best, by_class=not asked.measured)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from ..abilities import categories_parameter, takes_measurements, takes_missing
 from ..input_base import plain
 from ..selector_base import WeightSelector
+from .categories import Levels, categorical_places, coded, words_behind
+from .thirds import THIRDS, thirds
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Given:
     estimator: Any
     #: As it was given: the estimator may ask for the names of its columns.
     table: Any
-    #: The same as an array.
+    #: The same as an array of numbers, NaN where a value is missing.
     X: NDArray[Any]
     y: NDArray[Any]
     #: Place of each sample's class among the classes.
@@ -37,6 +41,28 @@ class Given:
     #: Whether a sample was measured with another, and whether two are of one patient; None: no matter.
     batches: ArrayLike | None = None
     groups: ArrayLike | None = None
+    #: Whether the target is a number; ``classes`` are then thirds of the samples by it.
+    measured: bool = False
+    #: Places of the features that are categories; ``X`` holds their numbers from 0 on.
+    categorical: frozenset[int] = frozenset()
+    #: The words behind the numbers of features that have some, by place.
+    levels: Levels = field(default_factory=dict)
+
+    @cached_property
+    def missing(self) -> NDArray[np.float64] | None:
+        """What share of each feature is missing; None if nothing is."""
+        if self.X.dtype.kind != "f":
+            return None
+        share = np.isnan(self.X).mean(axis=0)
+        return share if share.any() else None
+
+    @property
+    def unfitted(self) -> Any:
+        """What can be fitted to rows of ``X``."""
+        if not self.categorical:
+            return self.estimator
+        parameter = categories_parameter(self.estimator)
+        return clone(self.estimator).set_params(**{parameter: sorted(self.categorical)})
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
@@ -63,20 +89,37 @@ def given(
     sample_names: Sequence[str] | None,
     batches: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> Given:
-    """Judge what a report is asked for; raises where it cannot be made, and says what would help."""
+    """Judge what a report is asked for; raises where it cannot be made, and says what would help.
+
+    ``words``: what numbers in X stand for, by the names of the features.
+    """
     _check_estimator(estimator)
+    places = categorical_places(estimator, X)
+    in_numbers, levels = coded(X, places)
     # scikit-learn adds up all values first, which may be too large for a number together.
     with np.errstate(invalid="ignore"):
-        values = check_array(X, dtype="numeric", input_name="X", estimator="report")
+        values = check_array(
+            in_numbers,
+            dtype="numeric",
+            input_name="X",
+            estimator="report",
+            ensure_all_finite="allow-nan" if takes_missing(estimator) else True,
+        )
     labels = column_or_1d(y)
     if len(labels) != len(values):
         raise ValueError(
             f"X has {len(values):,} samples and y {len(labels):,}; report needs a label for each."
         )
-    check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
-    _check_same_data(estimator, X, values, classes)
+    measured = takes_measurements(estimator)
+    if measured:
+        labels = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y", estimator="report")
+        classes, codes = np.array(THIRDS), thirds(labels)
+    else:
+        check_classification_targets(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+    _check_same_data(estimator, X, values, None if measured else classes)
     named = [] if sample_names is None else [str(name) for name in sample_names]
     rows = named or _row_names(X) or [f"sample {n}" for n in range(1, len(values) + 1)]
     columns = _column_names(estimator, X) if feature_names is None else [str(each) for each in feature_names]
@@ -84,7 +127,22 @@ def given(
     _check_length("feature_names", columns, values.shape[1], "features")
     numbered = not named and not _row_names(X)
     shown = [str(plain(each)) for each in classes]
-    return Given(estimator, X, values, labels, codes, shown, columns, rows, numbered, batches, groups)
+    return Given(
+        estimator,
+        X,
+        values,
+        labels,
+        codes,
+        shown,
+        columns,
+        rows,
+        numbered,
+        batches,
+        groups,
+        measured=measured,
+        categorical=frozenset(places),
+        levels=words_behind(values, columns, words or {}, levels),
+    )
 
 
 def _check_estimator(estimator: Any) -> None:
@@ -115,7 +173,7 @@ def _check_estimator(estimator: Any) -> None:
     )
 
 
-def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDArray[Any]) -> None:
+def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDArray[Any] | None) -> None:
     """Raise if these cannot be the samples that the estimator was fitted to."""
     kind = type(estimator).__name__
     if values.shape[1] != estimator.n_features_in_:
@@ -126,10 +184,10 @@ def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDAr
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and hasattr(X, "columns") and list(X.columns) != list(names):
         raise ValueError(f"The columns of X are not those, in their order, that {kind} was fitted to.")
-    fitted_classes = getattr(estimator, "classes_", None)
+    fitted_classes = getattr(estimator, "classes_", None) if classes is not None else ()
     if fitted_classes is None:
         raise TypeError(f"{kind} was not fitted to classes; a report is about samples of different classes.")
-    if list(fitted_classes) != list(classes):
+    if list(fitted_classes) != list(() if classes is None else classes):
         raise ValueError(
             f"The classes in y are not those that {kind} was fitted to: report needs the X and y of its fit."
         )

@@ -64,9 +64,9 @@ def _n_intervals(features: FeatureTable) -> int:
 
 def _best(features: FeatureTable, number: int) -> FeatureTable:
     """The best so many features, without words."""
-    low, high, frequency = (
+    low, high, frequency, missing = (
         None if each is None else each[:number]
-        for each in (features.rank_low, features.rank_high, features.frequency)
+        for each in (features.rank_low, features.rank_high, features.frequency, features.missing)
     )
     return FeatureTable(
         features.names[:number],
@@ -78,6 +78,8 @@ def _best(features: FeatureTable, number: int) -> FeatureTable:
         high,
         frequency,
         [],
+        missing,
+        features.alone,
     )
 
 

@@ -99,9 +99,9 @@ def report(
     estimator : estimator
         A fitted weighter, or a meta-estimator around one.
     X : array-like or frame of shape (n_samples, n_features)
-        The samples that it was fitted to.
+        The samples that it was fitted to; missing values and categories as the weighter takes them.
     y : array-like of shape (n_samples,)
-        Their classes.
+        Their classes; numbers for a weighter that is told numbers, such as RReliefF.
     path : str or path, default=None
         A file to write the page to.
     title : str, default=None

@@ -11,6 +11,7 @@ from ..meta_base import fit_inside
 from ..suspects import LIKELY, suspects
 from .contents import Samples
 from .given import Given
+from .methods import is_one_by_one
 from .sentences import counted, listed, number, percent
 
 #: How often this happens where labels are right: 27 tables of scikit-learn, UCI, IDA and microarrays.
@@ -27,8 +28,12 @@ _MANY = 0.2
 def samples(given: Given) -> Samples | str:
     """Margins and suspects; or why there are none, in a sentence."""
     estimator = given.estimator
+    if given.measured:
+        return "The target is a number: samples have no classes, and so no margins between them."
     if not hasattr(estimator, "margins"):
-        return "The method knows no neighbours, so that samples have no margins by it."
+        if is_one_by_one(estimator):
+            return "The method knows no neighbours, so that samples have no margins by it."
+        return "The method gives samples no margins."
     if not np.any(estimator.feature_weights_ > 0.0):
         return "No feature weighs more than 0: under such weights, margins of samples mean nothing."
     more = {} if given.batches is None else {"batches": given.batches}

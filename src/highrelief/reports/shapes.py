@@ -18,6 +18,8 @@ N_DISTRIBUTIONS = 12
 N_CORRELATIONS = 30
 #: Groups of features that say the same that are named in words, and how many features of each.
 N_NAMED_GROUPS, N_NAMED_IN_GROUP = 10, 8
+#: Words of a feature that are shown.
+N_LEVELS = 8
 #: |r| from which on two features say much the same.
 SAME = 0.8
 #: Most points of a class, and of all classes of a feature.
@@ -33,11 +35,18 @@ def distributions(given: Given) -> list[Distribution]:
     boxes, points = [], []
     for c in range(n_classes):
         of_class = np.sort(values[given.codes == c], axis=0)
-        boxes.append(quartiles(of_class).T.tolist())
-        points.append(of_class[evenly(len(of_class), most)].T.tolist())
+        if np.isnan(of_class).any() or not len(of_class):
+            known = [column[~np.isnan(column)] for column in of_class.T]
+            boxes.append([quartiles(each).tolist() if each.size else [] for each in known])
+            points.append([each[evenly(each.size, most)].tolist() for each in known])
+        else:
+            boxes.append(quartiles(of_class).T.tolist())
+            points.append(of_class[evenly(len(of_class), most)].T.tolist())
     ranks = given.ranks
     return [
-        Distribution(
+        Distribution(given.feature_names[j], int(ranks[j]), [], [], *_shares(given, int(j)))
+        if j in given.levels
+        else Distribution(
             given.feature_names[j],
             int(ranks[j]),
             [boxes[c][place] for c in range(n_classes)],
@@ -45,6 +54,25 @@ def distributions(given: Given) -> list[Distribution]:
         )
         for place, j in enumerate(best)
     ]
+
+
+def _shares(given: Given, feature: int) -> tuple[list[str], list[list[float]]]:
+    """The most frequent words of a feature, the others taken together, and their shares of each class."""
+    names, values = given.levels[feature], given.X[:, feature]
+    known = ~np.isnan(values)
+    numbers = values[known].astype(np.int64)
+    counts = np.zeros((len(given.classes), len(names)))
+    np.add.at(counts, (given.codes[known], numbers), 1.0)
+    order = np.argsort(-counts.sum(axis=0), kind="stable")
+    shown = order if order.size <= N_LEVELS else order[: N_LEVELS - 1]
+    # As they stand in the alphabet; the others come last.
+    shown = np.sort(shown)
+    labels, columns = [names[level] for level in shown], counts[:, shown]
+    if shown.size < order.size:
+        labels.append(f"{order.size - shown.size:,} others")
+        columns = np.column_stack([columns, counts.sum(axis=1) - columns.sum(axis=1)])
+    totals = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+    return labels, (columns / totals).tolist()
 
 
 def quartiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -68,7 +96,12 @@ def correlations(given: Given) -> Correlations | str:
     best = given.order[:N_CORRELATIONS]
     if best.size < 2:
         return "With one feature there is nothing to correlate."
-    matrix = pearson(given.X[:, best].astype(np.float64))
+    best = np.array([j for j in best if j not in given.categorical], dtype=np.int64)
+    n_categories = min(given.order.size, N_CORRELATIONS) - best.size
+    if best.size < 2:
+        return "Categories have no correlations, and among the best features there are no two others."
+    values = given.X[:, best].astype(np.float64)
+    matrix = pairwise_pearson(values) if np.isnan(values).any() else pearson(values)
     varies = np.flatnonzero(~np.isnan(matrix.diagonal()))
     constant = np.setdiff1d(np.arange(best.size), varies)
     order, groups = _side_by_side(matrix, varies)
@@ -81,8 +114,34 @@ def correlations(given: Given) -> Correlations | str:
         [int(ranks[best[place]]) for place in order],
         [[None if np.isnan(r) else float(r) for r in matrix[place, order]] for place in order],
         named,
-        _words(given, named, best.size),
+        _words(given, named, best.size) + _cautions(n_categories, incomplete=bool(np.isnan(values).any())),
     )
+
+
+def _cautions(n_categories: int, *, incomplete: bool) -> list[str]:
+    told = []
+    if n_categories:
+        told.append(
+            f"{counted(n_categories, 'category', 'categories')} among the best"
+            f" {'has' if n_categories == 1 else 'have'} no correlations and"
+            f" {'is' if n_categories == 1 else 'are'} left out here."
+        )
+    if incomplete:
+        told.append("Where values are missing, a correlation is that of the samples that have both.")
+    return told
+
+
+def pairwise_pearson(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pearson's correlations of columns, each by the samples that have both; nan where they do not vary."""
+    n_columns = values.shape[1]
+    matrix = np.full((n_columns, n_columns), np.nan)
+    known = ~np.isnan(values)
+    for i in range(n_columns):
+        for j in range(i, n_columns):
+            both = known[:, i] & known[:, j]
+            if both.any():
+                matrix[i, j] = matrix[j, i] = pearson(values[both][:, [i, j]])[0, 1]
+    return matrix
 
 
 def pearson(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -110,7 +169,8 @@ def _side_by_side(
     """
     if varies.size < 2:
         return varies, []
-    apart = 1.0 - np.abs(matrix[np.ix_(varies, varies)])
+    # What cannot be told of two features with missing values puts them nowhere near each other.
+    apart = 1.0 - np.abs(np.nan_to_num(matrix[np.ix_(varies, varies)]))
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), method="complete", optimal_ordering=True)
     labels = fcluster(tree, 1.0 - SAME + 1e-12, criterion="distance")

@@ -58,8 +58,11 @@ def n_best(n_kept: int, n_features: int, *, chosen: bool) -> int:
     return min(_SOME, max(1, n_features // 2))
 
 
-def stability(fits: HalfFits, n_best: int) -> tuple[Stability, RankSpread]:
-    """Agreement of the halves on the ranking and on the best features, and the spread of every rank."""
+def stability(fits: HalfFits, n_best: int, *, by_class: bool = True) -> tuple[Stability, RankSpread]:
+    """Agreement of the halves on the ranking and on the best features, and the spread of every rank.
+
+    ``by_class``: whether every class was halved, too.
+    """
     n_resamples, n_features = fits.scores.shape
     low, high = np.quantile(fits.ranks, [LOW, HIGH], axis=0)
     spread = RankSpread(low, high, members(fits, n_best).mean(axis=0))
@@ -67,7 +70,7 @@ def stability(fits: HalfFits, n_best: int) -> tuple[Stability, RankSpread]:
     by_size = [Estimate(*each) for each in agreement_by_size(fits, sizes)]
     ranking = Estimate(*ranking_agreement(fits))
     selection = by_size[sizes.index(n_best)]
-    told = _words(fits, n_best, ranking, selection, spread)
+    told = _words(fits, n_best, ranking, selection, spread, by_class=by_class)
     return Stability(n_resamples, HALF, n_best, ranking, selection, sizes, by_size, told), spread
 
 
@@ -93,7 +96,13 @@ def in_words(n_best: int, estimate: Estimate) -> str:
 
 
 def _words(
-    fits: HalfFits, n_best: int, ranking: Estimate, selection: Estimate, spread: RankSpread
+    fits: HalfFits,
+    n_best: int,
+    ranking: Estimate,
+    selection: Estimate,
+    spread: RankSpread,
+    *,
+    by_class: bool,
 ) -> list[str]:
     """What the halves say."""
     n_resamples, n_features = fits.scores.shape
@@ -101,8 +110,9 @@ def _words(
     there = "the best" if n_best == 1 else f"among the best {n_best:,}"
     told = [
         f"The method was fitted anew to {n_resamples} halves of the samples: {n_resamples // 2} times they"
-        " were cut in two at random, class by class. Two halves share no sample, so that they agree only on"
-        " what is in the data and not on its noise. 0 is agreement by chance, 1 is the same result.",
+        f" were cut in two at random{', class by class' * by_class}. Two halves share no sample, so that they"
+        " agree only on what is in the data and not on its noise. 0 is agreement by chance, 1 is the same"
+        " result.",
         f"The rankings of all features by two halves agree by {with_interval(ranking)} (Spearman's rank"
         " correlation).",
         f"On {which}, two halves agree by {with_interval(selection)} (Nogueira's stability):"

@@ -10,7 +10,7 @@ from .contents import Convergence, Correlations, Samples, Stability
 from .features import N_NAMED, Weights, kept_in_words
 from .given import Given
 from .methods import with_article
-from .sentences import counted, listed, percent, two_digits, with_interval
+from .sentences import counted, listed, number, percent, two_digits, with_interval
 from .stability import in_words
 
 #: Samples of a class below which much is up to chance.
@@ -30,7 +30,7 @@ def summary(
     warnings: Sequence[str],
 ) -> list[str]:
     """The result in sentences."""
-    told = [_what_was_done(given), method_words, _what_was_found(given, weights)]
+    told = [_what_was_done(given), *_what_is_missing(given), method_words, _what_was_found(given, weights)]
     if convergence is not None:
         told.append(convergence.words[0])
     if stability is not None:
@@ -47,6 +47,8 @@ def summary(
 
 
 def _what_was_done(given: Given) -> str:
+    if given.measured:
+        return _what_was_done_for_numbers(given)
     classes = [f"{name} ({size:,})" for name, size in zip(given.classes, given.class_sizes, strict=True)]
     n_samples, n_features = given.X.shape
     name = with_article(given.estimator)
@@ -57,11 +59,35 @@ def _what_was_done(given: Given) -> str:
     )
 
 
+def _what_was_done_for_numbers(given: Given) -> str:
+    n_samples, n_features = given.X.shape
+    return (
+        f"{with_article(given.estimator)} ranked {counted(n_features, 'feature')} by how far near samples"
+        f" that differ in {'it' if n_features == 1 else 'them'} differ in the target too, a number between"
+        f" {number(given.y.min())} and {number(given.y.max())} for each of {n_samples:,} samples."
+    )
+
+
+def _what_is_missing(given: Given) -> list[str]:
+    """How much is missing, and what the method makes of it."""
+    if given.missing is None:
+        return []
+    share, n_incomplete = float(given.missing.mean()), int(np.count_nonzero(given.missing))
+    most = int(np.argmax(given.missing))
+    which = f"{percent(float(given.missing[most]))} of {given.feature_names[most]}"
+    return [
+        f"{percent(share)[0].upper()}{percent(share)[1:]} of the values {'are' if share >= 0.015 else 'is'}"
+        f" missing, in {counted(n_incomplete, 'feature')}{', at most ' + which if n_incomplete > 1 else ''}."
+        " Nothing was put in their place: a difference to a missing value is the one to be expected."
+    ]
+
+
 def _what_was_found(given: Given, weights: Weights) -> str:
     if not weights.n_positive:
+        nothing = "nothing goes with the target" if given.measured else "nothing tells the classes apart"
         return (
-            "No feature weighs more than 0: by this method nothing tells the classes apart, and the order of"
-            " the features means nothing."
+            f"No feature weighs more than 0: by this method {nothing}, and the order of the features means"
+            " nothing."
         )
     ranks = given.ranks
     # None of those that share a rank is better than the others.
@@ -88,9 +114,11 @@ def _about_samples(given: Given, samples: Samples) -> str:
 
 def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:
     told = []
-    sizes = given.class_sizes
+    sizes = np.array([len(given.y)]) if given.measured else given.class_sizes
     small = [f"{given.classes[c]} ({size})" for c, size in enumerate(sizes) if size < _FEW_SAMPLES]
-    if small:
+    if small and given.measured:
+        told.append("Be careful: there are few samples, so that much is up to chance.")
+    elif small:
         which = f"{'class' if len(small) == 1 else 'classes'} {listed(small, 5)}"
         told.append(f"Be careful: there are few samples of {which}, so that much is up to chance.")
     if sizes.max() >= _OUTWEIGHS * sizes.min():
@@ -119,10 +147,14 @@ def facts(
     """Figures that stand out."""
     found = [
         ("Samples", f"{len(given.codes):,}"),
-        ("Classes", f"{len(given.classes):,}"),
+        ("Target", f"{number(given.y.min())} to {number(given.y.max())}")
+        if given.measured
+        else ("Classes", f"{len(given.classes):,}"),
         ("Features", f"{given.X.shape[1]:,}"),
         ("Kept", f"{weights.n_kept:,}"),
     ]
+    if given.missing is not None:
+        found.append(("Missing values", percent(float(given.missing.mean()))))
     if stability is not None and stability.selection.value is not None:
         best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..abilities import takes_measurements
 from ..comparison import Comparison, compare
 from ..reports.origin import about_software
-from ..table import LabelledTable, TableError, read_table
-from ..table.completing import without_empty
+from ..table import LabelledTable, TableError
 from .errors import UsageError
 from .files import REPORT, csv_text, write_folder
 from .methods import check_batches, weighter
+from .reading import read_to_compare
 from .record import about_data, as_text
 from .request import Request
 from .watching import NOBODY, Watcher
@@ -84,9 +85,14 @@ def compared(
     weighters = {name: weighter(name, request.settings, seed=request.seed, n_jobs=None) for name in methods}
     for name, each in weighters.items():
         check_batches(name, each, request.batch)
+        if takes_measurements(each):
+            raise UsageError(
+                f"{name} weighs features for a target of numbers, and a comparison is judged by classes;"
+                " leave it out of --methods."
+            )
     source = request.source()
     with watcher.working("Reading the table"):
-        table = without_empty(read_table(source, request.roles(groups)))
+        table = read_to_compare(request, source, groups)
         digest = source.digest()
     watcher.table(table)
     with (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -38,6 +38,11 @@ def check_batches(name: str, estimator: Any, column: str | None) -> None:
     """Raise if a column of batches is named for a method that takes none."""
     if column is not None and "batches" not in inspect.signature(estimator.fit).parameters:
         raise UsageError(f"--batch {column}: {name} takes no batches; relieff, irelief and logo do.")
+
+
+def able(ability: Callable[[Any], bool]) -> list[str]:
+    """The methods that have an ability, as they are without settings."""
+    return [name for name in METHODS if ability(weighter(name, {}, seed=0, n_jobs=None))]
 
 
 def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:

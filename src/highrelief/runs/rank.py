@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..abilities import categories_parameter
 from ..reports.origin import about_software, plain
-from ..table import LabelledTable, TableError, read_table
-from ..table.completing import completed
+from ..table import LabelledTable, TableError
 from ..table.errors import shown
 from .errors import RunError, UsageError
 from .files import REPORT, csv_text, write_folder
 from .methods import check_batches, weighter
+from .reading import read_for, resolved
 from .record import about_data, as_text, other_software
 from .request import Request
 from .watching import NOBODY, Watcher
@@ -31,7 +32,7 @@ class Ranking:
     """A fitted method on a table."""
 
     request: Request
-    #: As it was read, and without missing values.
+    #: As it was read, and as the method got it.
     read: LabelledTable
     table: LabelledTable
     estimator: Any
@@ -97,10 +98,10 @@ def rank(
     source = request.source(folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
     check_batches(request.method, estimator, request.batch)
+    request = resolved(request, estimator)
     started, begin = datetime.now(UTC), time.perf_counter()
     with watcher.working("Reading the table"):
-        as_read = read_table(source, request.roles())
-        table = completed(as_read, request.missing)
+        as_read, table = read_for(estimator, request, source)
         found = source.digest()
     if digest is not None and dict(digest) != found:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
@@ -116,6 +117,8 @@ def rank(
 
 def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) -> list[str]:
     """Fit an estimator; returns what it warned of, each once."""
+    if table.categorical:
+        estimator.set_params(**{categories_parameter(estimator): table.categorical})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -18,11 +18,16 @@ def as_text(record: Mapping[str, Any]) -> str:
 
 def about_data(table: LabelledTable, digest: Mapping[str, str]) -> dict[str, Any]:
     """What the data was."""
+    target: dict[str, Any] = (
+        {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}
+        if table.measured
+        else {"classes": class_counts(table)}
+    )
     return {
         "sha256": dict(digest),
         "samples": len(table.y),
         "features": len(table.feature_names),
-        "classes": class_counts(table),
+        **target,
         "notes": table.notes,
     }
 

@@ -51,6 +51,7 @@ def write_report(
             data=_digests(ranking.digest),
             time={"Started": ranking.started.isoformat(timespec="seconds")}
             | {f"{part.capitalize()} took": f"{seconds:.2f} s" for part, seconds in ranking.seconds.items()},
+            words=ranking.table.levels,
             again=f"highrelief rank --repeat {shlex.quote(str(folder / 'run.json'))}",
         )
         page = ranking_page(contents)

@@ -33,8 +33,11 @@ class Request:
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    missing: str = "median"
+    #: "auto" leaves to the method whether values stay missing.
+    missing: str = "auto"
     missing_values: tuple[str, ...] = ()
+    #: Columns of numbers that are categories.
+    categorical: tuple[str, ...] = ()
     #: Column of batches: neighbours are within them, or across if the method's settings say so.
     batch: str | None = None
     #: Of the report; the ranking does not depend on them.
@@ -43,8 +46,9 @@ class Request:
 
     def source(self, folder: Path | None = None) -> Source:
         """Where the table is; files that are not where they were are looked for in ``folder``."""
-        if self.missing not in RULES:
-            raise UsageError(f"--missing is one of {', '.join(RULES)}, and not {self.missing!r}.")
+        rules = ("auto", *RULES)
+        if self.missing not in rules:
+            raise UsageError(f"--missing is one of {', '.join(rules)}, and not {self.missing!r}.")
         if self.transpose and self.labels is None:
             raise UsageError(
                 "--transpose needs --labels FILE: a table of features as rows has no column of classes."
@@ -93,7 +97,7 @@ class Request:
         if not all(isinstance(kept[name], each) for name, each in types.items() if name in kept):
             raise UsageError("The record of the run was changed.")
         checked_halves("resamples", kept.get("resamples", RESAMPLES), or_none=True)
-        lists = {"identifiers", "drop", "missing_values"}
+        lists = {"identifiers", "drop", "missing_values", "categorical"}
         given: dict[str, Any] = {
             name: tuple(value) if name in lists else value for name, value in kept.items()
         }

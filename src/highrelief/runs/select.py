@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..table import LabelledTable
+from ..table.errors import listed
 from .errors import UsageError
 from .files import check_free, csv_text, write_file
 from .rank import Ranking
@@ -35,6 +37,9 @@ def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -
     places = [j for j, name in enumerate(table.feature_names) if name in best]
     names = [table.feature_names[j] for j in places]
     X, target = table.X[:, places], ranking.request.target
+    words = [name for name in names if len(table.levels.get(name, ())) > 2]
+    if words and kind == ".npz":
+        raise UsageError(f"--out: NPZ holds numbers only, and {listed(words)} has words; .csv would do.")
     write_file(path, lambda part: _write(part, kind, table, names, X, target), force=force)
     return names
 
@@ -51,7 +56,7 @@ def _write(
         return
     samples = {} if table.sample_names is None else {_free("sample", [*names, target]): table.sample_names}
     columns: dict[str, Any] = {**samples, target: table.y.tolist()}
-    columns.update({name: X[:, place] for place, name in enumerate(names)})
+    columns.update({name: _values(X[:, place], table.levels.get(name)) for place, name in enumerate(names)})
     if kind in (".parquet", ".feather"):
         import polars as pl  # noqa: PLC0415
 
@@ -65,10 +70,17 @@ def _write(
     path.write_text(text, encoding="utf-8", newline="")
 
 
+def _values(column: NDArray[Any], levels: Sequence[str] | None) -> Any:
+    """A feature as it was read: numbers, or the words that they stand for; None for a missing word."""
+    if levels is None:
+        return column
+    return [None if np.isnan(code) else levels[int(code)] for code in column.tolist()]
+
+
 def _field(value: Any) -> Any:
     """A value as it is written: whole numbers without a point, nothing for a missing one."""
     if not isinstance(value, float):
-        return value
+        return "" if value is None else value
     if np.isnan(value):
         return ""
     return int(value) if value.is_integer() and abs(value) < 2.0**53 else value

@@ -25,8 +25,12 @@ class Watcher:
 
     def table(self, table: LabelledTable) -> None:
         """What was read, and by which rules."""
-        classes = ", ".join(f"{name} ({count:,})" for name, count in class_counts(table).items())
-        self.note(f"{len(table.y):,} samples, {len(table.feature_names):,} features, classes {classes}")
+        if table.measured:
+            target = f"a target from {table.y.min():g} to {table.y.max():g}"
+        else:
+            counts = class_counts(table).items()
+            target = "classes " + ", ".join(f"{name} ({count:,})" for name, count in counts)
+        self.note(f"{len(table.y):,} samples, {len(table.feature_names):,} features, {target}")
         for note in table.notes:
             self.note(f"- {note}")
 

@@ -36,7 +36,8 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
     row_names = arrays.pop("sample_names", None)
     if row_names is not None and row_names.shape != (n_rows,):
         raise TableError(f"{path.name} has {row_names.size:,} 'sample_names' for {n_rows:,} rows of 'X'.")
-    aside = {name: written(each) for name, each in arrays.items() if each.shape == (n_rows,)}
+    beside = {name: each for name, each in arrays.items() if each.shape == (n_rows,)}
+    aside = {name: written(each) for name, each in beside.items()}
     if meanings is not None and "y" in aside and arrays["y"].dtype.kind in "iu":
         aside["y"] = [
             str(meanings[code]) if 0 <= code < len(meanings) else str(code) for code in arrays["y"].tolist()
@@ -45,6 +46,7 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
         names,
         without(X, missing),
         aside=aside,
+        aside_numbers={name: each for name, each in beside.items() if each.dtype.kind in "iuf"},
         row_names=None if row_names is None else [str(name) for name in row_names],
     )
 

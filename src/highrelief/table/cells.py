@@ -25,6 +25,8 @@ class Cells:
     words: dict[int, list[str | None]] = field(default_factory=dict)
     #: Columns beside the table that are no features by the way the file is made, by their names.
     aside: dict[str, list[str | None]] = field(default_factory=dict)
+    #: Those of them that are numbers, with all their digits.
+    aside_numbers: dict[str, NDArray[Any]] = field(default_factory=dict)
     #: Names of the rows, where the file has a place for them.
     row_names: list[str] | None = None
     #: What was left out on the way here.
@@ -46,6 +48,10 @@ class Cells:
         if place in self.words:
             return self.words[place]
         return written(self.numbers[:, place])
+
+    def in_numbers(self, place: int) -> NDArray[Any] | None:
+        """A column as numbers, NaN where one is missing; None if it holds words."""
+        return None if place in self.words else self.numbers[:, place]
 
 
 def written(values: NDArray[Any]) -> list[str | None]:

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from .errors import TableError, listed, shown
 from .roles import LabelledTable
 
-RULES = ("median", "drop-features", "drop-samples", "error")
+RULES = ("keep", "median", "drop-features", "drop-samples", "error")
 
 
 def completed(table: LabelledTable, rule: str) -> LabelledTable:
-    """The table without missing values, by one of the rules.
+    """The table with what is missing dealt with by one of the rules.
 
-    ``"median"``: the median of the feature stands in; a feature of which half or more is missing is left out.
-    ``"drop-features"``, ``"drop-samples"``: what has a missing value is left out. ``"error"``: there must be
-    none.
+    ``"keep"``: it stays missing. ``"median"``: the median of the feature stands in, of a category the most
+    frequent one; a feature of which half or more is missing is left out. ``"drop-features"``,
+    ``"drop-samples"``: what has a missing value is left out. ``"error"``: there must be none.
     """
     table = without_empty(table)
-    holes = np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
-    if not holes.any():
+    holes = missing_values(table)
+    if rule == "keep" or not holes.any():
         return table
     of_feature, of_sample = np.any(holes, axis=0), np.any(holes, axis=1)
     if rule == "error":
@@ -35,8 +35,9 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
     if rule == "drop-samples":
         kept = ~of_sample
         if not kept.any() or np.unique(table.y[kept]).size < 2:
+            what = "different targets" if table.measured else "classes"
             raise TableError(
-                "Without the samples that miss a value there are not two classes left (--missing)."
+                f"Without the samples that miss a value there are not two {what} left (--missing)."
             )
         return _of_samples(table, kept, f"{int(of_sample.sum()):,} samples left out: they miss a value.")
     if rule == "drop-features":
@@ -46,12 +47,30 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
     if not holes.any():
         return table
     X = table.X.copy()
-    X[holes] = np.broadcast_to(_medians(X, holes), X.shape)[holes]
-    note = (
-        f"{int(holes.sum()):,} missing values in {int(holes.any(axis=0).sum()):,} features: the median of the"
-        " feature stands in."
-    )
-    return replace(table, X=X, notes=[*table.notes, note])
+    stands_in = _medians(X, holes)
+    for place in table.categorical:
+        stands_in[place] = _most_frequent(X[~holes[:, place], place])
+    X[holes] = np.broadcast_to(stands_in, X.shape)[holes]
+    note = f"{counted_holes(holes)}: the median of the feature stands in"
+    if holes[:, table.categorical].any():
+        note += ", of categories the most frequent one"
+    return replace(table, X=X, notes=[*table.notes, f"{note}."])
+
+
+def missing_values(table: LabelledTable) -> NDArray[np.bool_]:
+    """Where values are missing."""
+    return np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
+
+
+def counted_holes(holes: NDArray[np.bool_]) -> str:
+    """How many values are missing, for a note."""
+    return f"{int(holes.sum()):,} missing values in {int(holes.any(axis=0).sum()):,} features"
+
+
+def _most_frequent(values: NDArray[Any]) -> Any:
+    """The value that occurs most often; of equals the smallest, the first in the alphabet."""
+    distinct, counts = np.unique(values, return_counts=True)
+    return distinct[np.argmax(counts)]
 
 
 def _medians(X: NDArray[Any], holes: NDArray[np.bool_]) -> NDArray[Any]:

@@ -10,6 +10,14 @@ class TableError(ValueError):
     """The data cannot be used. The message is one sentence that says where, and what would help."""
 
 
+class MeasurementError(TableError):
+    """The target is a number, and classes are needed."""
+
+
+class WordsError(TableError):
+    """There are words only, and numbers are needed."""
+
+
 def shown(value: object, longest: int = 60) -> str:
     """A name or value from the data for a message: printable, on one line, cut if it is long."""
     text = repr(str(value))

@@ -162,9 +162,19 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
         for name, words in columns.items()
         if name != key
     }
+    numbers = {
+        name: np.array([np.nan if place is None else values[place] for place in places])
+        for name, values in zip(labels.names, map(labels.in_numbers, range(len(labels.names))), strict=True)
+        if values is not None and name in aside
+    }
     unused = len(row_of) - len(wanted.intersection(row_of))
     notes = [f"{unused:,} samples of {source.labels.name} are not in {source.path.name}."] if unused else []
-    return replace(cells, aside={**cells.aside, **aside}, notes=[*cells.notes, *notes])
+    return replace(
+        cells,
+        aside={**cells.aside, **aside},
+        aside_numbers={**cells.aside_numbers, **numbers},
+        notes=[*cells.notes, *notes],
+    )
 
 
 def _sample_names(cells: Cells, roles: Roles, source: Source) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import Cells
-from .errors import TableError, listed, shown, unknown_column
+from .errors import TableError, WordsError, listed, shown, unknown_column
+from .targets import checked_classes, checked_numbers
 
 #: What the columns are called that number the samples, in small letters.
 _NUMBERINGS = {"", "id", "index", "sample", "sample_id", "sampleid", "patient", "patient_id", "unnamed: 0"}
-#: More distinct numbers than this in a target are a measurement rather than classes.
-_MOST_NUMBERED_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,21 @@ class Roles:
     groups: str | None = None
     #: Column that says which samples were measured together, or None.
     batches: str | None = None
+    #: Whether the target is a number rather than a class.
+    measured: bool = False
+    #: Whether columns of words are features, each word a category.
+    words: bool = False
+    #: Columns of numbers that are categories all the same.
+    categorical: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class LabelledTable:
     """Samples and their classes, and what was done to get them."""
 
-    #: (n_samples, n_features); NaN where a value is missing.
+    #: (n_samples, n_features); NaN where a value is missing. In place of words their numbers in ``levels``.
     X: NDArray[Any]
-    #: (n_samples,) classes as they are written.
+    #: (n_samples,) classes as they are written; float64 if the target is a number.
     y: NDArray[Any]
     feature_names: list[str]
     #: (n_samples,), or None.
@@ -51,6 +56,22 @@ class LabelledTable:
     notes: list[str] = field(default_factory=list)
     #: (n_samples,) which samples were measured together, or None.
     batches: NDArray[Any] | None = None
+    #: The words that 0, 1, … stand for, by the names of the features.
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Names of the features whose values are equal or not, and no more.
+    categories: frozenset[str] = frozenset()
+    #: Columns of words that were left out.
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def measured(self) -> bool:
+        """Whether the target is a number."""
+        return self.y.dtype.kind == "f"
+
+    @property
+    def categorical(self) -> list[int]:
+        """Places of the features whose values are categories."""
+        return [place for place, name in enumerate(self.feature_names) if name in self.categories]
 
 
 def labelled(cells: Cells, roles: Roles) -> LabelledTable:
@@ -67,6 +88,9 @@ class _Judge:
         self._notes = list(cells.notes)
         self._names = self._unique_names()
         self._place = {name: place for place, name in enumerate(self._names)}
+        self._levels: dict[str, list[str]] = {}
+        self._categories: frozenset[str] = frozenset()
+        self._left_out: list[str] = []
 
     def table(self) -> LabelledTable:
         roles = self._roles
@@ -82,7 +106,8 @@ class _Judge:
                 f"{shown(self._names[place])} is named by --drop or --id, and is the target, the groups or"
                 " the batches."
             )
-        rows = np.array([each is not None for each in classes])
+        measures = self._measures(classes) if roles.measured else None
+        rows = np.array([each is not None for each in classes]) if measures is None else ~np.isnan(measures)
         if not rows.all():
             self._note(f"{_counted(~rows, 'row')} left out: no {shown(roles.target)} there.")
         unused = [name for name in self._cells.aside if name not in told]
@@ -95,16 +120,35 @@ class _Judge:
         numbering = {place: None for place in rest if self._numbers_samples(place)}
         if numbering:
             self._note(f"Names of the samples, not features: {self._listed(list(numbering))}.")
-        y = _checked_classes(np.array([each for each in classes if each is not None]), roles.target)
+        if measures is None:
+            y = checked_classes(np.array([each for each in classes if each is not None]), roles.target)
+        else:
+            y = measures[rows]
         X, features = self._features([place for place in rest if place not in numbering], rows)
         return LabelledTable(
             X,
             y,
             [self._names[place] for place in features],
             self._sample_names([*naming, *numbering], rows),
-            None if groups is None else self._levels("groups", roles.groups, groups, rows),
+            None if groups is None else self._told_levels("groups", roles.groups, groups, rows),
             self._notes,
-            None if batches is None else self._levels("batches", roles.batches, batches, rows),
+            None if batches is None else self._told_levels("batches", roles.batches, batches, rows),
+            levels=self._levels,
+            categories=self._categories,
+            left_out=tuple(self._left_out),
+        )
+
+    def _measures(self, words: list[str | None]) -> NDArray[np.float64]:
+        """The target as numbers, NaN where it is missing."""
+        target = self._roles.target
+        numbers = self._cells.aside_numbers.get(target)
+        if numbers is None and target not in self._cells.aside:
+            numbers = self._cells.numbers[:, self._place[target]]
+        return checked_numbers(
+            np.full(len(words), np.nan) if numbers is None else numbers,
+            words,
+            [self._cells.place_of_row(row) for row in range(len(words))],
+            target,
         )
 
     def _note(self, text: str) -> None:
@@ -152,7 +196,7 @@ class _Judge:
             )
         return self._cells.in_words(self._column(name, what))
 
-    def _levels(
+    def _told_levels(
         self, what: str, name: str | None, levels: list[str | None], rows: NDArray[np.bool_]
     ) -> NDArray[Any]:
         kept = [level for level, row in zip(levels, rows, strict=True) if row]
@@ -172,24 +216,28 @@ class _Judge:
         return bool(np.all(values == np.round(values)) and np.unique(values).size == values.size)
 
     def _features(self, places: list[int], rows: NDArray[np.bool_]) -> tuple[NDArray[Any], list[int]]:
-        """The numbers of the features; a column of two words becomes 0 and 1, of more is left out."""
+        """The numbers of the features; words become 0, 1, …, more than two only if they may be categories."""
+        declared = {self._declared(name, places) for name in self._roles.categorical}
         coded: dict[int, NDArray[Any]] = {}
-        meanings: dict[tuple[str, str], list[int]] = {}
         left_out = set()
         for place in [place for place in places if place in self._cells.words]:
-            self._check_slips(place)
+            if place not in declared:
+                self._check_slips(place)
             words = self._cells.words[place]
-            two = sorted({word for word in words if word is not None})
-            if len(two) == 2:
-                coded[place] = np.array([np.nan if word is None else two.index(word) for word in words])
-                meanings.setdefault((two[0], two[1]), []).append(place)
+            levels = sorted({word for word in words if word is not None})
+            if self._roles.words or place in declared or len(levels) == 2:
+                code = {word: float(number) for number, word in enumerate(levels)}
+                coded[place] = np.array([np.nan if word is None else code[word] for word in words])
+                self._levels[self._names[place]] = levels
             else:
                 left_out.add(place)
-        for (zero, one), coding in meanings.items():
-            self._note(f"{self._listed(coding)}: {shown(zero)} counts as 0 and {shown(one)} as 1.")
-        if left_out:
-            self._note(f"Left out, neither numbers nor one of two words: {self._listed(sorted(left_out))}.")
+        self._note_words(coded, declared, sorted(left_out))
         kept = [place for place in places if place not in left_out]
+        if not kept and left_out:
+            raise WordsError(
+                f"The table has no column of numbers beside the target, only words: {self._listed(places)};"
+                " --sep and --decimal say how a text is written."
+            )
         if not kept:
             raise TableError(
                 "The table has no column of numbers beside the target; --sep and --decimal say how a text is"
@@ -206,6 +254,31 @@ class _Judge:
         X = X if rows.all() else X[rows]
         self._check_finite(X, kept, np.flatnonzero(rows))
         return X, kept
+
+    def _declared(self, name: str, places: Sequence[int]) -> int:
+        """The place of a feature that the user calls categorical."""
+        place = self._column(name, "named by --categorical")
+        if place not in places:
+            raise TableError(f"{shown(name)} is named by --categorical, and is no feature.")
+        return place
+
+    def _note_words(self, coded: Iterable[int], declared: set[int], left_out: list[int]) -> None:
+        """Say what became of columns of words, and of those that were called categorical."""
+        categories = sorted({*coded, *declared} if self._roles.words else declared)
+        self._categories = frozenset(self._names[place] for place in categories)
+        self._left_out = [self._names[place] for place in left_out]
+        meanings: dict[tuple[str, ...], list[int]] = {}
+        for place in coded:
+            if place not in categories:
+                meanings.setdefault(tuple(self._levels[self._names[place]]), []).append(place)
+        for (zero, one), coding in meanings.items():
+            self._note(f"{self._listed(coding)}: {shown(zero)} counts as 0 and {shown(one)} as 1.")
+        if categories:
+            self._note(
+                f"Categories, of which two values are equal or differ by 1: {self._listed(categories)}."
+            )
+        if left_out:
+            self._note(f"Left out, neither numbers nor one of two words: {self._listed(left_out)}.")
 
     def _slips(self, place: int) -> list[int]:
         """Rows of the words in a column that has more numbers than words."""
@@ -240,35 +313,6 @@ class _Judge:
 def names_rows(words: Sequence[str | None]) -> bool:
     """Whether words name the rows: all are there, and all differ."""
     return len(words) > 2 and None not in words and len(set(words)) == len(words)
-
-
-def _checked_classes(y: NDArray[Any], target: str) -> NDArray[Any]:
-    """Raise if the target does not tell classes apart."""
-    if y.size == 0:
-        raise TableError(f"The target {shown(target)} is missing in every row.")
-    distinct = np.unique(y)
-    if distinct.size == 1:
-        raise TableError(f"The target {shown(target)} is {shown(y[0])} in every row; two classes are needed.")
-    if distinct.size == y.size:
-        raise TableError(
-            f"The target {shown(target)} is different in every row: it names samples, not classes."
-        )
-    if _is_measurement(distinct):
-        raise TableError(
-            f"The target {shown(target)} has {distinct.size:,} different numbers: it looks like a"
-            " measurement, and classes are needed."
-        )
-    return y
-
-
-def _is_measurement(distinct: NDArray[Any]) -> bool:
-    try:
-        values = distinct.astype(np.float64)
-    except ValueError:
-        return False
-    return bool(
-        distinct.size > _MOST_NUMBERED_CLASSES or (distinct.size > 2 and np.any(values != np.round(values)))
-    )
 
 
 def _counted(which: NDArray[np.bool_], what: str) -> str:

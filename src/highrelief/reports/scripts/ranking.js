@@ -214,6 +214,41 @@ function distributionOption({ boxes, points }, narrow) {
   };
 }
 
+/** Shares of the levels of a category, class by class. */
+function levelsOption({ levels, shares }, narrow) {
+  const crowded = levels.length > (narrow ? 3 : 4);
+  return {
+    grid: grid({ left: 0, right: 4, top: 34, bottom: 4 }),
+    legend: legend({
+      type: 'scroll',
+      icon: 'rect',
+      data: shares.map((_, which) => String(which)),
+      formatter: (which) => className(which, narrow ? 8 : 14),
+    }),
+    tooltip: {
+      trigger: 'item',
+      formatter: ({ dataIndex: level, seriesIndex: which }) => {
+        return `${className(which, 30)}\n${shortly(levels[level], 40)}: ${percent(shares[which][level])}`;
+      },
+    },
+    xAxis: namedAxis(levels, {
+      axisLabel: {
+        rotate: crowded ? 60 : 0,
+        fontSize: narrow ? 10 : 12,
+        formatter: (level) => shortly(levels[level], narrow ? 7 : 10),
+      },
+    }),
+    yAxis: numberAxis({ min: 0, splitNumber: 4, axisLabel: { formatter: percent } }),
+    series: shares.map((own, which) => ({
+      type: 'bar',
+      name: String(which),
+      barGap: '0%',
+      itemStyle: { color: classColour(which) },
+      data: own,
+    })),
+  };
+}
+
 // ---- correlations ----
 
 function correlationsOption(narrow) {
@@ -268,6 +303,7 @@ drawChart('frequency-chart', frequencyOption);
 drawChart('samples-chart', samplesOption);
 contents.distributions.forEach((each, place) => {
   // All of these are small; what is narrow is the window.
-  drawChart(`distribution-${place}`, () => distributionOption(each, innerWidth < narrowWidth));
+  const option = each.levels.length > 0 ? levelsOption : distributionOption;
+  drawChart(`distribution-${place}`, () => option(each, innerWidth < narrowWidth));
 });
 drawChart('correlations-chart', correlationsOption);

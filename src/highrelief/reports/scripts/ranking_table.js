@@ -19,6 +19,7 @@ function featureRow(name, place) {
     weight: features.weights[place],
     kept: features.kept[place],
     alone: features.ranks_alone[place],
+    missing: features.missing === null ? null : features.missing[place],
     low: resampled ? features.rank_low[place] : null,
     high: resampled ? features.rank_high[place] : null,
     frequency: features.frequency === null ? null : features.frequency[place],
@@ -73,6 +74,7 @@ function column(field, words, meaning, own) {
 }
 
 const written = (write) => (cell) => textNode(write(cell.getValue()));
+const shareMissing = (share) => (share > 0 && share < 0.005 ? '<1\u00a0%' : percent(share));
 const yesOrNo = (answer) => (answer ? 'yes' : 'no');
 const byName = (a, b) => alphabet.compare(a, b);
 const byInterval = (a, b, one, other) => a - b || one.getData().high - other.getData().high;
@@ -93,10 +95,15 @@ function columns() {
     column('kept', 'Kept', 'Whether the method selects it', {
       width: 74, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
     }),
-    column('alone', 'Rank alone', 'Rank by the Fisher score, which looks at each feature by itself', {
+    column('alone', 'Rank alone', `Rank by ${features.alone}, which looks at each feature by itself`, {
       width: 90, formatter: written(count),
     }),
   ];
+  if (features.missing !== null) {
+    all.push(column('missing', 'Missing', 'Share of the values that is missing', {
+      width: 104, formatter: written(shareMissing), headerSortStartingDir: 'desc',
+    }));
+  }
   if (resampled) {
     all.push(column('low', 'Rank in halves', 'Where the rank lies in nine of ten halves of the samples', {
       width: 106, sorter: byInterval, formatter: intervalCell,
@@ -173,11 +180,13 @@ rankingTable.on('rowClick', (event, row) => markFeature(row.getData().place));
 function shownRows() {
   const rows = rankingTable.getData('active').map((row) => {
     const fields = [row.rank, row.name, row.weight, yesOrNo(row.kept), row.alone];
+    if (features.missing !== null) fields.push(row.missing);
     if (resampled) fields.push(row.low, row.high);
     if (features.frequency !== null) fields.push(row.frequency);
     return fields;
   });
   const titles = ['rank', 'feature', 'weight', 'kept', 'rank_alone'];
+  if (features.missing !== null) titles.push('missing');
   if (resampled) titles.push('rank_low', 'rank_high');
   if (features.frequency !== null) titles.push('frequency');
   return [titles, ...rows];
