@@ -25,7 +25,7 @@ from oracles import (
 from registry import continuous_table, discrete_table
 from sklearn.base import clone
 
-from highrelief import FREL, IM4E, LOGO, IRelief, Relief, ReliefF
+from highrelief import FREL, IM4E, LOGO, SURF, IRelief, MultiSURF, MultiSURFStar, Relief, ReliefF, SURFStar
 from highrelief.core.rows import Neighborhood
 
 # Iterations that do not settle are not what is looked at here.
@@ -37,6 +37,10 @@ counted = pytest.mark.parametrize("counted", [False, True], ids=["", "counted"])
 WEIGHTERS = [
     Relief(),
     ReliefF(n_neighbors=3),
+    SURF(),
+    SURFStar(),
+    MultiSURF(),
+    MultiSURFStar(),
     IRelief(sigma=1.0),
     IRelief(margin="prior"),
     LOGO(sigma=2.0, alpha=0.5),

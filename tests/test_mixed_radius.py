@@ -202,8 +202,8 @@ def test_batches_that_leave_no_neighbors_of_a_target(neighbors):
     X, y = continuous_table()
     model = RReliefF(batch_neighbors=neighbors, scale=None)
     batches = np.arange(len(y)) if neighbors == "within" else np.zeros(len(y))
-    message = "constant in each batch|without neighbours: all samples are of one batch"
-    with pytest.raises(ValueError, match=message):
+    reason = "each sample has a batch of its own" if neighbors == "within" else "all samples are of one batch"
+    with pytest.raises(ValueError, match=f"leaves RReliefF without neighbours: {reason}"):
         model.fit(X, X[:, 0], batches=batches)
 
 
