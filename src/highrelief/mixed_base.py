@@ -162,8 +162,8 @@ def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[
         beyond = given[(given < 0) | (given >= n_features)]
         if beyond.size:
             raise ValueError(
-                f"categorical_features names the feature {int(beyond[0])}, but X has the features 0 to"
-                f" {n_features - 1}."
+                f"categorical_features has {beyond[:1].tolist()} among its indices, but X has the features 0"
+                f" to {n_features - 1}."
             )
         mask[given] = True
         return mask
