@@ -41,15 +41,15 @@ Transpose = Annotated[
 Identifiers = Annotated[
     list[str] | None, typer.Option("--id", help="Column that names the samples; can be repeated.")
 ]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="Column of numbers that are categories; can be repeated.")
+]
 Batch = Annotated[str | None, typer.Option(help="Column of batches: neighbours are looked for within them.")]
 BatchNeighbors = Annotated[
     str | None, typer.Option(help="within (the usual) or across: where, with --batch, neighbours are.")
 ]
 Groups = Annotated[
     str | None, typer.Option(help="Column: equal values stay in one fold, or in one half of a report.")
-]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column of numbers that are categories; can be repeated.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
 Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]

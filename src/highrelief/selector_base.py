@@ -77,10 +77,10 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     _feature_order_dependent: bool = False
     # y holds numbers that are near or far, not classes.
     _continuous_target: bool = False
-    # SciPy's sparse tables are worked on without storing their zeros.
-    _takes_sparse: bool = False
     # Features may be categories, which a parameter ``categorical_features`` names.
     _takes_categories: bool = False
+    # SciPy's sparse tables are worked on without storing their zeros.
+    _takes_sparse: bool = False
     # How ``fit`` made features comparable.
     _scaling: Scaling
 

@@ -34,15 +34,15 @@ def weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs: int |
     return home(**{key: value for key, value in common.items() if key in known} | dict(settings))
 
 
+def able(ability: Callable[[Any], bool]) -> list[str]:
+    """The methods that have an ability, as they are without settings."""
+    return [name for name in METHODS if ability(weighter(name, {}, seed=0, n_jobs=None))]
+
+
 def check_batches(name: str, estimator: Any, column: str | None) -> None:
     """Raise if a column of batches is named for a method that takes none."""
     if column is not None and "batches" not in inspect.signature(estimator.fit).parameters:
         raise UsageError(f"--batch {column}: {name} takes no batches; relieff, irelief and logo do.")
-
-
-def able(ability: Callable[[Any], bool]) -> list[str]:
-    """The methods that have an ability, as they are without settings."""
-    return [name for name in METHODS if ability(weighter(name, {}, seed=0, n_jobs=None))]
 
 
 def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:

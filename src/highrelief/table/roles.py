@@ -88,7 +88,7 @@ class _Judge:
         self._notes = list(cells.notes)
         self._names = self._unique_names()
         self._place = {name: place for place, name in enumerate(self._names)}
-        self._levels: dict[str, list[str]] = {}
+        self._words_of: dict[str, list[str]] = {}
         self._categories: frozenset[str] = frozenset()
         self._left_out: list[str] = []
 
@@ -130,10 +130,10 @@ class _Judge:
             y,
             [self._names[place] for place in features],
             self._sample_names([*naming, *numbering], rows),
-            None if groups is None else self._told_levels("groups", roles.groups, groups, rows),
-            self._notes,
-            None if batches is None else self._told_levels("batches", roles.batches, batches, rows),
-            levels=self._levels,
+            None if groups is None else self._levels("groups", roles.groups, groups, rows),
+            notes=self._notes,
+            batches=None if batches is None else self._levels("batches", roles.batches, batches, rows),
+            levels=self._words_of,
             categories=self._categories,
             left_out=tuple(self._left_out),
         )
@@ -196,7 +196,7 @@ class _Judge:
             )
         return self._cells.in_words(self._column(name, what))
 
-    def _told_levels(
+    def _levels(
         self, what: str, name: str | None, levels: list[str | None], rows: NDArray[np.bool_]
     ) -> NDArray[Any]:
         kept = [level for level, row in zip(levels, rows, strict=True) if row]
@@ -228,7 +228,7 @@ class _Judge:
             if self._roles.words or place in declared or len(levels) == 2:
                 code = {word: float(number) for number, word in enumerate(levels)}
                 coded[place] = np.array([np.nan if word is None else code[word] for word in words])
-                self._levels[self._names[place]] = levels
+                self._words_of[self._names[place]] = levels
             else:
                 left_out.add(place)
         self._note_words(coded, declared, sorted(left_out))
@@ -270,7 +270,7 @@ class _Judge:
         meanings: dict[tuple[str, ...], list[int]] = {}
         for place in coded:
             if place not in categories:
-                meanings.setdefault(tuple(self._levels[self._names[place]]), []).append(place)
+                meanings.setdefault(tuple(self._words_of[self._names[place]]), []).append(place)
         for (zero, one), coding in meanings.items():
             self._note(f"{self._listed(coding)}: {shown(zero)} counts as 0 and {shown(one)} as 1.")
         if categories:
