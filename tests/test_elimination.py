@@ -231,8 +231,9 @@ def test_categories_are_cut_as_features_leave(estimator, step):
 
 def test_categories_that_cannot_be_cut():
     X, y, frame = with_categories()
-    with pytest.raises(ValueError, match="Column 'c' of X holds text"):
-        IterativeElimination(MultiSURF(categorical_features=["f"])).fit(frame, y)
+    for chosen in (None, ["f"]):
+        with pytest.raises(ValueError, match="Column 'c' of X holds text"):
+            IterativeElimination(MultiSURF(categorical_features=chosen)).fit(frame, y)
     with pytest.raises(ValueError, match="the features 0 to 7"):
         IterativeElimination(MultiSURF(categorical_features=[8])).fit(X, y)
     inside = make_pipeline(SimpleImputer(), ReliefF(categorical_features=[2]))

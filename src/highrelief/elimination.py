@@ -11,10 +11,10 @@ from sklearn.utils import check_X_y
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .abilities import categories_parameter, takes_missing
+from .abilities import categories_parameter, takes_categories, takes_missing
 from .core.parameters import check_count, check_number
 from .meta_base import MetaTable, SingleFitWeighter, innermost, weights_of, wrapped_has
-from .mixed_base import as_columns, chosen_features, numbered, refuse_to_multiply
+from .mixed_base import as_columns, chosen_features, numbered, refuse_text, refuse_to_multiply
 from .progress import watched, with_callbacks
 from .selector_base import WeightSelector, falling, n_features_kept
 
@@ -131,7 +131,12 @@ class IterativeElimination(SingleFitWeighter):
             return self._numbered(X, y, chosen, reset, min_samples)
         if reset:
             self._is_categorical = None
-        return super()._checked(X, y, reset=reset, min_samples=min_samples)
+        try:
+            return super()._checked(X, y, reset=reset, min_samples=min_samples)
+        except (TypeError, ValueError) as error:
+            if takes_categories(self.estimator):
+                refuse_text(X, [], error)
+            raise
 
     def _numbered(self, X: Any, y: Any, chosen: Any, reset: bool, min_samples: int) -> tuple[Any, Any]:
         X = as_columns(X)
