@@ -151,6 +151,11 @@ class MissingValues:
         return excess
 
     @property
+    def parts(self) -> list[MissingValues]:
+        """What is missing of features of one kind each: here of all."""
+        return [self]
+
+    @property
     def n_rows(self) -> int:
         """Rows of the layout."""
         return self.start.size - 1
