@@ -10,6 +10,7 @@ sample. What the keys cannot tell apart is then put in order value by value.
 import numpy as np
 
 from .jit import kernel, wide_vectors
+from .lanes import falling, measure, turn_into_excess, write_keys
 from .networks import GROUP, LANES, sort_columns
 from .row_sums import WIDTH
 from .shares import order_of
@@ -21,49 +22,19 @@ _MOVES = 16
 
 
 @kernel
-def _load_columns(X, columns, k0, k1, low, block):
-    """Write some columns, measured from their smallest values, to ``block``."""
-    first = columns[k0]
-    if columns[k1 - 1] - first == k1 - 1 - k0:
-        for i in range(X.shape[0]):
-            _subtract(X[i, first : first + k1 - k0], low[first : first + k1 - k0], block[i])
+def _measure_columns(X, columns, k0, k1, low, block, least, largest, total):
+    """Write some columns, from their smallest values on, to ``block``, their largest values, and their sums."""
+    wide_vectors()
+    n_columns, first = k1 - k0, columns[k0]
+    for q in range(LANES):
+        least[q] = low[columns[k0 + q]] if q < n_columns else 0
+    if n_columns == LANES and columns[k1 - 1] - first == LANES - 1:
+        measure(X, first, least, block, largest, total)
         return
     for i in range(X.shape[0]):
-        row, out = X[i], block[i]
-        for k in range(k0, k1):
-            out[k - k0] = row[columns[k]] - low[columns[k]]
-
-
-@kernel
-def _subtract(row, low, out):
-    wide_vectors()
-    if row.shape[0] == LANES:
         for q in range(LANES):
-            out[q] = row[q] - low[q]
-    else:
-        for q in range(row.shape[0]):
-            out[q] = row[q] - low[q]
-
-
-@kernel
-def _largest(block, out):
-    wide_vectors()
-    for q in range(LANES):
-        out[q] = 0
-    for i in range(block.shape[0]):
-        row = block[i]
-        for q in range(LANES):
-            out[q] = row[q] if row[q] > out[q] else out[q]
-
-
-@kernel
-def _fill_keys(block, per_cell, shift, keys):
-    """Write key·2^shift + sample for every value."""
-    wide_vectors()
-    for i in range(block.shape[0]):
-        row, out = block[i], keys[i]
-        for q in range(LANES):
-            out[q] = np.uint32(np.int32(row[q] * per_cell[q])) << np.uint32(shift) | np.uint32(i)
+            block[i, q] = X[i, columns[k0 + q]] if q < n_columns else 0
+    measure(block, 0, least, block, largest, total)
 
 
 @kernel
@@ -73,18 +44,6 @@ def _look_up(block, keys, mask, found):
         row, out = keys[u], found[u]
         for q in range(LANES):
             out[q] = block[row[q] & mask, q]
-
-
-@kernel
-def _mark_falls(found, falls):
-    """Mark the columns that are not in order."""
-    wide_vectors()
-    for q in range(LANES):
-        falls[q] = 0
-    for u in range(1, found.shape[0]):
-        row, before = found[u], found[u - 1]
-        for q in range(LANES):
-            falls[q] = falls[q] if row[q] >= before[q] else 1
 
 
 @kernel
@@ -108,37 +67,13 @@ def _settle(found, keys, q, n):
 
 
 @kernel
-def _sum_columns(block, copies, total):
+def _sum_copies(block, copies, total):
     """Σ copies·value of every column."""
-    wide_vectors()
     for q in range(LANES):
         total[q] = 0.0
     for i in range(block.shape[0]):
-        row, c = block[i], copies[i] if copies.shape[0] > 0 else 1.0
         for q in range(LANES):
-            total[q] += c * np.float64(row[q])
-
-
-@kernel
-def _turn_into_excess(found, counts, n_observed, per_whole, sums):
-    """Write the excess of the values, which are in order, in their place.
-
-    ``counts``: copies of each value, or (1, LANES) ones. ``sums``: Σ c·x and Σ c·M so far, both 0, the copies
-    that are left, S.
-    """
-    wide_vectors()
-    step = 1 if counts.shape[0] > 1 else 0
-    below, minima, above, total = sums[0], sums[1], sums[2], sums[3]
-    for u in range(found.shape[0]):
-        row, copies = found[u], counts[u * step]
-        for q in range(LANES):
-            c = copies[q] if u < n_observed[q] else 0.0
-            value = np.float64(row[q])
-            least = below[q] + value * above[q]
-            below[q] += c * value
-            minima[q] += c * least
-            above[q] -= c
-            row[q] = (total[q] - 2.0 * least) * per_whole[q]
+            total[q] += copies[i] * np.float64(block[i, q])
 
 
 @kernel
@@ -171,17 +106,18 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
     excess : (n_chunks, n_incomplete, CHUNK)
         Written to.
     """
-    n = X.shape[0]
+    wide_vectors()
+    n, counted = X.shape[0], copies.shape[0] > 0
     shift = 0
     while 1 << shift < n:
         shift += 1
     mask = np.uint32((1 << shift) - 1)
-    block, found = np.zeros((n, LANES), X.dtype), np.empty((n, LANES), X.dtype)
+    block, found = np.empty((n, LANES), X.dtype), np.empty((n, LANES), X.dtype)
     keys = np.empty((-(-n // GROUP) * GROUP, LANES), np.uint32)
-    largest, per_cell = np.empty(LANES, X.dtype), np.empty(LANES, X.dtype)
-    falls, n_observed = np.empty(LANES, X.dtype), np.empty(LANES, np.int64)
-    sums, per_whole = np.zeros((4, LANES)), np.zeros(LANES)
-    counts = np.ones((n if copies.shape[0] > 0 else 1, LANES))
+    least, largest, per_cell = np.empty(LANES, X.dtype), np.empty(LANES, X.dtype), np.empty(LANES, X.dtype)
+    n_observed, whole, per_whole = np.empty(LANES), np.zeros(LANES), np.zeros(LANES)
+    total, minima = np.empty(LANES), np.empty(LANES)
+    counts = np.ones((n if counted else 1, LANES))
     place = np.empty(n, np.int64)
     for i in range(n):
         place[i] = row_of[i] // WIDTH * excess.shape[1] * WIDTH + row_of[i] % WIDTH
@@ -189,38 +125,33 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
     following = start.copy()
     for k0 in range(a, b, LANES):
         k1 = min(k0 + LANES, b)
-        _load_columns(X, columns, k0, k1, low, block)
-        _largest(block, largest)
-        _sum_columns(block, copies, sums[3])
+        _measure_columns(X, columns, k0, k1, low, block, least, largest, total)
+        if counted:
+            _sum_copies(block, copies, total)
         _fill_cells(largest, shift, per_cell)
-        _fill_keys(block, per_cell, shift, keys)
+        write_keys(block, per_cell, shift, keys)
         for i in range(n, keys.shape[0]):
             for q in range(LANES):
                 keys[i, q] = 0xFFFFFFFF
         _mark_missing(start, which, k0, k1, following, largest, mask, block, keys, n_observed)
         sort_columns(keys)
         _look_up(block, keys, mask, found)
-        _mark_falls(found, falls)
+        falls = falling(found)
         for q in range(k1 - k0):
-            if falls[q] > 0:
-                _settle(found, keys, q, n_observed[q])
-            whole = _count(keys, mask, q, n_observed[q], copies)
-            sums[0, q] = sums[1, q] = 0.0
-            sums[2, q] = whole
-            per_whole[q] = per_unit[k0 + q] / whole if n_observed[q] > 0 else 0.0
-        if copies.shape[0] > 0:
-            for u in range(n):
-                for q in range(LANES):
-                    counts[u, q] = copies[keys[u, q] & mask]
-        _turn_into_excess(found, counts, n_observed, per_whole, sums)
+            observed = np.int64(n_observed[q])
+            if falls >> np.uint64(q) & np.uint64(1):
+                _settle(found, keys, q, observed)
+            whole[q] = observed
+            if counted:
+                whole[q] = _count(keys, mask, q, observed, copies, counts)
+            per_whole[q] = per_unit[k0 + q] / whole[q] if observed > 0 else 0.0
+        turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima)
         _scatter(found, keys, mask, place, k0, k1, flat)
         for q in range(k1 - k0):
-            k = k0 + q
-            half = 0.0
-            if n_observed[q] > 0:
-                half = (sums[3, q] - sums[1, q] * per_whole[q] / per_unit[k]) * per_whole[q]
-            for u in range(n_observed[q], n):
-                flat[place[keys[u, q] & mask] + k * WIDTH] = half
+            observed = np.int64(n_observed[q])
+            half = (total[q] - minima[q] / whole[q]) * per_whole[q] if observed > 0 else 0.0
+            for u in range(observed, n):
+                flat[place[keys[u, q] & mask] + (k0 + q) * WIDTH] = half
 
 
 @kernel
@@ -253,11 +184,10 @@ def _mark_missing(start, which, k0, k1, following, largest, mask, block, keys, n
 
 
 @kernel
-def _count(keys, mask, q, n, copies):
-    """Copies of the first n samples in the order of a column."""
-    if copies.shape[0] == 0:
-        return np.float64(n)
+def _count(keys, mask, q, n, copies, counts):
+    """Write the copies of the samples in the order of a column; returns those of the first n."""
     total = 0.0
-    for u in range(n):
-        total += copies[keys[u, q] & mask]
+    for u in range(counts.shape[0]):
+        counts[u, q] = copies[keys[u, q] & mask]
+        total += counts[u, q] if u < n else 0.0
     return total
