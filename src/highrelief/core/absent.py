@@ -25,10 +25,13 @@ class Absent:
     which: NDArray[np.int64]
 
     @classmethod
-    def taken_out(cls, X: NDArray[np.floating], n_threads: int) -> tuple[Self, NDArray[np.floating]]:
+    def taken_out(
+        cls, X: NDArray[np.floating], n_threads: int, ranges: ColumnRanges | None = None
+    ) -> tuple[Self, NDArray[np.floating]]:
         """Find what is missing; and a copy of the table with the smallest value of the column in its place.
 
-        The table has no infinite values. A column without any value becomes 0.
+        The table has no infinite values. A column without any value becomes 0. ``ranges`` of the columns may
+        be known.
         """
         filled = np.array(X, order="C")
         n_samples, n_features = X.shape
@@ -45,8 +48,8 @@ class Absent:
         which = np.empty(start[-1], np.int64)
         place = np.full(n_features, -1)
         place[features] = np.arange(features.size)
-        low = ColumnRanges.of(X, n_threads).low
-        low[~np.isfinite(low)] = 0.0
+        low = (ColumnRanges.of(X, n_threads) if ranges is None else ranges).low
+        low = np.where(np.isfinite(low), low, low.dtype.type(0))
 
         def fill(a: int, b: int) -> None:
             kernels.fill_missing(filled, place, low, a, b, start, which)

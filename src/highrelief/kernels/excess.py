@@ -23,7 +23,7 @@ _MOVES = 16
 
 @kernel
 def _measure_columns(X, columns, k0, k1, low, block, least, largest, total):
-    """Write some columns, from their smallest values on, to ``block``, their largest values, and their sums."""
+    """Write some columns, measured from their smallest values, to ``block``; their largest, and sums."""
     wide_vectors()
     n_columns, first = k1 - k0, columns[k0]
     for q in range(LANES):
