@@ -34,7 +34,7 @@ _VALUES_PER_LISTED = 128
 #: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
 _USUAL_EXPONENT = 40
 #: Samples whose values a network sorts faster than buckets do.
-_MOST_IN_NETWORK = 4096
+MOST_IN_NETWORK = 4096
 #: Partial sums that are made apart, for any number of threads.
 _SUMS = 8
 
@@ -104,7 +104,7 @@ class MissingValues:
         find, copies = excess_of_columns, np.empty(0)
         if self._copies is not None:
             copies = self._copies
-        if n_samples > _MOST_IN_NETWORK:
+        if n_samples > MOST_IN_NETWORK:
             find = kernels.excess_in_order
             copies = np.ones(n_samples) if self._copies is None else copies
         X, low = self._values, self._low
