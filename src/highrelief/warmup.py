@@ -23,7 +23,7 @@ from sklearn.utils.validation import has_fit_parameter
 import highrelief
 
 from .core.absent import Absent
-from .core.missing import MOST_IN_NETWORK
+from .core.missing import MOST_IN_NETWORK, MissingValues
 from .core.neighbor_search import BAND
 from .core.packed import Packed
 from .core.positive_margins import PositiveMargins
@@ -203,10 +203,7 @@ def _use_many_samples(dtype: str) -> None:
     """Call what puts the values of more samples in order than small tables have."""
     n_samples = MOST_IN_NETWORK + 1
     absent, X = Absent.taken_out(_with_gaps(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1)
-    scaling = Scaling.none(2, X.dtype)
-    table = Packed(X, np.arange(n_samples) % 2, 2, scaling=scaling, absent=absent)
-    if table.missing is not None:
-        _ = table.missing.excess
+    _ = MissingValues(absent, X, Scaling.none(2, X.dtype), np.arange(n_samples)).excess
 
 
 def _use_blocks(table: Packed) -> None:

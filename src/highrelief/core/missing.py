@@ -175,8 +175,8 @@ class MissingValues:
         most = self._spans(squared)
         n_lacking = np.diff(self.start)
         lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
-        # One rounding for every value, and some for each on the way to it.
-        return (n_lacking.max() + 8.0) * float(np.finfo(np.float32).eps) * lack
+        # One rounding for every value, and some for each on the way to it, each by half an eps at most.
+        return (n_lacking.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * lack
 
     def _single(self, squared: bool) -> NDArray[np.floating]:
         """The excess in float32, if that can hold it."""
