@@ -216,13 +216,14 @@ class ClassTableMixin(FittedViewMixin):
         ranges = ColumnRanges.of(samples, self._n_threads)
         absent = None
         if not ranges.finite:
-            assert_all_finite(
-                samples,
-                allow_nan=self._allows_missing,
-                estimator_name=type(self).__name__,
-                input_name="X",
-            )
-            absent, samples = Absent.taken_out(samples, self._n_threads)
+            if not self._allows_missing or ranges.infinite:
+                assert_all_finite(
+                    samples,
+                    allow_nan=self._allows_missing,
+                    estimator_name=type(self).__name__,
+                    input_name="X",
+                )
+            absent, samples = Absent.taken_out(samples, self._n_threads, ranges)
             ranges = ColumnRanges.of(samples, self._n_threads)
         return samples, self._checked_target(classes), ranges, absent
 

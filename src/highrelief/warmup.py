@@ -22,6 +22,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
 
+from .core.absent import Absent
+from .core.missing import MOST_IN_NETWORK, MissingValues
 from .core.neighbor_search import BAND
 from .core.packed import Packed
 from .core.positive_margins import PositiveMargins
@@ -143,6 +145,8 @@ def _steps() -> Iterator[Step]:
 
 def _run(step: Step) -> None:
     estimator = getattr(highrelief, step.estimator)(**step.parameters, n_jobs=2)
+    if step.estimator == "ReliefF" and step.dtype != "int8":
+        _use_many_samples(step.dtype)
     takes_gaps = get_tags(estimator).input_tags.allow_nan
     for X, y in _tables(step.dtype):
         gaps = bool(np.isnan(X).any())
@@ -195,6 +199,13 @@ def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
     return gaps
 
 
+def _use_many_samples(dtype: str) -> None:
+    """Call what puts the values of more samples in order than small tables have."""
+    n_samples = MOST_IN_NETWORK + 1
+    absent, X = Absent.taken_out(_with_gaps(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1)
+    _ = MissingValues(absent, X, Scaling.none(2, X.dtype), np.arange(n_samples)).excess
+
+
 def _use_blocks(table: Packed) -> None:
     """Call what only larger wide tables lead to."""
     passes = SoftPasses(table, memory=2.0**30)
@@ -238,10 +249,6 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
         mixed = np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype)
         yield mixed, y
         yield _with_gaps(mixed), y
-    if dtype != "int8":
-        # Of few samples the values are compared, of more they are put in order.
-        y = np.arange(300) % 3
-        yield _with_gaps(random.normal(size=(300, 6)).astype(dtype) + y[:, np.newaxis].astype(dtype)), y
 
 
 if __name__ == "__main__":

@@ -25,28 +25,31 @@ class Absent:
     which: NDArray[np.int64]
 
     @classmethod
-    def taken_out(cls, X: NDArray[np.floating], n_threads: int) -> tuple[Self, NDArray[np.floating]]:
+    def taken_out(
+        cls, X: NDArray[np.floating], n_threads: int, ranges: ColumnRanges | None = None
+    ) -> tuple[Self, NDArray[np.floating]]:
         """Find what is missing; and a copy of the table with the smallest value of the column in its place.
 
-        The table has no infinite values. A column without any value becomes 0.
+        The table has no infinite values. A column without any value becomes 0. ``ranges`` of the columns may
+        be known.
         """
         filled = np.array(X, order="C")
         n_samples, n_features = X.shape
         by_row = np.zeros(n_samples, np.int64)
         parts = even_ranges(n_samples, 16)
 
-        def count(a: int, b: int) -> NDArray[np.int64]:
-            by_column = np.zeros(n_features, np.int64)
-            kernels.count_missing(filled, a, b, by_row, by_column)
-            return by_column
+        def count(a: int, b: int) -> None:
+            kernels.count_missing(filled, a, b, by_row)
 
-        features = np.flatnonzero(sum(run_all(count, parts, n_threads)))
+        run_all(count, parts, n_threads)
+        ranges = ColumnRanges.of(X, n_threads) if ranges is None else ranges
+        # A sum of finite values may overflow, but is a number.
+        features = np.flatnonzero(np.isnan(ranges.mean))
         start = np.concatenate([[0], np.cumsum(by_row)])
         which = np.empty(start[-1], np.int64)
         place = np.full(n_features, -1)
         place[features] = np.arange(features.size)
-        low = ColumnRanges.of(X, n_threads).low
-        low[~np.isfinite(low)] = 0.0
+        low = np.where(np.isfinite(ranges.low), ranges.low, ranges.low.dtype.type(0))
 
         def fill(a: int, b: int) -> None:
             kernels.fill_missing(filled, place, low, a, b, start, which)

@@ -23,7 +23,7 @@ from ..kernels import missing as kernels
 from ..kernels import packing
 from ..kernels.excess import excess_of_columns
 from .absent import Absent
-from .ranges import as_kernels_know_it
+from .ranges import ColumnRanges, as_kernels_know_it
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
@@ -34,7 +34,7 @@ _VALUES_PER_LISTED = 128
 #: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
 _USUAL_EXPONENT = 40
 #: Samples whose values a network sorts faster than buckets do.
-_MOST_IN_NETWORK = 4096
+MOST_IN_NETWORK = 4096
 #: Partial sums that are made apart, for any number of threads.
 _SUMS = 8
 
@@ -58,6 +58,8 @@ class MissingValues:
         Threads to use.
     owner : (n_columns,) int64 or None
         The feature that each column of the table belongs to; None: itself.
+    ranges : ColumnRanges or None
+        Of the columns, if they are known.
     """
 
     def __init__(
@@ -70,7 +72,9 @@ class MissingValues:
         copies: NDArray[np.float64] | None = None,
         n_threads: int = 1,
         owner: NDArray[np.int64] | None = None,
+        ranges: ColumnRanges | None = None,
     ) -> None:
+        self._known_ranges = ranges
         self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
         self.n_threads = n_threads
         #: (n_incomplete,) the features, and where their values are.
@@ -100,7 +104,7 @@ class MissingValues:
         find, copies = excess_of_columns, np.empty(0)
         if self._copies is not None:
             copies = self._copies
-        if n_samples > _MOST_IN_NETWORK:
+        if n_samples > MOST_IN_NETWORK:
             find = kernels.excess_in_order
             copies = np.ones(n_samples) if self._copies is None else copies
         X, low = self._values, self._low
@@ -118,9 +122,15 @@ class MissingValues:
         return as_kernels_know_it(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
 
     @cached_property
+    def _ranges(self) -> ColumnRanges:
+        known = self._known_ranges
+        return ColumnRanges.of(self._X, self.n_threads) if known is None else known
+
+    @cached_property
     def _low(self) -> NDArray[np.floating]:
         """Smallest values of all columns."""
-        return self._values.min(axis=0)
+        low = self._ranges.low
+        return low if self._scaling.unit is None else low * self._scaling.unit
 
     @cached_property
     def _per_unit(self) -> NDArray[np.float64]:
@@ -170,8 +180,8 @@ class MissingValues:
         most = self._spans(squared)
         n_lacking = np.diff(self.start)
         lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
-        # One rounding for every value, and some for each on the way to it.
-        return (n_lacking.max() + 8.0) * float(np.finfo(np.float32).eps) * lack
+        # One rounding for every value, and some for each on the way to it, each by half an eps at most.
+        return (n_lacking.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * lack
 
     def _single(self, squared: bool) -> NDArray[np.floating]:
         """The excess in float32, if that can hold it."""
@@ -189,7 +199,9 @@ class MissingValues:
 
     @cached_property
     def _widths(self) -> NDArray[np.float64]:
-        high, low = self._values.max(axis=0)[self._columns], self._low[self._columns]
+        high, low = self._ranges.high[self._columns], self._low[self._columns]
+        if self._scaling.unit is not None:
+            high = high * self._scaling.unit[self._columns]
         return (high.astype(np.float64) - low) * self._per_unit
 
     def lack_blocks(
@@ -370,23 +382,18 @@ class MissingValues:
         """Which of the rows (None: all) lack a feature, set by set: where each list begins, and the lists."""
         if rows is None or (rows.size == self.start.size - 1 and np.all(np.diff(rows) == 1)):
             return self._all_lacking
-        count = np.diff(self.start)[rows]
-        from_ = np.repeat(self.start[rows] - (np.cumsum(count) - count), count) + np.arange(count.sum())
-        return self._lists(np.repeat(np.arange(rows.size), count), self.set_of[rows], self.which[from_])
+        return self._lists(rows)
 
     @cached_property
     def _all_lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        count = np.diff(self.start)
-        return self._lists(np.repeat(np.arange(count.size), count), self.set_of, self.which)
+        return self._lists(np.arange(self.n_rows))
 
-    def _lists(
-        self, members: NDArray[np.int64], sets: NDArray[np.int64], which: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        group = sets[members] * self.features.size + which
-        n_groups = self.n_sets * self.features.size
-        small = group.astype(np.uint16) if n_groups < 2**16 else group
-        first = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n_groups))])
-        return first, members[np.argsort(small, kind="stable")]
+    def _lists(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        first = np.zeros(self.n_sets * self.features.size + 1, np.int64)
+        members = np.empty((self.start[rows + 1] - self.start[rows]).sum(), np.int64)
+        of = (self.start, self.which, rows, self.set_of, self.features.size)
+        kernels.list_members(*of, first, members)
+        return first, members
 
     def _scaled(self, a: int, b: int) -> NDArray[np.floating]:
         """Values of some features, from 0 on, (b − a, n_samples)."""

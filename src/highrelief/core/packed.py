@@ -115,7 +115,7 @@ class Packed:
         encoding, parts = self.encoding, []
         if self._absent is not None:
             owner = None if encoding is None else encoding.owner
-            parts.append(MissingValues(self._absent, *layout, **more, owner=owner))
+            parts.append(MissingValues(self._absent, *layout, **more, owner=owner, ranges=self.ranges))
         if encoding is not None and encoding.absent is not None:
             parts.append(MissingLevels(encoding, encoding.absent, *layout, self.codes, **more))
         if not parts:

@@ -59,6 +59,11 @@ class ColumnRanges:
         finite = all(run_all(of_columns, parts, n_threads))
         return cls(low, high, total / dtype.type(n_samples), finite)
 
+    @property
+    def infinite(self) -> bool:
+        """Whether there are infinite values; a column of NaN alone, whose range is empty, has none."""
+        return bool((self.low == -np.inf).any() or (self.high == np.inf).any())
+
     def of_features(self, features: NDArray[np.int64]) -> Self:
         """The same for some of the columns."""
         return type(self)(self.low[features], self.high[features], self.mean[features], self.finite)

@@ -23,7 +23,7 @@ _MOVES = 16
 
 @kernel
 def _measure_columns(X, columns, k0, k1, low, block, least, largest, total):
-    """Write some columns, from their smallest values on, to ``block``, their largest values, and their sums."""
+    """Write some columns, measured from their smallest values, to ``block``; their largest, and sums."""
     wide_vectors()
     n_columns, first = k1 - k0, columns[k0]
     for q in range(LANES):
@@ -81,8 +81,12 @@ def _scatter(found, keys, mask, place, k0, k1, flat):
     """Write row by row of the layout what stands in the order of the keys."""
     for u in range(found.shape[0]):
         row, values = keys[u], found[u]
-        for q in range(k1 - k0):
-            flat[place[row[q] & mask] + (k0 + q) * WIDTH] = values[q]
+        if k1 - k0 == LANES:
+            for q in range(LANES):
+                flat[place[row[q] & mask] + (k0 + q) * WIDTH] = values[q]
+        else:
+            for q in range(k1 - k0):
+                flat[place[row[q] & mask] + (k0 + q) * WIDTH] = values[q]
 
 
 @kernel
@@ -122,7 +126,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
     for i in range(n):
         place[i] = row_of[i] // WIDTH * excess.shape[1] * WIDTH + row_of[i] % WIDTH
     flat = excess.ravel()
-    following = start.copy()
+    first, listed = _missing_by_block(start, which, a, b)
     for k0 in range(a, b, LANES):
         k1 = min(k0 + LANES, b)
         _measure_columns(X, columns, k0, k1, low, block, least, largest, total)
@@ -133,7 +137,8 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
         for i in range(n, keys.shape[0]):
             for q in range(LANES):
                 keys[i, q] = 0xFFFFFFFF
-        _mark_missing(start, which, k0, k1, following, largest, mask, block, keys, n_observed)
+        t0, t1 = first[(k0 - a) // LANES], first[(k0 - a) // LANES + 1]
+        _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed)
         sort_columns(keys)
         _look_up(block, keys, mask, found)
         falls = falling(found)
@@ -166,21 +171,54 @@ def _fill_cells(largest, shift, per_cell):
 
 
 @kernel
-def _mark_missing(start, which, k0, k1, following, largest, mask, block, keys, n_observed):
-    """Let what is missing come last."""
-    n = block.shape[0]
-    for q in range(LANES):
-        n_observed[q] = n
+def _first_from(which, t0, t1, k):
+    """Place of the first entry from ``k`` on, among entries t0 … t1, which rise."""
+    while t0 < t1:
+        middle = (t0 + t1) // 2
+        if which[middle] < k:
+            t0 = middle + 1
+        else:
+            t1 = middle
+    return t0
+
+
+@kernel
+def _missing_by_block(start, which, a, b):
+    """List what is missing from columns a … b, LANES columns at a time: sample·LANES + column.
+
+    Returns where the list of each block begins, and the lists.
+    """
+    n = start.shape[0] - 1
+    first = np.zeros((b - a + LANES - 1) // LANES + 1, np.int64)
+    begin, end = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
-        t, end = following[i], start[i + 1]
-        while t < end and which[t] < k1:
-            q = which[t] - k0
-            if q >= 0:
-                block[i, q] = largest[q]
-                keys[i, q] = ~mask | np.uint32(i)
-                n_observed[q] -= 1
+        begin[i] = _first_from(which, start[i], start[i + 1], a)
+        t = begin[i]
+        while t < start[i + 1] and which[t] < b:
+            first[(which[t] - a) // LANES + 1] += 1
             t += 1
-        following[i] = t
+        end[i] = t
+    for block in range(first.shape[0] - 1):
+        first[block + 1] += first[block]
+    following, listed = first.copy(), np.empty(first[-1], np.int64)
+    for i in range(n):
+        for t in range(begin[i], end[i]):
+            k = which[t] - a
+            listed[following[k // LANES]] = i * LANES + k % LANES
+            following[k // LANES] += 1
+    return first, listed
+
+
+@kernel
+def _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed):
+    """Let what is missing come last."""
+    for q in range(LANES):
+        n_observed[q] = block.shape[0]
+    for t in range(t0, t1):
+        i, q = listed[t] // LANES, listed[t] % LANES
+        block[i, q] = largest[q]
+        keys[i, q] = ~mask | np.uint32(i)
+        n_observed[q] -= 1
 
 
 @kernel

@@ -16,6 +16,7 @@ from .integer_tiles import OUT_OF_REACH
 from .jit import kernel, summing_kernel, wide_vectors
 from .row_sums import WIDTH, sum_rows, sum_weighted_rows
 from .shares import order_of
+from .simd import count_bits, lowest_bit, nan_bits
 
 #: Rows that stand side by side.
 CHUNK = WIDTH
@@ -24,29 +25,60 @@ _MOVES = 16
 
 
 @kernel
-def count_missing(X, r0, r1, by_row, by_column):
-    """Count NaN in rows r0 … r1, by row and by column."""
+def _nan_bits(X, i, j):
+    """Which of up to 64 values of row i, from column j on, are NaN."""
+    wide_vectors()
+    if j + 64 <= X.shape[1]:
+        return nan_bits(X, i, j)
+    bits = np.uint64(0)
+    for u in range(X.shape[1] - j):
+        if X[i, j + u] != X[i, j + u]:
+            bits |= np.uint64(1) << np.uint64(u)
+    return bits
+
+
+@kernel
+def count_missing(X, r0, r1, by_row):
+    """Count NaN in rows r0 … r1."""
     for i in range(r0, r1):
-        n = 0
-        for j in range(X.shape[1]):
-            if X[i, j] != X[i, j]:
-                n += 1
-                by_column[j] += 1
-        by_row[i] = n
+        by_row[i] = 0
+        for j in range(0, X.shape[1], 64):
+            by_row[i] += count_bits(_nan_bits(X, i, j))
 
 
 @kernel
 def fill_missing(X, place, low, r0, r1, start, which):
     """Put ``low`` in the place of NaN in rows r0 … r1, and list where; column j is listed as ``place[j]``."""
     for i in range(r0, r1):
-        if start[i] == start[i + 1]:
-            continue
         t = start[i]
-        for j in range(X.shape[1]):
-            if X[i, j] != X[i, j]:
-                X[i, j] = low[j]
-                which[t] = place[j]
+        for j in range(0, X.shape[1] if t < start[i + 1] else 0, 64):
+            bits = _nan_bits(X, i, j)
+            while bits:
+                at = j + lowest_bit(bits)
+                X[i, at] = low[at]
+                which[t] = place[at]
                 t += 1
+                bits &= bits - np.uint64(1)
+
+
+@kernel
+def list_members(start, which, rows, set_of, n_features, first, members):
+    """List which rows (as places in ``rows``) lack each feature, set by set, and where each list begins.
+
+    ``first`` holds 0 and has an entry more than there are lists.
+    """
+    for p in range(rows.shape[0]):
+        group = set_of[rows[p]] * n_features
+        for t in range(start[rows[p]], start[rows[p] + 1]):
+            first[group + which[t] + 1] += 1
+    for g in range(first.shape[0] - 1):
+        first[g + 1] += first[g]
+    following = first.copy()
+    for p in range(rows.shape[0]):
+        group = set_of[rows[p]] * n_features
+        for t in range(start[rows[p]], start[rows[p] + 1]):
+            members[following[group + which[t]]] = p
+            following[group + which[t]] += 1
 
 
 @kernel

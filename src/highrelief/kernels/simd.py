@@ -194,6 +194,20 @@ def above_bits(typing_context, X, row, column, low, at):
 
 
 @intrinsic
+def nan_bits(typing_context, X, row, column):
+    """Bit u of the result: whether X[row, column + u] is not a number, for 64 entries."""
+    signature = types.uint64(X, types.int64, types.int64)
+
+    def emit(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        vector = ir.VectorType(element_type(signature.args[0].dtype), 64)
+        values = load(builder, row_pointer(builder, array, arguments[1], arguments[2]), vector)
+        return builder.bitcast(builder.fcmp_unordered("uno", values, values), _I64)
+
+    return signature, emit
+
+
+@intrinsic
 def fetch(typing_context, array, place):
     """Have the line of a flat array around ``place``, which may be outside of it, come into the caches."""
 
