@@ -156,9 +156,7 @@ class ClassTableMixin(FittedViewMixin):
         self._class_weights = None
         if self.class_weight is not None:
             self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, copies)
-        reach = self._reach(batches, kept)
-        if reach is not None and is_sparse(X):
-            raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
+        reach = self._reach(batches, kept, X)
         table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach, *encoded)
         self._set_scaling(table)
         self._judge(table)
@@ -239,9 +237,11 @@ class ClassTableMixin(FittedViewMixin):
             check_classification_targets(y)
         return y
 
-    def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_]) -> Reach | None:
+    def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_], X: NDArray[Any]) -> Reach | None:
         """Who may be whose neighbour, by the batches of the samples given."""
         codes = level_codes("batches", batches, kept)
+        if codes is not None and is_sparse(X):
+            raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
         return None if codes is None else Reach(codes, self.batch_neighbors == "within")
 
     def _rows(self, table: Table) -> LocalRows:
