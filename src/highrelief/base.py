@@ -148,7 +148,7 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
         kept = np.ones(codes.size, dtype=bool)
-        reach = self._reach(batches, kept)
+        reach = self._reach(batches, kept, X)
         return Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
 
     def _margin_rows(

@@ -234,8 +234,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         chosen = getattr(self._weighter, "categorical_features", None)
         if chosen is not None and np.asarray(chosen).dtype.kind not in "biu" and np.size(chosen):
             raise ValueError(
-                f"Inside {type(self).__name__}, categorical_features={chosen!r} must be a mask or indices,"
-                " and the categories in X numbers."
+                f"{type(self._weighter).__name__}(categorical_features={chosen!r}) is fitted to parts of the"
+                " table, as arrays: categorical_features must be a mask or indices here, and the categories"
+                " in X numbers."
             )
 
     def _set_classes(self, y: Any, n_samples: int) -> NDArray[np.int64]:

@@ -40,6 +40,12 @@ def checked_sparse(
     samples = canonical(samples)
     ranges = sparse_ranges(samples)
     if not ranges.finite:
+        if np.isnan(samples.data).any():
+            raise ValueError(
+                f"Input X contains NaN. {type(estimator).__name__} takes sparse tables only without missing"
+                " values; X.toarray() may have some, if it fits into memory, where the method knows what to"
+                " expect of them."
+            )
         assert_all_finite(samples, estimator_name=type(estimator).__name__, input_name="X")
     check_classification_targets(classes)
     return samples, classes, ranges

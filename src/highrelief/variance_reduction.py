@@ -185,7 +185,8 @@ class VarianceReduction(SingleFitWeighter):
             table = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
             scaling = feature_scaling(X, "range", None)
         elif "batches" in told:
-            reach = self._weighter._reach(told["batches"], np.ones(table.n_samples, dtype=bool))
+            everyone = np.ones(table.n_samples, dtype=bool)
+            reach = self._weighter._reach(told["batches"], everyone, table.X)
             rows = self._weighter._rows(replace(table, reach=reach))
             return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
         else:
