@@ -216,15 +216,17 @@ class ClassTableMixin(FittedViewMixin):
         ranges = ColumnRanges.of(samples, self._n_threads)
         absent = None
         if not ranges.finite:
-            assert_all_finite(
-                samples,
-                allow_nan=self._allows_missing,
-                estimator_name=type(self).__name__,
-                input_name="X",
-            )
+            self._refuse_infinite(samples)
             absent, samples = Absent.taken_out(samples, self._n_threads)
             ranges = ColumnRanges.of(samples, self._n_threads)
         return samples, self._checked_target(classes), ranges, absent
+
+    def _refuse_infinite(self, samples: NDArray[Any]) -> None:
+        """Raise if a value is infinite, or missing where none may be."""
+        name = type(self).__name__
+        # R's NA is a NaN that NumPy warns of when it adds it up.
+        with np.errstate(invalid="ignore"):
+            assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
 
     def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
         """Judge what samples are labelled with."""
@@ -242,7 +244,9 @@ class ClassTableMixin(FittedViewMixin):
         """Where the rows of the table, scaled, are worked on."""
         if table.reach is not None:
             table = self._scaled_by_batch(table, table.reach)
-            unscaled = Scaling.none(self.n_features_in_, float_type(table.X.dtype))
+            encoded = table.encoding
+            n_features = table.X.shape[1] if encoded is None else encoded.is_categorical.size
+            unscaled = Scaling.none(n_features, float_type(table.X.dtype))
             return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)
 
