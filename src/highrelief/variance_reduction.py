@@ -130,8 +130,8 @@ class VarianceReduction(SingleFitWeighter):
         chosen = getattr(self._weighter, "categorical_features", None)
         if chosen is not None and np.size(chosen):
             raise ValueError(
-                f"Margin vectors are of numbers: inside VarianceReduction categorical_features={chosen!r} must be"
-                " None."
+                "Margin vectors are of numbers: inside VarianceReduction"
+                f" categorical_features={chosen!r} must be None."
             )
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
