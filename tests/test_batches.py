@@ -25,7 +25,7 @@ from oracles import (
 from registry import continuous_table, discrete_table
 from sklearn.base import clone
 
-from highrelief import FREL, IM4E, LOGO, IRelief, Relief, ReliefF
+from highrelief import FREL, IM4E, LOGO, SURF, IRelief, MultiSURF, MultiSURFStar, Relief, ReliefF, SURFStar
 from highrelief.core.rows import Neighborhood
 
 # Iterations that do not settle are not what is looked at here.
@@ -37,6 +37,10 @@ counted = pytest.mark.parametrize("counted", [False, True], ids=["", "counted"])
 WEIGHTERS = [
     Relief(),
     ReliefF(n_neighbors=3),
+    SURF(),
+    SURFStar(),
+    MultiSURF(),
+    MultiSURFStar(),
     IRelief(sigma=1.0),
     IRelief(margin="prior"),
     LOGO(sigma=2.0, alpha=0.5),
@@ -347,7 +351,8 @@ def test_a_feature_that_marks_the_batch_weighs_nothing(weighter, neighbors):
     marked = np.column_stack([X, 3.0 * batches])
     w = weights_of(weighter, marked, y, batches=batches)
     assert w[-1] == 0.0
-    assert w.max() > 0.0
+    # Far samples, where they count, make the weights of main effects negative.
+    assert w.max() > 0.0 if "Star" not in str(weighter) else w.any()
 
 
 def test_a_batch_of_one_class_contributes_nothing():

@@ -23,11 +23,24 @@ from oracles import (
     relieff,
     scale_by_batch,
     scale_range,
+    surf_family,
 )
 from registry import continuous_table, discrete_table
 from sklearn.base import clone
 
-from highrelief import FREL, IM4E, LOGO, FisherScore, IRelief, LHRelief, Relief, ReliefF
+from highrelief import (
+    FREL,
+    IM4E,
+    LOGO,
+    SURF,
+    FisherScore,
+    IRelief,
+    LHRelief,
+    MultiSURF,
+    MultiSURFStar,
+    Relief,
+    ReliefF,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -37,6 +50,8 @@ counted = pytest.mark.parametrize("counted", [False, True], ids=["", "counted"])
 WEIGHTERS = [
     Relief(),
     ReliefF(n_neighbors=3),
+    SURF(),
+    MultiSURFStar(),
     IRelief(sigma=1.0),
     IRelief(margin="prior"),
     LOGO(),
@@ -65,6 +80,9 @@ ORACLES = {
         ReliefF(n_neighbors=4, neighbor_weights="rank", rank_decay=2.0),
         lambda X, y, **more: relieff(X, y, 4, rank_decay=2.0, **more),
     ),
+    "SURF": (SURF(), lambda X, y, **more: surf_family(X, y, "surf", **more)),
+    "MultiSURF": (MultiSURF(), lambda X, y, **more: surf_family(X, y, "multisurf", **more)),
+    "MultiSURFStar": (MultiSURFStar(), lambda X, y, **more: surf_family(X, y, "multisurf*", **more)),
     "IRelief": (
         IRelief(sigma=0.7, max_iter=3),
         lambda X, y, **more: irelief(X, y, 0.7, n_iter=3, **more)[-1],

@@ -1,17 +1,23 @@
 """IterativeElimination (TuRF)."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from contract import GivenWeights
 from registry import continuous_table
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from highrelief import (
     IM4E,
+    SURF,
     EnsembleWeighting,
     GFlip,
     IRelief,
@@ -19,6 +25,7 @@ from highrelief import (
     MultiSURF,
     OnlineIRelief,
     ReliefF,
+    RReliefF,
 )
 from highrelief.datasets import make_xor
 
@@ -166,3 +173,124 @@ def test_it_finds_what_one_round_does_not():
     rounds = IterativeElimination(ReliefF(), n_features_to_select=2).fit(X, y).ranking_[relevant].max()
     assert once > 2
     assert rounds == 2
+
+
+# Categories, and what the fit is told
+
+
+def with_categories():
+    """Numbers beside a feature of words and two of codes; the last but one has nothing to do with y."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 120)
+    X = rng.normal(size=(120, 8))
+    X[:, 2] = np.where(rng.random(120) < 0.8, y, 2) + 3.0
+    X[:, 5] = rng.integers(0, 4, 120)
+    X[:, 7] = np.where(rng.random(120) < 0.7, 2 * y, rng.integers(0, 3, 120))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    words = np.array(["", "", "", "red", "green", "blue"], dtype=object)[np.nan_to_num(X[:, 2]).astype(int)]
+    frame["c"] = np.where(np.isnan(X[:, 2]), None, words)
+    return X, y, frame
+
+
+@pytest.mark.parametrize("estimator", [ReliefF(n_neighbors=5), MultiSURF(), SURF()], ids=repr)
+@pytest.mark.parametrize("step", [1, 0.4])
+def test_categories_are_cut_as_features_leave(estimator, step):
+    X, y, frame = with_categories()
+    categorical = [2, 5, 7]
+    left, expected = np.arange(8), {}
+    while True:
+        mask = np.isin(left, categorical)
+        weights = clone(estimator).set_params(categorical_features=mask).fit(X[:, left], y).feature_weights_
+        expected |= dict(zip(left, weights, strict=True))
+        n_leaving = min(step if step == 1 else max(1, int(step * left.size)), left.size - 3)
+        if n_leaving == 0:
+            break
+        left = np.sort(left[np.argsort(-weights, kind="stable")[: left.size - n_leaving]])
+    for table, chosen in (
+        (X, categorical),
+        (X, np.isin(np.arange(8), categorical)),
+        (frame, ["c", "f", "h"]),
+        (frame.astype({"c": "category", "f": "category", "h": "category"}), "from_dtype"),
+    ):
+        model = IterativeElimination(
+            clone(estimator).set_params(categorical_features=chosen), step=step, n_features_to_select=3
+        ).fit(table, y)
+        np.testing.assert_array_equal(model.get_support(indices=True), left)
+        kept = [expected[j] for j in left]
+        np.testing.assert_allclose(model.feature_weights_[left], kept, atol=1e-13)
+        np.testing.assert_array_equal(model.estimator_.categorical_features, np.isin(left, categorical))
+        assert model.transform(table).shape == (120, 3)
+        if hasattr(model, "margins"):
+            # Words are in another order than codes: sums are rounded otherwise.
+            margins = model.estimator_.margins(X[:, left], y)
+            np.testing.assert_allclose(model.margins(table, y), margins, atol=1e-13)
+        if hasattr(table, "columns"):
+            assert list(model.feature_names_in_) == list("abcdefgh")
+
+
+def test_categories_that_cannot_be_cut():
+    X, y, frame = with_categories()
+    for chosen in (None, ["f"]):
+        with pytest.raises(ValueError, match="Column 'c' of X holds text"):
+            IterativeElimination(MultiSURF(categorical_features=chosen)).fit(frame, y)
+    with pytest.raises(ValueError, match="the features 0 to 7"):
+        IterativeElimination(MultiSURF(categorical_features=[8])).fit(X, y)
+    inside = make_pipeline(SimpleImputer(), ReliefF(categorical_features=[2]))
+    with pytest.raises(ValueError, match="Put the pipeline around it"):
+        IterativeElimination(inside).fit(X, y)
+    model = IterativeElimination(
+        ReliefF(categorical_features=["c"]), weighted=True, n_features_to_select=8
+    ).fit(frame, y)
+    with pytest.raises(ValueError, match="1 of them are categorical"):
+        model.transform(frame)
+
+
+def test_categories_inside_what_is_wrapped_twice():
+    X, y, _ = with_categories()
+    ensemble = EnsembleWeighting(ReliefF(categorical_features=[2, 5, 7]), n_estimators=3, random_state=0)
+    model = IterativeElimination(ensemble, step=2, n_features_to_select=2).fit(X, y)
+    cut = model.estimator_.estimator.categorical_features
+    np.testing.assert_array_equal(cut, np.isin(np.flatnonzero(model.get_support()), [2, 5, 7]))
+
+
+def test_a_target_that_is_a_number_beside_categories():
+    X, y, frame = with_categories()
+    target = y + 0.1 * np.arange(120)
+    model = IterativeElimination(RReliefF(categorical_features="from_dtype"), n_features_to_select=2)
+    by_place = IterativeElimination(RReliefF(categorical_features=[2]), n_features_to_select=2)
+    np.testing.assert_array_equal(model.fit(frame, target).ranking_, by_place.fit(X, target).ranking_)
+
+
+@pytest.mark.parametrize("estimator", [ReliefF(n_neighbors=3), MultiSURF()], ids=repr)
+def test_batches_go_inside(estimator):
+    X, y = continuous_table(80)
+    batches = np.arange(80) // 27
+    X *= np.array([1.0, 9.0, 0.3])[batches, np.newaxis]
+    s = np.random.default_rng(0).integers(0, 3, size=y.size)
+    model = IterativeElimination(estimator, n_features_to_select=2).fit(X, y, s, batches=batches)
+    alone = clone(estimator).fit(X[:, model.get_support()], y, s, batches)
+    np.testing.assert_array_equal(model.feature_weights_[model.get_support()], alone.feature_weights_)
+    plain = IterativeElimination(estimator, n_features_to_select=2).fit(X, y, s)
+    assert not np.array_equal(plain.feature_weights_, model.feature_weights_)
+    if hasattr(model, "margins"):
+        expected = alone.margins(X[:, model.get_support()], y, batches)
+        np.testing.assert_array_equal(model.margins(X, y, batches), expected)
+    with pytest.raises(TypeError, match="does not take batches"):
+        IterativeElimination(GFlip()).fit(X, y, batches=batches)
+
+
+def test_groups_and_routes_go_inside():
+    X, y = continuous_table(80)
+    groups, batches = np.arange(80) // 2, np.arange(80) % 3
+    ensemble = EnsembleWeighting(ReliefF(), n_estimators=3, random_state=0)
+    model = IterativeElimination(ensemble, n_features_to_select=2).fit(X, y, groups=groups)
+    for drawn in model.estimator_.estimators_samples_:
+        assert np.all(np.bincount(groups[drawn])[groups[drawn]] == 2)
+    expected = IterativeElimination(MultiSURF()).fit(X, y, batches=batches).feature_weights_
+    with config_context(enable_metadata_routing=True):
+        asking = IterativeElimination(MultiSURF().set_fit_request(batches=True))
+        routed = asking.fit(X, y, batches=batches).feature_weights_
+        with pytest.raises(UnsetMetadataPassedError):
+            IterativeElimination(MultiSURF()).fit(X, y, batches=batches)
+    np.testing.assert_array_equal(routed, expected)

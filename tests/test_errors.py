@@ -93,7 +93,7 @@ NEAREST = {
     **RANDOM,
 }
 
-CATEGORICAL = ["auto", True, [0, 1]]
+CATEGORICAL = ["auto", True, [-1], [0.5], ["no such name"]]
 REPEATED = {
     "averaging": ["yes", 1, 0.5],
     "max_iter": OPTIONAL_COUNT,
@@ -129,10 +129,10 @@ BAD_PARAMETERS = {
         "n_neighbors": COUNT,
         "neighbor_weights": choice(None, True, "distance"),
         "rank_decay": POSITIVE,
-        "categorical_features": ["auto", True, [-1], [0.5], ["no such name"]],
+        "categorical_features": CATEGORICAL,
     },
     **{
-        each: {**SHARED, "categorical_features": CATEGORICAL}
+        each: {**SHARED, **BATCHES, "categorical_features": CATEGORICAL}
         for each in (SURF, SURFStar, MultiSURF, MultiSURFStar)
     },
     RReliefF: {
@@ -142,6 +142,7 @@ BAD_PARAMETERS = {
         "neighbor_weights": choice(None, True, "distance"),
         "rank_decay": POSITIVE,
         "categorical_features": CATEGORICAL,
+        "batch_neighbors": BATCHES["batch_neighbors"],
     },
     IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED, **BATCHES},
     IM4E: {

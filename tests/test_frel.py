@@ -332,7 +332,7 @@ def test_variance_reduction_around_others():
     plain = LogisticRegression().fit(X, y, sample_weight=60 * meta.sample_weights_)
     np.testing.assert_array_equal(meta.feature_weights_, np.abs(plain.coef_[0]))
     assert not hasattr(meta, "margins")
-    with pytest.raises(ValueError, match="continuous"):
+    with pytest.raises(TypeError, match="compares samples of different classes"):
         VarianceReduction(SVR(kernel="linear")).fit(X, X[:, 0])
 
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IRelief, ReliefF
 from highrelief.core.class_distances import ClassDistances
+from highrelief.core.lacks import Lacks
 from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.packed import Packed, row_sums
 from highrelief.core.rows import LocalRows
@@ -195,7 +196,9 @@ class TestSoftMargins:
             near = rows.soft_neighborhoods(w, sigma)
             single = near.margins(pooled=margin == "nearest")
             np.testing.assert_allclose(single, Z @ w, rtol=1e-9, atol=1e-12)
-            by_feature = near.margin_columns(rows._table.X, pooled=margin == "nearest")
+            packed = rows._table
+            features = np.arange(X.shape[1])
+            by_feature = near.margin_columns(packed.X, features, Lacks(packed), pooled=margin == "nearest")
             by_feature = rows._table.unpacked(by_feature)[:, : w.size]
             np.testing.assert_allclose(by_feature, Z, rtol=1e-9, atol=1e-13)
 

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
-from highrelief.core import float_distances, nearest_rows, neighbor_search, ranges, whole_numbers
+from highrelief.core import (
+    float_distances,
+    nearest_rows,
+    neighbor_search,
+    out_of_reach,
+    ranges,
+    whole_numbers,
+)
 from highrelief.core.columns import Columns
 from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.scaling import Scaling, feature_scaling
@@ -173,7 +180,7 @@ def test_pooled_misses_need_no_table_of_all_classes():
     X, _ = draw_table(18, 2000, 2, 2)
     table = packed_table(X, np.arange(2000) % 500)
     tracemalloc.start()
-    available = neighbor_search._available(table, True)
+    available = out_of_reach.n_available(table, True)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     np.testing.assert_array_equal(available[table.real], np.tile([3, 1996], (2000, 1)))

@@ -130,6 +130,10 @@ for dtype in (np.float32, np.float64):
             highrelief.FREL(loss="square"),
         ):
             model.fit(X, y).margins(X, y)
+        for model in (highrelief.MultiSURF(n_jobs=2), highrelief.RReliefF(n_jobs=2)):
+            for chosen in (None, [1], range(5)):
+                model.set_params(categorical_features=chosen)
+                model.fit(X, y, 1.0 + np.arange(n_samples) % 2, np.arange(n_samples) // 3 % 2)
 for entry in ENTRIES:
     more = {"max_iter": 2} if entry.family.iterative else {}
     for X, y in tables:

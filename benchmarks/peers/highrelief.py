@@ -44,8 +44,23 @@ def relieff(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: i
 def relieff_incomplete(
     X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, share: float, n_jobs: int = 1
 ) -> Call:
-    X = np.where(np.random.default_rng(1).random(X.shape) < share, X.dtype.type(np.nan), X)
-    return relieff(X, y, n_neighbors, n_jobs)
+    return relieff(_incomplete(X, share), y, n_neighbors, n_jobs)
+
+
+def irelief_incomplete(
+    X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, share: float, n_jobs: int = 1
+) -> Call:
+    return irelief(_incomplete(X, share), y, sigma, max_iter, n_jobs)
+
+
+def surf_incomplete(
+    X: NDArray[Any], y: NDArray[np.integer], method: str, share: float, n_jobs: int = 1
+) -> Call:
+    return surf(_incomplete(X, share), y, method, n_jobs)
+
+
+def _incomplete(X: NDArray[Any], share: float) -> NDArray[Any]:
+    return np.where(np.random.default_rng(1).random(X.shape) < share, X.dtype.type(np.nan), X)
 
 
 def surf(X: NDArray[Any], y: NDArray[np.integer], method: str, n_jobs: int = 1) -> Call:

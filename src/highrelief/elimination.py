@@ -7,11 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_X_y
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .abilities import categories_parameter, takes_categories, takes_missing
 from .core.parameters import check_count, check_number
 from .meta_base import MetaTable, SingleFitWeighter, innermost, weights_of, wrapped_has
+from .mixed_base import as_columns, chosen_features, numbered, refuse_text, refuse_to_multiply
 from .progress import watched, with_callbacks
 from .selector_base import WeightSelector, falling, n_features_kept
 
@@ -36,7 +39,9 @@ class IterativeElimination(SingleFitWeighter):
     Parameters
     ----------
     estimator : estimator
-        Any weighter, or any estimator of scikit-learn with ``feature_importances_`` or ``coef_``.
+        Any weighter, or any estimator of scikit-learn with ``feature_importances_`` or ``coef_``. Its
+        ``categorical_features``, if it has any, name features of the whole table, in any form; in every
+        round it is told which of those that are left they are.
     step : float or int, default=0.2
         Share of the features left, in (0, 1), that leaves in a round, at least one feature; or an int: so
         many.
@@ -111,8 +116,57 @@ class IterativeElimination(SingleFitWeighter):
         else:
             check_number("step", self.step, above=0.0, below=1.0)
 
+    # Categories are told to each round as a mask
+
+    # Which features are categorical; None: the wrapped weighter takes all for numbers.
+    _is_categorical: NDArray[np.bool_] | None = None
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+        """As any meta-estimator; but categories of any kind become numbers."""
+        parameter = categories_parameter(self.estimator)
+        chosen = self.estimator.get_params()[parameter] if parameter else None
+        if self._weighter is None:
+            _refuse_places(self.estimator, chosen)
+        elif chosen is not None:
+            return self._numbered(X, y, chosen, reset, min_samples)
+        if reset:
+            self._is_categorical = None
+        try:
+            return super()._checked(X, y, reset=reset, min_samples=min_samples)
+        except (TypeError, ValueError) as error:
+            if takes_categories(self.estimator):
+                refuse_text(X, [], error)
+            raise
+
+    def _numbered(self, X: Any, y: Any, chosen: Any, reset: bool, min_samples: int) -> tuple[Any, Any]:
+        X = as_columns(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset or self._is_categorical is None:
+            self._is_categorical = chosen_features(chosen, X, getattr(self, "feature_names_in_", None))
+        assert self._types is not None
+        checked: tuple[Any, Any] = check_X_y(
+            numbered(X, self._is_categorical, self._types),
+            y,
+            dtype=None,
+            ensure_all_finite="allow-nan" if takes_missing(self.estimator) else True,
+            ensure_min_samples=min_samples,
+            estimator=self,
+        )
+        return checked
+
+    def _factors(self) -> NDArray[np.float64]:
+        refuse_to_multiply(self, self._is_categorical)
+        return super()._factors()
+
     @with_callbacks
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh and drop features until few enough are left.
 
         Parameters
@@ -123,13 +177,17 @@ class IterativeElimination(SingleFitWeighter):
             Their classes, or what else the wrapped estimator is to be told.
         sample_weight : array-like of shape (n_samples,), default=None
             Given to every fit of the wrapped estimator.
+        groups : array-like of shape (n_samples,), default=None
+            The same, if it takes them.
+        batches : array-like of shape (n_samples,), default=None
+            The same, if it takes them.
 
         Returns
         -------
         self : object
             The fitted meta-estimator.
         """
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
         left = np.arange(self.n_features_in_)
         self.eliminated_in_ = np.zeros(left.size, dtype=np.int64)
         weights, levels = np.empty(left.size), np.empty(left.size)
@@ -156,7 +214,9 @@ class IterativeElimination(SingleFitWeighter):
     def _fitted_to(self, table: MetaTable, features: NDArray[np.int64]) -> Any:
         """The wrapped estimator, fitted to some of the features."""
         member = self._clone_for_all()
-        more = {} if table.copies is None else {"sample_weight": table.copies}
+        if self._is_categorical is not None:
+            member.set_params(**{categories_parameter(member): self._is_categorical[features]})
+        more = table.told_to("estimator")
         whole = features.size == self.n_features_in_
         X = table.X if whole else table.X[:, features]
         return member.fit(X, **more) if table.y is None else member.fit(X, table.y, **more)
@@ -195,7 +255,7 @@ class IterativeElimination(SingleFitWeighter):
         return self._ranked
 
     @available_if(wrapped_has("margins"))
-    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margins that the wrapped weighter gives to samples by the features that stayed.
 
         Parameters
@@ -204,6 +264,8 @@ class IterativeElimination(SingleFitWeighter):
             The samples, with all features.
         y : array-like of shape (n_samples,)
             Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the wrapped weighter takes them.
 
         Returns
         -------
@@ -212,7 +274,18 @@ class IterativeElimination(SingleFitWeighter):
         """
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
-        return np.asarray(self.estimator_.margins(samples[:, self.eliminated_in_ == 0], classes))
+        more = {} if batches is None else {"batches": batches}
+        return np.asarray(self.estimator_.margins(samples[:, self.eliminated_in_ == 0], classes, **more))
+
+
+def _refuse_places(estimator: Any, chosen: Any) -> None:
+    """Raise if an estimator that is not ours names places of categories, which move as features leave."""
+    if chosen is not None and not isinstance(chosen, str):
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be told which features are categorical once others have left:"
+            " IterativeElimination cuts categorical_features of weighters of highrelief only. Put the"
+            " pipeline around it."
+        )
 
 
 def _constant(table: MetaTable) -> NDArray[np.bool_]:

@@ -244,8 +244,7 @@ class ClassTableMixin(FittedViewMixin):
         """Where the rows of the table, scaled, are worked on."""
         if table.reach is not None:
             table = self._scaled_by_batch(table, table.reach)
-            encoded = table.encoding
-            n_features = table.X.shape[1] if encoded is None else encoded.is_categorical.size
+            n_features = table.X.shape[1] if table.encoding is None else table.encoding.n_features
             unscaled = Scaling.none(n_features, float_type(table.X.dtype))
             return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)

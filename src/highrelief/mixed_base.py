@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_X_y
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .core.absent import Absent
 from .core.columns import ColumnRanges
-from .core.encoding import Encoding
+from .core.encoding import ABSENT, Encoding
 from .core.levels import level_codes
 from .input_base import ClassTableMixin
 
@@ -57,7 +57,7 @@ class MixedTableMixin(ClassTableMixin):
             except (TypeError, ValueError) as error:
                 refuse_text(X, [], error)
                 raise
-        X = _as_columns(X)
+        X = as_columns(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset or self._is_categorical is None:
             self._is_categorical = self._chosen(X)
@@ -70,10 +70,8 @@ class MixedTableMixin(ClassTableMixin):
 
     def _encoded(self, X: Any, y: ArrayLike, mask: NDArray[np.bool_], min_samples: int) -> tuple[Any, ...]:
         features = np.flatnonzero(mask)
-        numbers = self._numbers(X, ~mask)
-        codes = np.empty((features.size, X.shape[0]), np.int64)
-        for place, j in enumerate(features):
-            codes[place] = level_codes(_column(X, int(j)))
+        numbers = _numbers(X, ~mask, self._types)
+        codes = _codes(X, features)
         encoding = Encoding.of(mask.size, features, codes, squared=self._squares_differences)
         table, classes = check_X_y(
             encoding.table(numbers, numbers.dtype),
@@ -83,36 +81,37 @@ class MixedTableMixin(ClassTableMixin):
             ensure_min_samples=min_samples,
             estimator=type(self).__name__,
         )
-        check_classification_targets(classes)
         ranges, absent = ColumnRanges.of(table, self._n_threads), None
         if not ranges.finite:
             self._refuse_infinite(table)
             absent, table = Absent.taken_out(table, self._n_threads)
             ranges = ColumnRanges.of(table, self._n_threads)
-        return table, classes, ranges, absent, encoding
-
-    def _numbers(self, X: Any, mask: NDArray[np.bool_]) -> NDArray[Any]:
-        """The features that are numbers, as an array."""
-        if not mask.any():
-            smallest = np.int8 if np.int8 in self._types else self._types[0]
-            return np.empty((X.shape[0], 0), smallest)
-        some = _some_columns(X, np.flatnonzero(mask))
-        try:
-            return np.asarray(
-                check_array(some, dtype=list(self._types), ensure_all_finite=False, ensure_min_samples=0)
-            )
-        except (TypeError, ValueError) as error:
-            refuse_text(X, np.flatnonzero(~mask), error)
-            raise
+        return table, self._checked_target(classes), ranges, absent, encoding
 
     def _factors(self) -> NDArray[np.float64]:
-        kept = self.get_support()  # type: ignore[attr-defined]
-        if self._is_categorical is not None and self._is_categorical[kept].any():
-            raise ValueError(
-                f"weighted={self.weighted!r} multiplies the kept columns, and"  # type: ignore[attr-defined]
-                f" {int(self._is_categorical[kept].sum())} of them are categorical. Use weighted=False."
-            )
+        refuse_to_multiply(self, self._is_categorical)
         return super()._factors()  # type: ignore[misc]
+
+
+def refuse_to_multiply(fitted: Any, is_categorical: NDArray[np.bool_] | None) -> None:
+    """Raise if one of the features that are kept, to be multiplied by their weights, is categorical."""
+    kept = 0 if is_categorical is None else int(is_categorical[fitted.get_support()].sum())
+    if kept:
+        raise ValueError(
+            f"weighted={fitted.weighted!r} multiplies the kept columns, and {kept} of them are categorical."
+            " Use weighted=False."
+        )
+
+
+def numbered(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[Any]:
+    """A table, as :func:`as_columns` has it, with numbers in the place of categories, or NaN."""
+    numbers = _numbers(X, ~mask, types)
+    # Whole numbers stay as precise as they are.
+    table = np.empty(X.shape, numbers.dtype if numbers.dtype.kind == "f" else np.float64)
+    table[:, ~mask] = numbers
+    codes = _codes(X, np.flatnonzero(mask)).T
+    table[:, mask] = np.where(codes == ABSENT, np.nan, codes)
+    return table
 
 
 def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[np.bool_]:
@@ -162,8 +161,8 @@ def chosen_features(chosen: Any, X: Any, names: NDArray[Any] | None) -> NDArray[
         beyond = given[(given < 0) | (given >= n_features)]
         if beyond.size:
             raise ValueError(
-                f"categorical_features names the feature {int(beyond[0])}, but X has the features 0 to"
-                f" {n_features - 1}."
+                f"categorical_features has {beyond[:1].tolist()} among its indices, but X has the features 0"
+                f" to {n_features - 1}."
             )
         mask[given] = True
         return mask
@@ -204,7 +203,7 @@ def _is_of_categories(dtype: Any) -> bool:
     return name in _CATEGORICAL_TYPES or name.startswith("string")
 
 
-def _as_columns(X: Any) -> Any:
+def as_columns(X: Any) -> Any:
     """A DataFrame as it is; anything else as an array of two dimensions."""
     if sparse.issparse(X):
         raise TypeError("categorical_features needs a dense table, but X is sparse. Use X.toarray().")
@@ -212,6 +211,27 @@ def _as_columns(X: Any) -> Any:
         return X
     kind = None if isinstance(X, np.ndarray) else object
     return check_array(X, dtype=kind, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=1)
+
+
+def _numbers(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[Any]:
+    """The features that are numbers, as an array of one of the types."""
+    if not mask.any():
+        smallest = np.int8 if np.int8 in types else types[0]
+        return np.empty((X.shape[0], 0), smallest)
+    some = _some_columns(X, np.flatnonzero(mask))
+    try:
+        return np.asarray(check_array(some, dtype=list(types), ensure_all_finite=False, ensure_min_samples=0))
+    except (TypeError, ValueError) as error:
+        refuse_text(X, np.flatnonzero(~mask), error)
+        raise
+
+
+def _codes(X: Any, features: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Levels of the categorical features, (n_categorical, n_samples)."""
+    codes = np.empty((features.size, X.shape[0]), np.int64)
+    for place, j in enumerate(features):
+        codes[place] = level_codes(_column(X, int(j)))
+    return codes
 
 
 def _column(X: Any, j: int) -> NDArray[Any]:

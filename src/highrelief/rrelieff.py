@@ -9,14 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
 from .core.neighborhood import METRICS
-from .core.parameters import check_all_numeric, check_choice, check_count, check_number, random_generator
+from .core.parameters import check_choice, check_count, check_number, random_generator
+from .core.reach import Reach
 from .core.rows import Neighborhood
 from .core.target_rows import TargetDifferences
-from .input_base import PRECISIONS
+from .input_base import PRECISIONS, Table
+from .mixed_base import MixedTableMixin
 from .progress import watched, with_callbacks
 
 
-class RReliefF(FeatureWeighter):
+class RReliefF(MixedTableMixin, FeatureWeighter):
     r"""RRELIEF-F: features by which samples of different targets differ, and samples of like targets do not.
 
     .. math::
@@ -48,11 +50,15 @@ class RReliefF(FeatureWeighter):
         How fast the weights fall with the rank.
     n_anchors : int or None, default=None
         Samples x_n to sum over, drawn without replacement; None: all of them.
-    categorical_features : None, default=None
-        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which the nearest are found. With "sqeuclidean" the differences of the features in the
         sums are squared.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether neighbours are looked for in the batch of a sample
+        only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -101,6 +107,7 @@ class RReliefF(FeatureWeighter):
     array([0, 1])
     """
 
+    _allows_missing = True
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
     _continuous_target = True
@@ -112,8 +119,9 @@ class RReliefF(FeatureWeighter):
         neighbor_weights: str = "rank",
         rank_decay: float = 20,
         n_anchors: int | None = None,
-        categorical_features: None = None,
+        categorical_features: Any = None,
         metric: str = "manhattan",
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -134,6 +142,7 @@ class RReliefF(FeatureWeighter):
         self.n_anchors = n_anchors
         self.categorical_features = categorical_features
         self.metric = metric
+        self.batch_neighbors = batch_neighbors
         self.random_state = random_state
 
     def _check_parameters(self, n_samples: int) -> None:
@@ -144,7 +153,6 @@ class RReliefF(FeatureWeighter):
         check_choice("metric", self.metric, tuple(METRICS))
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
-        check_all_numeric(self.categorical_features)
 
     # y holds numbers, not classes
 
@@ -166,8 +174,22 @@ class RReliefF(FeatureWeighter):
             )
         return np.zeros(y.size, dtype=np.int64)
 
+    def _judge_reach(self, table: Table, reach: Reach) -> None:
+        if not reach.has_hits(table.codes, table.copies).any():
+            reason = "each sample has a batch of its own" if reach.within else "all samples are of one batch"
+            raise ValueError(
+                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbours:"
+                f" {reason}."
+            )
+
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features.
 
         Parameters
@@ -178,13 +200,17 @@ class RReliefF(FeatureWeighter):
             Their targets, numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, the
+            target is not, and neighbours are where ``batch_neighbors`` says. A sample without any there
+            contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        table = self._check_fit(X, y, sample_weight)
+        table = self._check_fit(X, y, sample_weight, batches)
         rows = self._rows(table)
         target = to_unit_range(np.asarray(y, dtype=np.float64).reshape(-1)[table.kept])
         ranked = self.neighbor_weights == "rank"

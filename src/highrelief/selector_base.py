@@ -178,6 +178,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if self.weighted is False:
             return super().transform(X)
         check_is_fitted(self)
+        factors = self._factors()
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
         samples = validate_data(
             self,
@@ -189,9 +190,9 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         )
         kept = self.get_support()
         if is_sparse(samples):
-            return times_columns(samples[:, kept], self._slopes() * self._factors())
+            return times_columns(samples[:, kept], self._slopes() * factors)
         scaled = self._scaling.of(kept).apply(samples[:, kept])
-        return (scaled * self._factors()).astype(samples.dtype, copy=False)
+        return (scaled * factors).astype(samples.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> Any:
         """Put the kept features back in their places, zeros elsewhere.

@@ -9,25 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
-from .core.parameters import check_all_numeric
 from .core.radius_rows import RadiusMargins, RadiusPasses
+from .mixed_base import MixedTableMixin
 from .progress import watched, with_callbacks
 
 #: Near and far: one for all samples, or one for each.
 Radii = tuple[Any, Any]
 
 
-class _RadiusWeighter(FeatureWeighter):
+class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
     """What the family shares: distances of all pairs, a radius or two, one sum over pairs."""
 
     _allows_missing = True
 
-    categorical_features: None
-
     def __init__(
         self,
         *,
-        categorical_features: None = None,
+        categorical_features: Any = None,
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         scale: str | None = "range",
@@ -42,10 +42,8 @@ class _RadiusWeighter(FeatureWeighter):
             verbose=verbose,
         )
         self.categorical_features = categorical_features
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_all_numeric(self.categorical_features)
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
 
     @abstractmethod
     def _radii(self, pairs: RadiusPasses) -> Radii:
@@ -55,7 +53,13 @@ class _RadiusWeighter(FeatureWeighter):
         return margins.mean
 
     @with_callbacks
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
         """Weigh the features.
 
         Parameters
@@ -66,13 +70,17 @@ class _RadiusWeighter(FeatureWeighter):
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            samples are compared with those that ``batch_neighbors`` says, which the radii depend on too. A
+            sample without a hit, or without a miss, there contributes nothing.
 
         Returns
         -------
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight))
+        rows = self._rows(self._check_fit(X, y, sample_weight, batches))
         with watched(self, total=2) as progress:
             pairs = rows.by_distance()
             near, far = self._radii(pairs)
@@ -100,8 +108,16 @@ class SURF(_RadiusWeighter):
 
     Parameters
     ----------
-    categorical_features : None, default=None
-        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
+        do not depend on it.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -169,8 +185,16 @@ class SURFStar(SURF):
 
     Parameters
     ----------
-    categorical_features : None, default=None
-        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
+        do not depend on it.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -243,8 +267,16 @@ class MultiSURF(_RadiusWeighter):
 
     Parameters
     ----------
-    categorical_features : None, default=None
-        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
+        do not depend on it.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -317,8 +349,16 @@ class MultiSURFStar(MultiSURF):
 
     Parameters
     ----------
-    categorical_features : None, default=None
-        Place of the features that are not numbers. None, all are numbers, is the only value so far.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same. Radii
+        do not depend on it.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether samples are compared with those of their own batch
+        only, or with those of the other batches only; radii are of these distances.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn import clone, config_context
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
@@ -177,7 +177,7 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
     """Call all that runs kernels."""
     if has_fit_parameter(estimator, "sample_weight"):
         estimator.fit(X, y, sample_weight=1.0 + np.arange(y.size) % 3)
-    if has_fit_parameter(estimator, "batches"):
+    if has_fit_parameter(estimator, "batches") and not issparse(X):
         estimator.fit(X, y, batches=np.arange(y.size) // 3 % 2)
     estimator.fit(X, y)
     if hasattr(estimator, "margins"):

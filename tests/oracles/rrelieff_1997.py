@@ -2,18 +2,33 @@
 
 import numpy as np
 
+from .missing_1994 import expected_distances
 from .relief_1994 import neighbor_shares
-from .shared import copies_seen_from, difference, distances, weights_of
+from .shared import copies_seen_from, weights_of
 
 
-def rrelieff(X, y, k, rank_decay=20.0, metric="manhattan", s=None, anchors=None, tol=1e-12):
+def rrelieff(
+    X,
+    y,
+    k,
+    rank_decay=20.0,
+    metric="manhattan",
+    s=None,
+    anchors=None,
+    tol=1e-12,
+    categorical=(),
+    reach=None,
+):
     """The pseudocode of the paper, Fig. 3, over all samples or over the anchors.
 
-    Its d(i, j) is exp(-(rank / sigma)^2) divided by the sum over the k nearest: `neighbor_shares`.
+    Its d(i, j) is exp(-(rank / sigma)^2) divided by the sum over the k nearest: `neighbor_shares`. NaN in X
+    is a missing value, whose differences are expected ones, for the features in `categorical`, which hold
+    codes, over the values of all samples: there are no classes. With `reach`, (n, n) bool, only those in it
+    are neighbours, and a sample without any is not counted.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     s = weights_of(X, s)
-    D = distances(X, metric=metric)
+    D, E = expected_distances(X, metric, s, categorical)
     counted = y[s > 0]
     y = (y - counted.min()) / (counted.max() - counted.min())
     n_dc, m = 0.0, 0.0
@@ -21,10 +36,10 @@ def rrelieff(X, y, k, rank_decay=20.0, metric="manhattan", s=None, anchors=None,
     for i in range(len(X)) if anchors is None else anchors:
         if s[i] == 0:
             continue
-        m += s[i]
-        shares = neighbor_shares(D[i], copies_seen_from(i, s), k, rank_decay, tol)
+        shares = neighbor_shares(D[i], copies_seen_from(i, s, reach), k, rank_decay, tol)
+        m += s[i] * (shares.sum() > 0)
         for j in range(len(X)):
-            diff_y, diff_x = abs(y[i] - y[j]), difference(X[i], X[j], metric)
+            diff_y, diff_x = abs(y[i] - y[j]), E[i, j]
             n_dc += s[i] * diff_y * shares[j]
             n_da += s[i] * diff_x * shares[j]
             n_dcda += s[i] * diff_y * diff_x * shares[j]

@@ -122,6 +122,11 @@ class Encoding:
         """The largest of the columns of each feature."""
         return np.maximum.reduceat(of_columns, self.first)
 
+    def spans(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ranges of the features, given those of their columns: 1 for one that is categorical and varies."""
+        spans = self.largest(of_columns)
+        return np.where(self.is_categorical & (spans > 0.0), 1.0, spans)
+
     @cached_property
     def absent(self) -> Absent | None:
         """What is missing of the categorical features; None: nothing."""

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..kernels import missing as kernels
 from ..kernels import packing
+from ..kernels.excess import excess_of_columns
 from .absent import Absent
 from .ranges import as_kernels_know_it
 from .scaling import Scaling
@@ -32,8 +33,8 @@ _VALUES_AT_ONCE = 2**18
 _VALUES_PER_LISTED = 128
 #: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
 _USUAL_EXPONENT = 40
-#: Samples that are compared with each other faster than they are put in order.
-_FEW_SAMPLES = 256
+#: Samples whose values a network sorts faster than buckets do.
+_MOST_IN_NETWORK = 4096
 #: Partial sums that are made apart, for any number of threads.
 _SUMS = 8
 
@@ -96,11 +97,14 @@ class MissingValues:
         excess = packing.aligned_zeros(shape, self._X.dtype)
 
         n_samples = self._row_of.size
-        copies = np.ones(n_samples) if self._copies is None else self._copies
+        find, copies = excess_of_columns, np.empty(0)
+        if self._copies is not None:
+            copies = self._copies
+        if n_samples > _MOST_IN_NETWORK:
+            find = kernels.excess_in_order
+            copies = np.ones(n_samples) if self._copies is None else copies
         X, low = self._values, self._low
         by = (self._per_unit, copies, self._row_of, excess[0])
-
-        find = kernels.excess_of_few if n_samples <= _FEW_SAMPLES else kernels.excess_in_order
 
         def of_features(a: int, b: int) -> None:
             find(X, self._columns, a, b, low, self._absent.start, self._absent.which, *by)
@@ -149,6 +153,11 @@ class MissingValues:
         chunks = by_row.reshape(self.features.size, self._n_chunks, kernels.CHUNK)
         excess[0] = chunks.transpose(1, 0, 2)
         return excess
+
+    @property
+    def parts(self) -> list[MissingValues]:
+        """What is missing of features of one kind each: here of all."""
+        return [self]
 
     @property
     def n_rows(self) -> int:

@@ -20,7 +20,8 @@ class MissingOfBoth:
     """
 
     def __init__(self, parts: list[MissingValues]) -> None:
-        self._parts = parts
+        #: What is missing of some features each.
+        self.parts = parts
         self.n_threads = parts[0].n_threads
         self.features = np.concatenate([part.features for part in parts])
         borders = np.cumsum([0, *(part.features.size for part in parts)])
@@ -29,12 +30,12 @@ class MissingOfBoth:
     @property
     def n_rows(self) -> int:
         """Rows of the layout."""
-        return self._parts[0].n_rows
+        return self.parts[0].n_rows
 
     @property
     def root_unit(self) -> float:
         """A power of 2 whose square a squared excess is to be multiplied with."""
-        return max(part.root_unit for part in self._parts)
+        return max(part.root_unit for part in self.parts)
 
     def _unit(self, part: MissingValues, squared: bool) -> float:
         return (part.root_unit / self.root_unit) ** 2 if squared else 1.0
@@ -42,7 +43,7 @@ class MissingOfBoth:
     def rounding(self, squared: bool) -> NDArray[np.float64]:
         """By how much what each row lacks may be off."""
         return sum(
-            (part.rounding(squared) * self._unit(part, squared) for part in self._parts),
+            (part.rounding(squared) * self._unit(part, squared) for part in self.parts),
             start=np.zeros(self.n_rows),
         )
 
@@ -57,7 +58,7 @@ class MissingOfBoth:
     ) -> NDArray[np.floating]:
         """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
         total = None
-        for part, of in zip(self._parts, self._slices, strict=True):
+        for part, of in zip(self.parts, self._slices, strict=True):
             some = None if factors is None else factors[of]
             found = part.lack_blocks(rows, chunks, some, squared, others=others)
             found *= found.dtype.type(self._unit(part, squared))
@@ -76,7 +77,7 @@ class MissingOfBoth:
         """lack(a, b) of some rows a to the rows b from ``first``, where a chunk begins, to before ``end``."""
         found = [
             self._unit(part, squared) * part.lacks(rows, first, end, factors[of], squared)
-            for part, of in zip(self._parts, self._slices, strict=True)
+            for part, of in zip(self.parts, self._slices, strict=True)
         ]
         return sum(found[1:], start=found[0])
 
@@ -89,7 +90,7 @@ class MissingOfBoth:
         squared: bool = False,
     ) -> None:
         """Add lack(a, b) + lack(b, a) to the distances of pairs."""
-        for part, of in zip(self._parts, self._slices, strict=True):
+        for part, of in zip(self.parts, self._slices, strict=True):
             part.add_to_pairs(rows, others, factors[of] * self._unit(part, squared), distances, squared)
 
     def sums(
@@ -101,7 +102,7 @@ class MissingOfBoth:
     ) -> NDArray[np.float64]:
         """Σ_a Σ_b coefficients[a, b]·(excess of a and b where a lacks the feature), (n_incomplete,)."""
         found = [
-            part.sums(rows, first, coefficients, squared) * self._unit(part, squared) for part in self._parts
+            part.sums(rows, first, coefficients, squared) * self._unit(part, squared) for part in self.parts
         ]
         return np.concatenate(found)
 
@@ -115,7 +116,7 @@ class MissingOfBoth:
         """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
         found = [
             part.pair_sums(rows, others, coefficients, squared) * self._unit(part, squared)
-            for part in self._parts
+            for part in self.parts
         ]
         return np.concatenate(found)
 
@@ -129,6 +130,6 @@ class MissingOfBoth:
         squared: bool = False,
     ) -> None:
         """Add coefficient·(excess of a pair) to the row of ``out`` that owns it; columns are features."""
-        for part in self._parts:
+        for part in self.parts:
             scaled = coefficients * self._unit(part, squared)
             part.add_to_rows(owners, rows, others, scaled, out, squared)

@@ -167,7 +167,9 @@ class Packed:
         """Rows that have another row of their class, or another copy of themselves, to compare with."""
         if self.reach is not None:
             hits = self.rows_in_reach[np.arange(self.n_rows), self.codes]
-            return self.real & (hits > 0) & (self.rows_in_reach.sum(axis=1) > hits)
+            # Where samples have targets, all are of one class, and there are no misses.
+            misses = (self.rows_in_reach.sum(axis=1) > hits) | (self.n_classes == 1)
+            return self.real & (hits > 0) & misses
         return self.real & ((self.class_sizes[self.codes] > 1) | (self.copies > 1.0))
 
     @cached_property
@@ -233,12 +235,25 @@ class Packed:
         return found
 
     @cached_property
+    def n_pairs(self) -> float:
+        """Ordered pairs of copies in reach of each other, each with itself if it reaches its own batch."""
+        if self.reach is None:
+            return self.n_copies**2
+        amounts = self.reach.amounts(self._given_codes, self.n_classes, self.copies_given)
+        return float(self.copies @ amounts.sum(axis=1)[self.batches])
+
+    @property
+    def copies_given(self) -> NDArray[np.float64]:
+        """How often each sample of the table counts."""
+        return np.ones(self.n_samples) if self._given_copies is None else self._given_copies
+
+    @cached_property
     def copies_in_reach(self) -> NDArray[np.float64] | None:
         """Copies of others, and of itself but for one, that every row reaches; None: of all samples."""
         if self.reach is None:
             return None
-        ones = np.ones(self.n_samples) if self._given_copies is None else self._given_copies
-        found = self.reach.amounts(self._given_codes, self.n_classes, ones).sum(axis=1)[self.batches]
+        amounts = self.reach.amounts(self._given_codes, self.n_classes, self.copies_given)
+        found = amounts.sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.copies, 1.0), 0.0) if self.within else found
 
     def as_if_complete(self) -> Packed:

@@ -102,15 +102,6 @@ def check_count(
         raise ValueError(f"{name}={value!r} is more than the {at_most} {of}; use at most {at_most}.")
 
 
-def check_all_numeric(categorical_features: Any) -> None:
-    """Raise unless all features are declared to be numbers."""
-    if categorical_features is not None:
-        raise ValueError(
-            f"categorical_features={categorical_features!r} is not supported yet: all features must be"
-            " numbers, and it must be None."
-        )
-
-
 def checked_thread_count(n_jobs: Any) -> int:
     """Threads that ``n_jobs`` stands for."""
     if n_jobs is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing, radius, radius_missing, soft
 from .lacks import Lacks
-from .missing import MissingValues
 from .packed import Packed, sum_in_order
 from .pair_sums import PairSums
 from .threads import even_ranges, run_all
@@ -49,22 +49,25 @@ class RadiusPasses:
         self._rows.put_under(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
         #: A sample's own further copies, and all that it can have as neighbours, copies counted.
-        self._own = np.where(table.real, np.maximum(table.copies - 1.0, 0.0), 0.0)
-        self._others = table.n_copies - table.copies + self._own
+        self._own = np.where(table.real, np.maximum(table.own_copies - 1.0, 0.0), 0.0)
+        in_reach = table.copies_in_reach
+        self._others = table.n_copies - table.copies + self._own if in_reach is None else in_reach
         #: How far these copies are: what is missing, both lack.
         self._own_distances = np.zeros(table.n_rows)
-        if table.missing is not None:
-            radius_missing.own_distances(*self._lacking, self._own_distances)
+        for lacking, _ in self._lacking:
+            of_part = np.empty(table.n_rows)
+            radius_missing.own_distances(*lacking, of_part)
+            self._own_distances += of_part
 
     # Distances
 
     def mean(self) -> float:
-        """Mean distance of all ordered pairs of samples, each with itself included."""
+        """Mean distance of all ordered pairs of samples in reach, each with itself if it reaches itself."""
         sums = self._moments(np.zeros(self._table.n_rows))
-        return float(self._table.copies @ sums / self._table.n_copies**2)
+        return float(self._table.copies @ sums / self._table.n_pairs)
 
     def means_and_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of the distances of every row to all others, (n_rows,) each."""
+        """Mean and standard deviation of the distances of every row to all in reach, (n_rows,) each."""
         others = np.where(self._others > 0.0, self._others, 1.0)
         means = self._moments(np.zeros(self._table.n_rows)) / others
         return means, np.sqrt(self._moments(means, squared=True) / others)
@@ -88,17 +91,22 @@ class RadiusPasses:
 
         Each is a number, or one for every row. A distance that is tied with a radius is neither.
         """
-        tolerance = self._table.tie_tolerance
-        everyone = np.ones(self._table.n_rows)
+        table = self._table
+        tolerance, everyone = table.tie_tolerance, np.ones(table.n_rows)
         near, far = everyone * (near * (1.0 - tolerance)), everyone * (far * (1.0 + tolerance))
         counts = self._counts(near, far)
         factors = self._factors(counts)
         sums = self._sum_differences(near, far, factors)
-        if self._table.missing is not None:
-            self._add_own_copies(near, far, factors, sums)
-        mean, spans = sums / self._table.n_copies, self._table.scaled.spans
-        mean[np.abs(mean) <= self._rounding * spans] = 0.0
+        self._add_own_copies(near, far, factors, sums)
+        mean, spans, encoding = sums / table.total_weight, table.scaled.spans, table.encoding
+        mean[np.abs(mean) <= self._rounding * self._joined(spans)] = 0.0
+        spans = spans if encoding is None else encoding.spans(spans)
         return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
+
+    def _joined(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Differences of features from those of their columns."""
+        encoding = self._table.encoding
+        return of_columns if encoding is None else encoding.joined(of_columns)
 
     @property
     def _rounding(self) -> float:
@@ -135,21 +143,21 @@ class RadiusPasses:
         factors: NDArray[np.float64],
         sums: NDArray[np.float64],
     ) -> None:
-        """Add the differences of rows to their own further copies."""
+        """Add the differences of rows to their own further copies, which are those of missing values."""
         table = self._table
-        assert table.missing is not None
         as_hits = factors[:, table.codes, np.arange(table.n_rows)]
         coefficients = (as_hits * self._own_sides(near, far)).sum(axis=0)
-        found = np.zeros(table.missing.features.size)
-        radius_missing.sum_own(coefficients, *self._lacking, found)
-        sums[table.missing.features] += found
+        for lacking, features in self._lacking:
+            found = np.zeros(features.size)
+            radius_missing.sum_own(coefficients, *lacking, found)
+            sums[features] += found
 
     def _factors(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """What a copy of a near, or far, row of a class counts for every row, (2, n_classes, n_rows)."""
         table = self._table
-        factors = table.miss_factors[table.codes].T.copy()
+        factors = table.miss_factors[table.kinds].T.copy()
         factors[table.codes, np.arange(table.n_rows)] = -1.0
-        factors *= np.where(table.has_hit, table.copies, 0.0)
+        factors *= np.where(table.has_hit, table.row_weights, 0.0)
         shares = np.zeros_like(counts)
         np.divide(factors, counts, out=shares, where=counts > 0.0)
         shares[1] *= -1.0
@@ -162,7 +170,7 @@ class RadiusPasses:
         of_misses = far.copy()
         of_misses[table.codes, rows] = 0.0
         misses = of_misses.any(axis=0)
-        counted = np.where(table.has_hit, table.copies, 0.0) / table.n_copies
+        counted = np.where(table.has_hit, table.row_weights, 0.0) / table.total_weight
         return float(counted[misses & ~hits].sum()), float(counted[hits & ~misses].sum())
 
     def _sum_differences(
@@ -170,16 +178,17 @@ class RadiusPasses:
     ) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
         table, X = self._table, self._rows.X
-        width, n_missing = X.shape[1], 0 if table.missing is None else table.missing.features.size
+        width, lacking = X.shape[1], self._lacking
         of_rows = width + table.n_rows
+        borders = np.cumsum([of_rows, *(features.size for _, features in lacking)]).tolist()
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(width + table.n_rows + n_missing)
+            out = np.zeros(borders[-1])
             radius.tile_coefficients(
                 D, first, a, b, table.codes, table.copies, near, far, factors, self._reach, out[width:of_rows]
             )
-            if n_missing > 0:
-                radius_missing.sum_lacks(D, first, a, b, table.n_rows, *self._lacking, out[of_rows:])
+            for (lists, _), start, end in zip(lacking, borders, borders[1:], strict=False):
+                radius_missing.sum_lacks(D, first, a, b, table.n_rows, *lists, out[start:end])
             if width > 0:
                 radius.add_products(X, D, first, a, b, out[:width])
             return out
@@ -192,8 +201,9 @@ class RadiusPasses:
         else:
             sums = -2.0 * total[: table.n_features]
             packing.mix_rows(total[width:of_rows], X, sums)
-        if table.missing is not None:
-            sums[table.missing.features] += total[of_rows:]
+        sums = self._joined(sums)
+        for (_, features), start, end in zip(lacking, borders, borders[1:], strict=False):
+            sums[features] += total[start:end]
         return sums
 
     # Tiles
@@ -239,20 +249,19 @@ class RadiusPasses:
     def _expect(self, D: NDArray[np.floating], a: int, b: int) -> None:
         """Turn the distances of tiles a … b into what they are expected to be where values are missing."""
         table = self._table
-        if table.missing is None:
-            return
+        for lists, _ in self._lacking:
 
-        def add(first: int, end: int) -> None:
-            radius_missing.add_lacks(D, a, a + first, a + end, table.n_rows, *self._lacking)
+            def add(first: int, end: int, lists: tuple[NDArray[Any], ...] = lists) -> None:
+                radius_missing.add_lacks(D, a, a + first, a + end, table.n_rows, *lists)
 
-        run_all(add, even_ranges(b - a, table.n_parts(1)), table.n_threads)
+            run_all(add, even_ranges(b - a, table.n_parts(1)), table.n_threads)
 
-    @property
-    def _lacking(self) -> tuple[NDArray[Any], ...]:
-        """What rows lack, as the kernels need it."""
+    @cached_property
+    def _lacking(self) -> list[tuple[tuple[NDArray[Any], ...], NDArray[np.int64]]]:
+        """What rows lack of numeric and of categorical features, as the kernels need it, and the features."""
         missing = self._table.missing
-        assert isinstance(missing, MissingValues)
-        return missing.start, missing.which, missing.set_of, missing.excess
+        parts = [] if missing is None else missing.parts
+        return [((part.start, part.which, part.set_of, part.excess), part.features) for part in parts]
 
 
 class RadiusMargins(NamedTuple):
@@ -260,7 +269,8 @@ class RadiusMargins(NamedTuple):
 
     #: Mean over the samples of E|x − miss| − E|x − hit| among near ones, minus the same among far ones. Each
     #: expectation is over the samples of one class, those of misses weighted by P(c)/(1 − P(y)), and is left
-    #: out where there are none. Samples without any hit contribute nothing.
+    #: out where there are none. Samples without any hit, and those without any miss, in reach contribute
+    #: nothing.
     mean: NDArray[np.float64]
     #: Share of the samples that have far misses but no far hit,
     only_misses: float

@@ -63,8 +63,7 @@ class LocalRows:
         spans, rarity = columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
         if table.encoding is None:
             return spans, rarity
-        spans, rarity = table.encoding.largest(spans), table.encoding.largest(rarity)
-        return np.where(table.encoding.is_categorical & (spans > 0.0), 1.0, spans), rarity
+        return table.encoding.spans(spans), table.encoding.largest(rarity)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""

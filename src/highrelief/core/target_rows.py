@@ -20,7 +20,7 @@ from .packed import Packed
 class TargetDifferences(NamedTuple):
     """Sums over anchors and their neighbours, each neighbour by its share."""
 
-    #: Number of anchors, copies counted.
+    #: Number of anchors that have neighbours, copies counted.
     n_anchors: float
     #: Σ |y − y'|,
     of_target: float
@@ -55,7 +55,7 @@ class TargetPass(NearestPass):
         target = np.zeros(table.n_rows)
         target[table.real] = y[table.position[table.real]]
         n_anchors, of_target = 0.0, 0.0
-        of_features, of_both = np.zeros((2, table.n_features))
+        of_features, of_both = np.zeros((2, self._n_features))
         for neighbors in self._search.neighbors(report):
             owner, place = neighbors.listed(HITS)
             anchors = neighbors.anchors[owner]

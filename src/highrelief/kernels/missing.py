@@ -14,14 +14,11 @@ import numpy as np
 
 from .integer_tiles import OUT_OF_REACH
 from .jit import kernel, summing_kernel, wide_vectors
-from .row_sums import WIDTH, sum_minima, sum_rows, sum_weighted_rows
+from .row_sums import WIDTH, sum_rows, sum_weighted_rows
 from .shares import order_of
 
 #: Rows that stand side by side.
 CHUNK = WIDTH
-_ROWS_PER_SUM = 16
-#: A share of all copies that none has, and rounding may leave where no sample has a value.
-_LEAST = 1e-9
 #: Places that values may move by, on average, before a heap is faster.
 _MOVES = 16
 
@@ -50,15 +47,6 @@ def fill_missing(X, place, low, r0, r1, start, which):
                 X[i, j] = low[j]
                 which[t] = place[j]
                 t += 1
-
-
-@kernel
-def _shifted(X, columns, k0, k1, low, out):
-    """Some columns of X, measured from their smallest values: ``out[i, k − k0]``."""
-    for i in range(X.shape[0]):
-        row = X[i]
-        for k in range(k0, k1):
-            out[i, k - k0] = row[columns[k]] - low[columns[k]]
 
 
 @kernel
@@ -178,74 +166,6 @@ def _write_excess(x, sample, n_observed, per_unit, copies, row_of, k, excess):
     for u in range(n_observed, sample.shape[0]):
         row = row_of[sample[u]]
         excess[row // CHUNK, k, row % CHUNK] = half
-
-
-@kernel
-def excess_of_few(X, columns, a, b, low, start, which, per_unit, copies, row_of, excess):
-    """The same for few samples, pair by pair, without an order."""
-    n = X.shape[0]
-    block = np.zeros((n, CHUNK), X.dtype)
-    minima = np.empty((n, CHUNK))
-    # Sums over the samples of copies, values and minima: what is missing stands as 0, and adds nothing to
-    # the last two.
-    sums = np.empty((3, CHUNK))
-    counts = np.empty(n, X.dtype)
-    everyone = 0.0
-    for i in range(n):
-        counts[i] = copies[i]
-        everyone += copies[i]
-    following = start.copy()
-    for k0 in range(a, b, CHUNK):
-        k1 = min(k0 + CHUNK, b)
-        _shifted(X, columns, k0, k1, low, block)
-        _sum_minima(block, counts, copies, minima, sums)
-        for q in range(CHUNK):
-            sums[0, q] = everyone
-        for i in range(n):
-            t = following[i]
-            while t < start[i + 1] and which[t] < k1:
-                if which[t] >= k0:
-                    sums[0, which[t] - k0] -= copies[i]
-                t += 1
-        for k in range(k0, k1):
-            q = k - k0
-            whole, total = sums[0, q], sums[1, q]
-            observed = whole > 0.5 * _LEAST * everyone
-            per_whole = per_unit[k] / whole if observed else 0.0
-            for i in range(n):
-                row = row_of[i]
-                excess[row // CHUNK, k, row % CHUNK] = (total - 2.0 * minima[i, q]) * per_whole
-            sums[0, q] = (total - sums[2, q] / whole) * per_whole if observed else 0.0
-        for i in range(n):
-            t, row = following[i], row_of[i]
-            while t < start[i + 1] and which[t] < k1:
-                if which[t] >= k0:
-                    excess[row // CHUNK, which[t], row % CHUNK] = sums[0, which[t] - k0]
-                t += 1
-            following[i] = t
-
-
-@kernel
-def _sum_minima(block, counts, copies, minima, sums):
-    """Minima of every row with all, Σ_j c_j·min(x_i, x_j), and Σ c·x and Σ c·minima over the rows."""
-    wide_vectors()
-    n = block.shape[0]
-    part = np.empty(CHUNK, block.dtype)
-    for q in range(CHUNK):
-        sums[1, q] = sums[2, q] = 0.0
-    for i in range(n):
-        own = minima[i]
-        for q in range(CHUNK):
-            own[q] = 0.0
-        # In the precision of the data only as far as little is lost.
-        for j in range(0, n, _ROWS_PER_SUM):
-            sum_minima(block, i, j, min(j + _ROWS_PER_SUM, n), counts, part)
-            for q in range(CHUNK):
-                own[q] += part[q]
-        c, x = copies[i], block[i]
-        for q in range(CHUNK):
-            sums[1, q] += c * x[q]
-            sums[2, q] += c * own[q]
 
 
 @kernel

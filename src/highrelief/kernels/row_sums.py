@@ -74,46 +74,7 @@ def _sum_weighted_rows(typing_context, source, which, t0, t1, factors, out, row)
     return _signature(source, which, factors, out), emit
 
 
-@intrinsic
-def _sum_minima(typing_context, source, row, j0, j1, factors, out):
-    def emit(context, builder, signature, arguments):
-        source_type = signature.args[0]
-        source = context.make_array(source_type)(context, builder, arguments[0])
-        factors = context.make_array(signature.args[4])(context, builder, arguments[4])
-        out = context.make_array(signature.args[5])(context, builder, arguments[5])
-        vector, size = _vector(source_type.dtype)
-        own = row_pointer(builder, source, arguments[1], _INDEX(0))
-        values = [load(builder, own, vector, _INDEX(n * size)) for n in range(WIDTH // size)]
-        totals = [cgutils.alloca_once(builder, vector) for _ in values]
-        for total in totals:
-            builder.store(ir.Constant(vector, None), total)
-        with cgutils.for_range_slice(builder, arguments[2], arguments[3], _INDEX(1), intp=_INDEX) as (j, _):
-            other = row_pointer(builder, source, j, _INDEX(0))
-            factor = splat(builder, builder.load(builder.gep(factors.data, [j])), vector)
-            for n, (value, total) in enumerate(zip(values, totals, strict=True)):
-                compared = load(builder, other, vector, _INDEX(n * size))
-                least = builder.select(builder.fcmp_ordered("<", value, compared), value, compared)
-                builder.store(fused(builder, least, factor, builder.load(total)), total)
-        for n, total in enumerate(totals):
-            store(builder, builder.load(total), builder.gep(out.data, [_INDEX(n * size)]))
-        return context.get_dummy_value()
-
-    place = types.intp
-    return types.void(source, place, place, place, factors, out), emit
-
-
 # The same for LLVM to vectorise
-
-
-@fused_kernel
-def _plain_sum_minima(source, row, j0, j1, factors, out):
-    wide_vectors()
-    for q in range(WIDTH):
-        out[q] = 0
-    for j in range(j0, j1):
-        for q in range(WIDTH):
-            least = source[row, q] if source[row, q] < source[j, q] else source[j, q]
-            out[q] += factors[j] * least
 
 
 @kernel
@@ -151,6 +112,3 @@ _plain = SETTING == "off"
 sum_rows = _plain_sum_rows if _plain else _sum_rows
 #: The same for Σ_t factors[which[t]]·source[which[t]].
 sum_weighted_rows = _plain_sum_weighted_rows if _plain else _sum_weighted_rows
-#: sum_minima(source, row, j0, j1, factors, out) writes Σ_j factors[j]·min(source[row], source[j]), j0 ≤ j <
-#: j1, to ``out``.
-sum_minima = _plain_sum_minima if _plain else _sum_minima

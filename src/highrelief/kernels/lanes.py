@@ -1,0 +1,209 @@
+"""Steps over the rows of (n, LANES) arrays, one vector a row, whose sums stay in registers.
+
+Left to itself, LLVM writes them to memory after each row, and checks that no array overlaps another.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .jit import kernel
+from .networks import LANES
+from .simd import SETTING, element_type, load, row_pointer, splat, store
+
+_INDEX = ir.IntType(64)
+_FIRST = _INDEX(0)
+_KEYS = ir.VectorType(ir.IntType(32), LANES)
+_DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
+
+
+class _Lanes:
+    """An array whose rows begin with LANES numbers of one type."""
+
+    def __init__(self, context, builder, array_type, value):
+        self._builder = builder
+        self._array = context.make_array(array_type)(context, builder, value)
+        self._two = array_type.ndim == 2
+        whole = isinstance(array_type.dtype, types.Integer)
+        self.vector = _KEYS if whole else ir.VectorType(element_type(array_type.dtype), LANES)
+        self.n = cgutils.unpack_tuple(builder, self._array.shape, array_type.ndim)[0]
+
+    def _at(self, row, column):
+        if not self._two:
+            return self._builder.gep(self._array.data, [_INDEX(0)])
+        return row_pointer(self._builder, self._array, row, column)
+
+    def load(self, row=_FIRST, column=_FIRST):
+        return load(self._builder, self._at(row, column), self.vector)
+
+    def load_doubles(self, row=_FIRST):
+        values = self.load(row)
+        return values if self.vector == _DOUBLES else self._builder.fpext(values, _DOUBLES)
+
+    def store(self, value, row=_FIRST):
+        store(self._builder, value, self._at(row, _INDEX(0)))
+
+    def store_doubles(self, value, row=_FIRST):
+        self.store(value if self.vector == _DOUBLES else self._builder.fptrunc(value, self.vector), row)
+
+
+def _arrays(context, builder, signature, arguments):
+    """The arrays among the arguments, and what else there is."""
+    pairs = list(zip(signature.args, arguments, strict=True))
+    return [_Lanes(context, builder, t, v) if isinstance(t, types.Array) else v for t, v in pairs]
+
+
+def _kept(builder, value):
+    """A place in a register."""
+    place = cgutils.alloca_once(builder, value.type)
+    builder.store(value, place)
+    return place
+
+
+def _rows_of(builder, array, first=0):
+    return cgutils.for_range_slice(builder, _INDEX(first), array.n, _INDEX(1), intp=_INDEX)
+
+
+@intrinsic
+def _measure(typing_context, X, column, low, block, largest, total):
+    def emit(context, builder, signature, arguments):
+        X, column, low, block, largest, total = _arrays(context, builder, signature, arguments)
+        least = low.load()
+        most = _kept(builder, ir.Constant(block.vector, None))
+        added = _kept(builder, ir.Constant(_DOUBLES, None))
+        with _rows_of(builder, block) as (i, _):
+            values = builder.fsub(X.load(i, column), least)
+            block.store(values, i)
+            before = builder.load(most)
+            more = builder.fcmp_ordered(">", values, before)
+            builder.store(builder.select(more, values, before), most)
+            doubles = values if block.vector == _DOUBLES else builder.fpext(values, _DOUBLES)
+            builder.store(builder.fadd(builder.load(added), doubles), added)
+        largest.store(builder.load(most))
+        total.store(builder.load(added))
+        return context.get_dummy_value()
+
+    return types.void(X, types.intp, low, block, largest, total), emit
+
+
+@intrinsic
+def _write_keys(typing_context, block, per_cell, shift, keys):
+    def emit(context, builder, signature, arguments):
+        block, per_cell, shift, keys = _arrays(context, builder, signature, arguments)
+        factors = per_cell.load()
+        number = ir.IntType(32)
+        shifts = splat(builder, builder.trunc(shift, number), _KEYS)
+        with _rows_of(builder, block) as (i, _):
+            cells = builder.fptosi(builder.fmul(block.load(i), factors), _KEYS)
+            sample = splat(builder, builder.trunc(i, number), _KEYS)
+            keys.store(builder.or_(builder.shl(cells, shifts), sample), i)
+        return context.get_dummy_value()
+
+    return types.void(block, per_cell, types.intp, keys), emit
+
+
+@intrinsic
+def _falling(typing_context, found):
+    def emit(context, builder, signature, arguments):
+        (found,) = _arrays(context, builder, signature, arguments)
+        previous = _kept(builder, found.load())
+        bits = _kept(builder, ir.Constant(ir.VectorType(ir.IntType(1), LANES), None))
+        with _rows_of(builder, found, 1) as (u, _):
+            values = found.load(u)
+            falls = builder.fcmp_ordered("<", values, builder.load(previous))
+            builder.store(builder.or_(builder.load(bits), falls), bits)
+            builder.store(values, previous)
+        return builder.zext(builder.bitcast(builder.load(bits), ir.IntType(LANES)), _INDEX)
+
+    return types.uint64(found), emit
+
+
+@intrinsic
+def _turn_into_excess(typing_context, found, counts, n_observed, per_whole, whole, total, minima):
+    def emit(context, builder, signature, arguments):
+        found, counts, n_observed, per_whole, whole, total, minima = _arrays(
+            context, builder, signature, arguments
+        )
+        nothing = ir.Constant(_DOUBLES, None)
+        observed, factor, sums = n_observed.load(), per_whole.load(), total.load()
+        below, added, above = _kept(builder, nothing), _kept(builder, nothing), _kept(builder, whole.load())
+        one_each = builder.icmp_signed("==", counts.n, _INDEX(1))
+        step = builder.select(one_each, _INDEX(0), _INDEX(1))
+        with _rows_of(builder, found) as (u, _):
+            value = found.load_doubles(u)
+            place = splat(builder, builder.sitofp(u, ir.DoubleType()), _DOUBLES)
+            there = builder.fcmp_ordered("<", place, observed)
+            c = builder.select(there, counts.load(builder.mul(u, step)), nothing)
+            least = builder.fadd(builder.load(below), builder.fmul(value, builder.load(above)))
+            builder.store(builder.fadd(builder.load(below), builder.fmul(c, value)), below)
+            builder.store(builder.fadd(builder.load(added), builder.fmul(c, least)), added)
+            builder.store(builder.fsub(builder.load(above), c), above)
+            twice = builder.fadd(least, least)
+            found.store_doubles(builder.fmul(builder.fsub(sums, twice), factor), u)
+        minima.store(builder.load(added))
+        return context.get_dummy_value()
+
+    return types.void(found, counts, n_observed, per_whole, whole, total, minima), emit
+
+
+# The same for LLVM to vectorise
+
+
+@kernel
+def _plain_measure(X, column, low, block, largest, total):
+    for q in range(LANES):
+        largest[q] = total[q] = 0
+    for i in range(block.shape[0]):
+        for q in range(LANES):
+            value = X[i, column + q] - low[q]
+            block[i, q] = value
+            largest[q] = max(largest[q], value)
+            total[q] += np.float64(value)
+
+
+@kernel
+def _plain_write_keys(block, per_cell, shift, keys):
+    for i in range(block.shape[0]):
+        for q in range(LANES):
+            keys[i, q] = np.uint32(np.int32(block[i, q] * per_cell[q])) << np.uint32(shift) | np.uint32(i)
+
+
+@kernel
+def _plain_falling(found):
+    bits = np.uint64(0)
+    for u in range(1, found.shape[0]):
+        for q in range(LANES):
+            if found[u, q] < found[u - 1, q]:
+                bits |= np.uint64(1) << np.uint64(q)
+    return bits
+
+
+@kernel
+def _plain_turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima):
+    for q in range(LANES):
+        below, added, above = 0.0, 0.0, whole[q]
+        for u in range(found.shape[0]):
+            c = counts[u if counts.shape[0] > 1 else 0, q] if u < n_observed[q] else 0.0
+            value = np.float64(found[u, q])
+            least = below + value * above
+            below += c * value
+            added += c * least
+            above -= c
+            found[u, q] = (total[q] - 2.0 * least) * per_whole[q]
+        minima[q] = added
+
+
+_plain = SETTING == "off"
+#: measure(X, column, low, block, largest, total) writes LANES columns of X from ``column`` on, minus ``low``,
+#: to ``block``, and the largest and the sums of what is in it; all is ≥ 0.
+measure = _plain_measure if _plain else _measure
+#: write_keys(block, per_cell, shift, keys): the whole part of value·per_cell, times 2^shift, plus the row.
+write_keys = _plain_write_keys if _plain else _write_keys
+#: falling(found): bit q says whether column q falls anywhere.
+falling = _plain_falling if _plain else _falling
+#: turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima): the excess in the place of
+#: sorted values x, (total − 2·M(x))·per_whole, with M(x) = Σ c·min(x, v) over the first ``n_observed``, and
+#: Σ c·M to ``minima``. ``counts`` are the copies c of each value, ``whole`` in all, or (1, LANES) ones.
+turn_into_excess = _plain_turn_into_excess if _plain else _turn_into_excess
