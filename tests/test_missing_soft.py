@@ -343,3 +343,15 @@ def test_others_say_that_they_cannot(estimator):
 @pytest.mark.parametrize("estimator", [IRelief(), LOGO(), IM4E()])
 def test_the_tag_says_that_values_may_be_missing(estimator):
     assert estimator.__sklearn_tags__().input_tags.allow_nan
+
+
+def test_copies_differ_in_features_that_have_lost_their_weight():
+    """A second step, from weights under which no copies of a sample are apart."""
+    X, y = np.random.default_rng(276).normal(size=(14, 3)), np.arange(14) % 2
+    X[:3, 1] = np.nan
+    s = copies_of(y)
+    E = expected_differences(scaled(X), s)
+    once, twice = (given_irelief(E, y, 2.0, n_iter=n, s=s) for n in (1, 2))
+    assert once[1] == 0.0 < twice[1]
+    model = IRelief(sigma=2.0, max_iter=2, averaging=False).fit(X, y, sample_weight=s)
+    np.testing.assert_allclose(model.feature_weights_, twice, atol=1e-11)

@@ -68,6 +68,22 @@ class TestOracle:
         )
         assert found.execution_["distances"] == "bit planes"
 
+    def test_all_categorical_keep_their_digits(self):
+        """Bytes of categories: shares of levels have more digits than float32, and ties depend on them."""
+        X, y = mixed_table()
+        X = X[:, [4]]
+        found = ReliefF(n_neighbors=3, categorical_features=[0]).fit(X, y)
+        np.testing.assert_allclose(
+            found.feature_weights_, oracle.relieff(X, y, 3, categorical=[0]), atol=1e-14
+        )
+
+    def test_a_category_without_values_weighs_nothing(self):
+        X, y = mixed_table(gaps=0.0)
+        without = ReliefF(categorical_features=CATEGORICAL).fit(X, y).feature_weights_
+        beside = np.column_stack([X, np.full(len(X), np.nan)])
+        found = ReliefF(categorical_features=[*CATEGORICAL, 7]).fit(beside, y).feature_weights_
+        np.testing.assert_allclose(found, [*without, 0.0], atol=1e-15)
+
     @pytest.mark.parametrize("metric", METRICS)
     def test_anchors_and_margins(self, metric):
         X, y = mixed_table(n=120)

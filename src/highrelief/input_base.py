@@ -22,7 +22,7 @@ from .core.columns import ColumnRanges
 from .core.encoding import Encoding
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
-from .core.ranges import c_ordered, float_type
+from .core.ranges import c_ordered, precise_type
 from .core.reach import BATCH_NEIGHBORS, Reach, scaled_by_batch
 from .core.rows import LocalRows
 from .core.scaling import SCALES, Scaling, feature_scaling
@@ -180,10 +180,16 @@ class ClassTableMixin(FittedViewMixin):
         else:
             self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
-        if table.reach is not None and (table.reach.within or self.scale is not None):
-            self._constant = table.reach.constant(table.observed)
+        reach = table.reach
+        if self.scale is None and reach is not None and not reach.within:
+            reach = None
+        if reach is not None:
+            self._constant = reach.constant(table.observed)
         if table.encoding is not None:
             self._scaling, self._constant = table.encoding.of_features(self._scaling, self._constant)
+            if reach is not None:
+                # What is missing of a category is not a value of its own.
+                self._constant[table.encoding.features] = reach.constant(table.encoding.observed)
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
@@ -245,7 +251,7 @@ class ClassTableMixin(FittedViewMixin):
         if table.reach is not None:
             table = self._scaled_by_batch(table, table.reach)
             n_features = table.X.shape[1] if table.encoding is None else table.encoding.n_features
-            unscaled = Scaling.none(n_features, float_type(table.X.dtype))
+            unscaled = Scaling.none(n_features, precise_type(table.X.dtype))
             return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)
 

@@ -19,7 +19,7 @@ from ..kernels import missing as kernels
 from ..kernels import packing
 from .absent import Absent
 from .missing import MissingValues
-from .ranges import float_type
+from .ranges import precise_type
 from .scaling import Scaling
 
 #: Shares of levels that are held at a time.
@@ -87,7 +87,7 @@ class Encoding:
                 X[:, first] = codes == 1
         return X
 
-    def of_samples(self, kept: NDArray[np.bool_]) -> Self:
+    def of_samples(self, kept: NDArray[np.bool_ | np.int64]) -> Self:
         """The same for some of the samples."""
         return replace(self, codes=self.codes[:, kept])
 
@@ -126,6 +126,11 @@ class Encoding:
         """Ranges of the features, given those of their columns: 1 for one that is categorical and varies."""
         spans = self.largest(of_columns)
         return np.where(self.is_categorical & (spans > 0.0), 1.0, spans)
+
+    @property
+    def observed(self) -> NDArray[np.float64]:
+        """Levels of the categorical features, (n_samples, n_categorical), NaN where one is missing."""
+        return np.where(self.codes == ABSENT, np.nan, self.codes).T
 
     @cached_property
     def absent(self) -> Absent | None:
@@ -187,7 +192,7 @@ class MissingLevels(MissingValues):
     def excess(self) -> NDArray[np.floating]:
         """By how much a difference is too small where one lacks the value."""
         shape = (self.n_sets, self._n_chunks, self.features.size, kernels.CHUNK)
-        excess = packing.aligned_zeros(shape, float_type(self._X.dtype))
+        excess = packing.aligned_zeros(shape, precise_type(self._X.dtype))
         which = np.searchsorted(self._encoding.features, self.features)
         n_levels = np.maximum(self._encoding.n_levels[which], 1)
         by_row = np.zeros((self.n_sets, which.size, self._n_chunks * kernels.CHUNK))
@@ -227,7 +232,7 @@ class MissingLevels(MissingValues):
         found = np.where(n_levels[:, np.newaxis] > 2, 0.5, (codes == 1).astype(np.float64))
         both = 1.0 - np.einsum("sfv,tfv->stf", P, P)
         half = 0.5 * both[:, self._classes].transpose(0, 2, 1)
-        nothing = (n_levels == 0)[:, np.newaxis]
+        nothing = (P.sum(axis=(0, 2)) == 0.0)[:, np.newaxis]
         return np.where(nothing, 0.0, np.where(lacking, half, expected - found))
 
     def _shares(self, codes: NDArray[np.int64], n_levels: int) -> NDArray[np.float64]:
@@ -237,7 +242,9 @@ class MissingLevels(MissingValues):
         cell = (np.arange(n_some)[:, np.newaxis] * n_levels + codes) * n_sets + self._classes
         seen = codes != ABSENT
         weights = np.broadcast_to(copies, codes.shape)[seen]
-        counts = np.bincount(cell[seen], weights=weights, minlength=n_some * n_levels * n_sets)
+        found = np.bincount(cell[seen], weights=weights, minlength=n_some * n_levels * n_sets)
+        # NumPy counts no values at all in whole numbers.
+        counts: NDArray[np.float64] = found.astype(np.float64, copy=False)
         counts = counts.reshape(n_some, n_levels, n_sets).transpose(2, 0, 1)
         of_class = counts.sum(axis=2, keepdims=True)
         counts = np.where(of_class > 0.0, counts, counts.sum(axis=0))

@@ -14,6 +14,7 @@ from .absent import Absent
 from .encoding import Encoding, MissingLevels
 from .missing import MissingValues
 from .missing_of_both import MissingOfBoth
+from .missing_within import MissingLevelsWithin, MissingValuesWithin
 from .ranges import ColumnRanges
 from .reach import Reach
 from .scaled_columns import ScaledColumns
@@ -112,12 +113,17 @@ class Packed:
         """What is missing from the rows, and what that adds to differences; None if nothing is."""
         layout = (self.raw, self.scaling, self.position)
         more: dict[str, Any] = {"copies": self._given_copies, "n_threads": self.n_threads}
+        values: type[MissingValues] = MissingValues
+        levels: type[MissingLevels] = MissingLevels
+        if self.reach is not None and self.reach.within:
+            values, levels = MissingValuesWithin, MissingLevelsWithin
+            more["batches"] = self.reach.batches
         encoding, parts = self.encoding, []
         if self._absent is not None:
             owner = None if encoding is None else encoding.owner
-            parts.append(MissingValues(self._absent, *layout, **more, owner=owner))
+            parts.append(values(self._absent, *layout, **more, owner=owner))
         if encoding is not None and encoding.absent is not None:
-            parts.append(MissingLevels(encoding, encoding.absent, *layout, self.codes, **more))
+            parts.append(levels(encoding, encoding.absent, *layout, self.codes, **more))
         if not parts:
             return None
         return parts[0] if len(parts) == 1 else MissingOfBoth(parts)

@@ -27,6 +27,11 @@ def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype == np.float32 or dtype.itemsize == 1 else np.dtype(np.float64)
 
 
+def precise_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Floats in which results keep all their digits: float32 for itself, float64 for all others."""
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
 @dataclass(frozen=True)
 class ColumnRanges:
     """Smallest and largest values of the columns, rough means, and whether all values are finite."""

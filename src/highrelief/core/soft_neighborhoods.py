@@ -171,21 +171,25 @@ class SoftNeighborhoods:
         return Coefficients(self._per_sigma, self._low, scales, self._own_coefficients(factors))
 
     def _own_coefficients(self, factors: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Those of rows and their further copies, where these are not equal; None if all are."""
-        if not self._between_copies.any() or not self._table.counted:
+        """Those of rows and their further copies, where these are not equal; None if all are.
+
+        Copies may differ in features of weight 0, which are as far from each other as if they were equal.
+        """
+        if not self._passes.rows.lacks.any or not self._table.counted:
             return None
         own = factors[self._table.codes, np.arange(self._table.n_rows)]
         return own * self._own_mass()[0]
 
     def _own_mass(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(s − 1)·f(d − low) of the s − 1 further copies of every row, and (d − low)/σ."""
+        """(s − 1)·f(d − low) of the s − 1 further copies in reach of every row, and (d − low)/σ."""
         table = self._table
+        copies = table.own_copies
         low = self._low[table.codes, np.arange(table.n_rows)].astype(np.float64)
-        several = table.copies > 1.0
+        several = copies > 1.0
         # Beyond, the share is 0, and stays 0 times a finite number.
         with np.errstate(over="ignore"):
             e = np.minimum(np.where(several, self._between_copies - low, 0.0) * float(self._per_sigma), 1e3)
-        return np.where(several, table.copies - 1.0, 0.0) * np.exp(-e), e
+        return np.where(several, copies - 1.0, 0.0) * np.exp(-e), e
 
     def _rounding(self) -> float:
         """What rounding can make of a margin that is 0, relative to the sum of its terms.
