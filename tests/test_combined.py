@@ -32,7 +32,13 @@ def expected(X, y, k, metric, s, class_weight, batches, where, categorical, pool
     for batch in np.unique(batches):
         rows = np.ix_(batches == batch, numeric)
         X[rows] = scale_observed(X[rows])
-    D, E = expected_distances(X, metric, s, categorical, y)
+    D, E = np.zeros((len(X), len(X))), np.zeros((len(X), *X.shape))
+    # What is missing may be anything that was seen in the own batch, or across in any.
+    for part in np.unique(batches) if where == "within" else [None]:
+        rows = np.flatnonzero(batches == part) if where == "within" else np.arange(len(X))
+        D[np.ix_(rows, rows)], E[np.ix_(rows, rows)] = expected_distances(
+            X[rows], metric, s[rows], categorical, y[rows]
+        )
     reach, factors = reach_of(batches, where), class_factors(y, class_weight, s)
     z = np.zeros(X.shape)
     for n in range(len(X)):
