@@ -394,10 +394,11 @@ def test_batches_that_are_the_classes(weighter):
     [
         ([0, 1], "batches must name the batch of each of the 60 samples"),
         (np.zeros((60, 2)), "batches must name"),
-        ([np.nan] * 60, "batches contains NaN"),
+        ([np.nan] * 60, "batches has a missing value, at sample 0"),
+        (np.array(["a", "b", None] * 20, dtype=object), "batches has a missing value, at sample 2"),
         (np.array([1, "a"] * 30, dtype=object), "names or numbers, all of one kind"),
     ],
-    ids=["short", "two columns", "missing", "mixed"],
+    ids=["short", "two columns", "missing", "None", "mixed"],
 )
 def test_batches_that_are_none(batches, message):
     X, y = continuous_table()

@@ -41,6 +41,8 @@ def test_rank_with_batches(table, tmp_path, where):
     arguments = ["-t", "class", "-m", "relieff", "--batch", "day", *where, "--resamples", 4]
     result = highrelief("rank", table, *arguments, "--groups", "who", "--out", out)
     assert result.returncode == 0, result.stderr
+    assert "Batches, no feature: 'day', with 2 different values." in result.stdout + result.stderr
+    assert "Groups, no feature: 'who', with" in result.stdout + result.stderr
     X, y, day = samples()
     expected = ReliefF(batch_neighbors=where[-1] if where else "within").fit(X, y, batches=day)
     found = {row[1]: float(row[2]) for row in rows_of(out / "ranking.csv")[1:]}

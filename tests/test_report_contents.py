@@ -921,6 +921,8 @@ def test_classes_are_called_classes():
     told = " ".join(report(ReliefF().fit(X, y), X, y, resamples=0).contents.summary)
     assert "few samples of class 1 (8)" in told
     assert "the classes differ much in size, 8 to 40 samples" in told
+    balanced = ReliefF(class_weight="balanced").fit(X, y)
+    assert "differ much in size" not in " ".join(report(balanced, X, y, resamples=0).contents.summary)
 
 
 @pytest.mark.parametrize(

@@ -351,6 +351,15 @@ def test_a_report_of_batches_and_groups():
     # Twins in both halves agree on noise.
     assert told.stability.ranking.value < apart.stability.ranking.value
     np.testing.assert_allclose(told.samples.margins, fitted.margins(X, y, batches))
+    # What is not so is not said.
+    assert "each group in one half as a whole" in told.stability.words[0]
+    assert "class by class" not in told.stability.words[0]
+    assert "class by class" in apart.stability.words[0]
+    assert any("in 2 batches: a sample has neighbours of its own batch only" in each for each in told.summary)
+    across = clone(fitted).set_params(batch_neighbors="across")
+    members = EnsembleWeighting(across, n_estimators=2, random_state=0).fit(X, y, batches=batches)
+    of_members = report(members, X, y, batches=batches, resamples=0, progress=False).contents
+    assert any("a sample has neighbours of the other batches only" in each for each in of_members.summary)
     assert "fit(X, y, batches=batches), X, y, batches=batches, groups=groups" in told.origin.again
     direct = fits_to_halves(fitted, X, y, resamples=10, random_state=0, batches=batches, groups=GROUPS)
     plain = fits_to_halves(fitted, X, y, resamples=10, random_state=0, groups=GROUPS)

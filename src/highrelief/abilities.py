@@ -20,8 +20,24 @@ def takes_categories(estimator: Any) -> bool:
 
 def categories_parameter(estimator: Any) -> str:
     """The name of the parameter that says which features are categories, its own or of what is inside."""
-    named = [name for name in estimator.get_params() if name.split("__")[-1] == "categorical_features"]
-    return min(named, key=len, default="")
+    return _parameter(estimator, "categorical_features")
+
+
+def stays_within_batches(estimator: Any) -> bool:
+    """Whether neighbours are of the batch of a sample, and not of the others."""
+    parameter = _parameter(estimator, "batch_neighbors")
+    return not parameter or estimator.get_params()[parameter] == "within"
+
+
+def weighs_classes(estimator: Any) -> bool:
+    """Whether classes were given weights, so that large ones need not have the most to say."""
+    parameter = _parameter(estimator, "class_weight")
+    return bool(parameter) and estimator.get_params()[parameter] is not None
+
+
+def _parameter(estimator: Any, name: str) -> str:
+    """What a parameter is called, its own or of what is inside; nothing if there is none."""
+    return min((each for each in estimator.get_params() if each.split("__")[-1] == name), key=len, default="")
 
 
 def takes_measurements(estimator: Any) -> bool:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from .core.levels import is_absent
+
 
 def class_weights_of(
     class_weight: Any,
@@ -54,11 +56,16 @@ def level_codes(name: str, levels: ArrayLike | None, kept: NDArray[np.bool_]) ->
     """Numbers from 0 on for the groups, or batches, of the samples that count; ``name`` is for messages."""
     if levels is None:
         return None
-    checked = check_array(levels, ensure_2d=False, dtype=None, input_name=name)
+    checked = check_array(levels, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name=name)
     if checked.shape != kept.shape:
         raise ValueError(
             f"{name} must name the {_SINGULAR[name]} of each of the {kept.size} samples; got an array of"
             f" shape {checked.shape}."
+        )
+    nowhere = np.flatnonzero(kept & is_absent(checked))
+    if nowhere.size:
+        raise ValueError(
+            f"{name} has a missing value, at sample {nowhere[0]}; each sample needs a {_SINGULAR[name]}."
         )
     try:
         return np.unique(checked[kept], return_inverse=True)[1]

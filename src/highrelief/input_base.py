@@ -221,15 +221,17 @@ class ClassTableMixin(FittedViewMixin):
         absent = None
         if not ranges.finite:
             if not self._allows_missing or ranges.infinite:
-                assert_all_finite(
-                    samples,
-                    allow_nan=self._allows_missing,
-                    estimator_name=type(self).__name__,
-                    input_name="X",
-                )
+                self._refuse_infinite(samples)
             absent, samples = Absent.taken_out(samples, self._n_threads, ranges)
             ranges = ColumnRanges.of(samples, self._n_threads)
         return samples, self._checked_target(classes), ranges, absent
+
+    def _refuse_infinite(self, samples: NDArray[Any]) -> None:
+        """Raise if a value is infinite, or missing where none may be."""
+        name = type(self).__name__
+        # R's NA is a NaN that NumPy warns of when it adds it up.
+        with np.errstate(invalid="ignore"):
+            assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
 
     def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
         """Judge what samples are labelled with."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite, check_array, check_X_y
+from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
 from .core.absent import Absent
@@ -73,18 +73,17 @@ class MixedTableMixin(ClassTableMixin):
         numbers = _numbers(X, ~mask, self._types)
         codes = _codes(X, features)
         encoding = Encoding.of(mask.size, features, codes, squared=self._squares_differences)
-        name = type(self).__name__
         table, classes = check_X_y(
             encoding.table(numbers, numbers.dtype),
             y,
             dtype=None,
             ensure_all_finite=False,
             ensure_min_samples=min_samples,
-            estimator=name,
+            estimator=type(self).__name__,
         )
         ranges, absent = ColumnRanges.of(table, self._n_threads), None
         if not ranges.finite:
-            assert_all_finite(table, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
+            self._refuse_infinite(table)
             absent, table = Absent.taken_out(table, self._n_threads)
             ranges = ColumnRanges.of(table, self._n_threads)
         return table, self._checked_target(classes), ranges, absent, encoding

@@ -123,8 +123,16 @@ class VarianceReduction(SingleFitWeighter):
 
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = False
+        tags.input_tags.sparse = tags.input_tags.allow_nan = tags.categories = False
         return tags
+
+    def _check_categories(self) -> None:
+        chosen = getattr(self._weighter, "categorical_features", None)
+        if chosen is not None and np.size(chosen):
+            raise ValueError(
+                "Margin vectors are of numbers: inside VarianceReduction"
+                f" categorical_features={chosen!r} must be None."
+            )
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
         """As any meta-estimator; but margin vectors need all values, whatever the wrapped estimator takes."""

@@ -19,9 +19,16 @@ def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype == object:
         return _codes_of_objects(values.tolist())
     codes = np.full(values.size, ABSENT)
-    seen = np.equal(values, values)
+    seen = ~is_absent(values)
     codes[seen] = np.unique(values[seen], return_inverse=True)[1]
     return codes
+
+
+def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values are missing: None, NaN, NaT and pandas' NA."""
+    if values.dtype == object:
+        return np.array([_is_absent(value) for value in values.tolist()], dtype=bool)
+    return np.not_equal(values, values)
 
 
 def _codes_of_objects(values: Iterable[Any]) -> NDArray[np.int64]:

@@ -151,4 +151,6 @@ def _resampled(
         sentence = " ".join(str(error).split()).rstrip(".")
         return f"Stability was not measured; the method cannot be fitted to half of the samples: {sentence}."
     best = n_best(weights.n_kept, asked.X.shape[1], chosen=weights.chosen)
-    return stability(fits, best, by_class=not asked.measured)
+    together = "each group in one half as a whole"
+    drawn = together if asked.groups is not None else "" if asked.measured else "class by class"
+    return stability(fits, best, drawn=drawn)

@@ -58,10 +58,10 @@ def n_best(n_kept: int, n_features: int, *, chosen: bool) -> int:
     return min(_SOME, max(1, n_features // 2))
 
 
-def stability(fits: HalfFits, n_best: int, *, by_class: bool = True) -> tuple[Stability, RankSpread]:
+def stability(fits: HalfFits, n_best: int, *, drawn: str = "class by class") -> tuple[Stability, RankSpread]:
     """Agreement of the halves on the ranking and on the best features, and the spread of every rank.
 
-    ``by_class``: whether every class was halved, too.
+    ``drawn``: what halving paid regard to, in words.
     """
     n_resamples, n_features = fits.scores.shape
     low, high = np.quantile(fits.ranks, [LOW, HIGH], axis=0)
@@ -70,7 +70,7 @@ def stability(fits: HalfFits, n_best: int, *, by_class: bool = True) -> tuple[St
     by_size = [Estimate(*each) for each in agreement_by_size(fits, sizes)]
     ranking = Estimate(*ranking_agreement(fits))
     selection = by_size[sizes.index(n_best)]
-    told = _words(fits, n_best, ranking, selection, spread, by_class=by_class)
+    told = _words(fits, n_best, ranking, selection, spread, drawn)
     return Stability(n_resamples, HALF, n_best, ranking, selection, sizes, by_size, told), spread
 
 
@@ -101,8 +101,7 @@ def _words(
     ranking: Estimate,
     selection: Estimate,
     spread: RankSpread,
-    *,
-    by_class: bool,
+    drawn: str,
 ) -> list[str]:
     """What the halves say."""
     n_resamples, n_features = fits.scores.shape
@@ -110,7 +109,7 @@ def _words(
     there = "the best" if n_best == 1 else f"among the best {n_best:,}"
     told = [
         f"The method was fitted anew to {n_resamples} halves of the samples: {n_resamples // 2} times they"
-        f" were cut in two at random{', class by class' * by_class}. Two halves share no sample, so that they"
+        f" were cut in two at random{drawn and ', '}{drawn}. Two halves share no sample, so that they"
         " agree only on what is in the data and not on its noise. 0 is agreement by chance, 1 is the same"
         " result.",
         f"The rankings of all features by two halves agree by {with_interval(ranking)} (Spearman's rank"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..abilities import stays_within_batches, weighs_classes
 from .contents import Convergence, Correlations, Samples, Stability
 from .features import N_NAMED, Weights, kept_in_words
 from .given import Given
@@ -30,7 +31,8 @@ def summary(
     warnings: Sequence[str],
 ) -> list[str]:
     """The result in sentences."""
-    told = [_what_was_done(given), *_what_is_missing(given), method_words, _what_was_found(given, weights)]
+    about_data = [_what_was_done(given), *_what_is_missing(given)]
+    told = [*about_data, method_words, *_where_neighbors_are(given), _what_was_found(given, weights)]
     if convergence is not None:
         told.append(convergence.words[0])
     if stability is not None:
@@ -82,6 +84,18 @@ def _what_is_missing(given: Given) -> list[str]:
     ]
 
 
+def _where_neighbors_are(given: Given) -> list[str]:
+    """What batches are about, if there are any."""
+    if given.batches is None:
+        return []
+    n_batches = counted(np.unique(np.asarray(given.batches).astype(str)).size, "batch", "batches")
+    where = "of its own batch" if stays_within_batches(given.estimator) else "of the other batches"
+    return [
+        f"The samples were measured in {n_batches}: a sample has neighbours {where} only. Ranks of features"
+        " alone, boxes and correlations are those of all batches together."
+    ]
+
+
 def _what_was_found(given: Given, weights: Weights) -> str:
     if not weights.n_positive:
         nothing = "nothing goes with the target" if given.measured else "nothing tells the classes apart"
@@ -121,7 +135,7 @@ def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[s
     elif small:
         which = f"{'class' if len(small) == 1 else 'classes'} {listed(small, 5)}"
         told.append(f"Be careful: there are few samples of {which}, so that much is up to chance.")
-    if sizes.max() >= _OUTWEIGHS * sizes.min():
+    if sizes.max() >= _OUTWEIGHS * sizes.min() and not weighs_classes(given.estimator):
         told.append(
             f"Be careful: the classes differ much in size, {sizes.min():,} to {sizes.max():,} samples. Every"
             " sample counts, so that large classes have the most to say about the weights."

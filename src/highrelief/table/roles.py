@@ -202,6 +202,9 @@ class _Judge:
         kept = [level for level, row in zip(levels, rows, strict=True) if row]
         if None in kept:
             raise TableError(f"The column of {what}, {shown(name)}, has a missing value.")
+        self._note(
+            f"{what.capitalize()}, no feature: {shown(name)}, with {len(set(kept)):,} different values."
+        )
         return np.array(kept)
 
     def _numbers_samples(self, place: int) -> bool:
