@@ -41,8 +41,13 @@ def able(ability: Callable[[Any], bool]) -> list[str]:
 
 def check_batches(name: str, estimator: Any, column: str | None) -> None:
     """Raise if a column of batches is named for a method that takes none."""
-    if column is not None and "batches" not in inspect.signature(estimator.fit).parameters:
-        raise UsageError(f"--batch {column}: {name} takes no batches; relieff, irelief and logo do.")
+    if column is not None and not _takes_batches(estimator):
+        others = ", ".join(able(_takes_batches))
+        raise UsageError(f"--batch {column}: {name} takes no batches; these do: {others}.")
+
+
+def _takes_batches(estimator: Any) -> bool:
+    return "batches" in inspect.signature(estimator.fit).parameters
 
 
 def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
