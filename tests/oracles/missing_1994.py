@@ -17,13 +17,16 @@ def scale_observed(X):
     return X
 
 
-def expected_differences(X, copies=None, power=1, categorical=(), classes=None):
+def expected_differences(X, copies=None, power=1, categorical=(), classes=None, reach=None):
     """E|x_a - x_b|^power of all pairs and features, (n, n, n_features); NaN is a missing value.
 
     Numeric: what is missing may be any of the observed values of the feature, each as often as it occurs. A
     feature without observed values has no differences. The features in `categorical` hold codes:
-    `level_differences`.
+    `level_differences`. Where `reach`, (n, n) bool, is within batches, values are those of the own batch, as
+    if there were no others.
     """
+    if reach is not None and reach.diagonal().all():
+        return differences_within(reach, X, copies, power, categorical, classes)
     X = np.asarray(X, dtype=float)
     n, n_features = X.shape
     copies = np.ones(n) if copies is None else np.asarray(copies, dtype=float)
@@ -50,6 +53,15 @@ def expected_differences(X, copies=None, power=1, categorical=(), classes=None):
                 else:
                     x = X[a, j] if observed[a] else X[b, j]
                     E[a, b, j] = sum(p * abs(x - v) ** power for v, p in zip(values, shares, strict=True))
+    return E
+
+
+def differences_within(reach, X, copies, power, categorical, classes):
+    """`expected_differences` of every batch alone; 0 for samples of different batches, who do not meet."""
+    E = np.zeros((len(X), len(X), X.shape[1]))
+    for own in np.unique(reach, axis=0):
+        s, c = (None if each is None else np.asarray(each)[own] for each in (copies, classes))
+        E[np.ix_(own, own)] = expected_differences(X[own], s, power, categorical, c)
     return E
 
 
@@ -86,15 +98,15 @@ def level_differences(x, classes, copies):
     return diff
 
 
-def expected_distances(X, metric, copies=None, categorical=(), classes=None):
+def expected_distances(X, metric, copies=None, categorical=(), classes=None, reach=None):
     """Distances, (n, n), and the differences of features that belong to the metric, (n, n, n_features)."""
     if metric == "manhattan":
-        E = expected_differences(X, copies, 1, categorical, classes)
+        E = expected_differences(X, copies, 1, categorical, classes, reach)
         return E.sum(axis=2), E
-    squares = expected_differences(X, copies, 2, categorical, classes)
+    squares = expected_differences(X, copies, 2, categorical, classes, reach)
     if metric == "sqeuclidean":
         return squares.sum(axis=2), squares
-    return np.sqrt(squares.sum(axis=2)), expected_differences(X, copies, 1, categorical, classes)
+    return np.sqrt(squares.sum(axis=2)), expected_differences(X, copies, 1, categorical, classes, reach)
 
 
 def relieff_rows(D, E, y, k, rank_decay=None, s=None, pooled=False, tol=1e-12):

@@ -28,7 +28,7 @@ def rrelieff(
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     s = weights_of(X, s)
-    D, E = expected_distances(X, metric, s, categorical)
+    D, E = expected_distances(X, metric, s, categorical, reach=reach)
     counted = y[s > 0]
     y = (y - counted.min()) / (counted.max() - counted.min())
     n_dc, m = 0.0, 0.0

@@ -67,7 +67,7 @@ def surf_family(X, y, method, s=None, tol=TOL, categorical=(), reach=None, facto
     factors = (factors * np.ones(len(s)))[s > 0]
     reach = None if reach is None else reach[np.ix_(s > 0, s > 0)]
     X, y, s = X[s > 0], y[s > 0], s[s > 0]
-    differences = expected_differences(X, s, categorical=categorical, classes=y)
+    differences = expected_differences(X, s, categorical=categorical, classes=y, reach=reach)
     D = differences.sum(axis=2)
     ranges = np.nan_to_num(np.nanmax(X, axis=0) - np.nanmin(X, axis=0))
     ranges[list(categorical)] = ranges[list(categorical)] > 0
