@@ -1,7 +1,5 @@
 """Weights of the classes: factors of the terms of their samples, not copies of these."""
 
-import warnings
-
 import numpy as np
 import pytest
 from contract import assert_same, same_bits, weights_of
@@ -11,7 +9,6 @@ from oracles import (
     fista,
     frel_objective,
     hits_and_misses,
-    im4e,
     irelief,
     irelief_auto,
     lhr,
@@ -30,7 +27,6 @@ from sklearn.base import clone
 
 from highrelief import (
     FREL,
-    IM4E,
     LOGO,
     SURF,
     FisherScore,
@@ -56,8 +52,6 @@ WEIGHTERS = [
     IRelief(margin="prior"),
     LOGO(),
     # Its tolerance is on the cost, which is a sum.
-    IM4E(sigma=0.3, tol=0.0, max_iter=10),
-    IM4E(sigma=0.3, w_step="exact", tol=0.0, max_iter=10),
     FREL(solver="exact", alpha=0.01),
     LHRelief(n_neighbors=3, max_iter=3),
     FisherScore(),
@@ -95,10 +89,6 @@ ORACLES = {
     "LOGO": (
         LOGO(sigma=2.0, alpha=0.5, max_iter=2),
         lambda X, y, **more: logo(X, y, 2.0, 0.5, n_iter=2, **more)[-1],
-    ),
-    "IM4E": (
-        IM4E(sigma=0.3, max_iter=3, tol=0.0),
-        lambda X, y, **more: im4e(X, y, 0.3, 3, **more)[-1][0],
     ),
     "LHRelief": (
         LHRelief(n_neighbors=3, alpha=0.1, max_iter=2),
@@ -140,15 +130,6 @@ def test_with_batches(class_weight, neighbors):
     )
     weighter = ReliefF(n_neighbors=3, class_weight=class_weight, batch_neighbors=neighbors)
     assert_same(weights_of(weighter, X, y, sample_weight=s, batches=batches), expected, 1e-11)
-
-
-@kinds
-def test_cost_of_im4e(class_weight):
-    X, y, _ = sample()
-    path = im4e(scale_range(X), y, 0.3, 3, factors=class_factors(y, class_weight))
-    fitted = IM4E(sigma=0.3, max_iter=3, tol=0.0, class_weight=class_weight).fit(X, y)
-    np.testing.assert_allclose(fitted.cost_, [step[1] for step in path], rtol=1e-9)
-    np.testing.assert_allclose(fitted.hit_entropy_, [step[2] for step in path], rtol=1e-9)
 
 
 @kinds
@@ -261,18 +242,6 @@ def test_margins_of_new_samples_know_the_weights():
     assert mean == pytest.approx(fitted.feature_weights_ @ w / np.linalg.norm(w), rel=1e-10)
     two = y < 2
     assert np.isfinite(fitted.margins(X[two], y[two])).all()
-
-
-@kinds
-def test_path_of_im4e(class_weight):
-    X, y, _ = sample(n_samples=60)
-    names = np.array(["a", "b", "c"])
-    if class_weight == GIVEN:
-        class_weight = {str(names[c]): weight for c, weight in GIVEN.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = IM4E(sigma="path", cv=2, tol=1e-3, class_weight=class_weight).fit(X, names[y])
-    assert model.cv_scores_.max() > 0.4
 
 
 def test_steps_of_frel_have_no_class_weight():

@@ -147,7 +147,7 @@ BAD_PARAMETERS = {
     IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED, **BATCHES},
     IM4E: {
         **SHARED,
-        **BATCHES,
+        "batch_neighbors": BATCHES["batch_neighbors"],
         **SOFT,
         **REPEATED,
         "w_step": choice(None, "Exact", True),

@@ -20,9 +20,9 @@ def summed(monkeypatch):
     numbers = []
     sum_products = WeightedRows.sum_products
 
-    def counted(self, S, totals, which):
+    def counted(self, S, totals, which, own):
         numbers.append(which.size)
-        return sum_products(self, S, totals, which)
+        return sum_products(self, S, totals, which, own)
 
     monkeypatch.setattr(WeightedRows, "sum_products", counted)
     monkeypatch.setattr(soft_rows, "FEWEST_TERMS", 0)
@@ -148,11 +148,11 @@ class TestSums:
         S[:] = rng.normal(size=S.shape)
         totals = rng.normal(size=table.n_rows)
         everything = np.arange(75)
-        expected = rows.sum_products(S, totals, everything)
+        expected = rows.sum_products(S, totals, everything, None)
         for _ in range(4):
             rows.put_under(np.where(rng.random(75) < 0.5, rng.random(75), 0.0))
             which = np.flatnonzero(rng.random(75) < share)
-            np.testing.assert_array_equal(rows.sum_products(S, totals, which), expected[which])
+            np.testing.assert_array_equal(rows.sum_products(S, totals, which, None), expected[which])
             columns = table.unpacked(rows.X)[:, rows._places()[which]]
             totals_of_columns = rows.weighted_totals(np.ones(table.n_rows), which)
             np.testing.assert_allclose(totals_of_columns, columns.sum(axis=0, dtype=np.float64))

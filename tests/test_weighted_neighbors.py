@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from highrelief import HKNNClassifier, IRelief
+from highrelief import HKNNClassifier, IRelief, MultiSURFStar, SURFStar
 
 POWER = {"manhattan": 1, "euclidean": 2}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -50,7 +50,10 @@ def assert_same_neighbors(weighter, scale="range", n_neighbors=3):
     model = make_pipeline(weighter, KNeighborsClassifier(n_neighbors, p=POWER[metric])).fit(X, y)
     # A wrapper may keep fewer features than have a positive weight.
     w = np.where(model[0].get_support(), model[0].feature_weights_, 0.0)
-    assert w.max() > 0.0
+    if w.max() <= 0.0:
+        # Far samples can speak against every feature of a table with main effects.
+        assert isinstance(model[0], SURFStar | MultiSURFStar)
+        return
     written_out = KNeighborsClassifier(n_neighbors, algorithm="brute", metric=distance(metric, w))
     written_out.fit(scaled(X, X, scale), y)
     distances, neighbors = model[1].kneighbors(model[0].transform(new))

@@ -89,9 +89,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     memory_budget : float or None, default=None
         Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
         are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
-    class_weight : None, "balanced" or dict, default=None
-        How much the samples of each class count in the sum: a weight > 0 for each class;
-        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
     batch_neighbors : {"within", "across"}, default="within"
         Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
         only, or in the other batches only.
@@ -178,7 +175,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         tol: float = 1e-6,
         init: str | ArrayLike = "uniform",
         memory_budget: float | None = None,
-        class_weight: Any = None,
         batch_neighbors: str = "within",
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
@@ -207,7 +203,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.loss = loss
         self.sparsity = sparsity
         self.cv = cv
-        self.class_weight = class_weight
         self.batch_neighbors = batch_neighbors
 
     @with_callbacks
@@ -358,9 +353,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     ) -> Iterator[IM4E]:
         """One model of some of the samples, fitted with one width after the other."""
         model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
-        if model.class_weight != "balanced":  # the model knows classes by their codes
-            weights = table.class_weights
-            model.class_weight = None if weights is None else dict(enumerate(weights.tolist()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
             part = model._check_fit(

@@ -87,7 +87,7 @@ def scaled_by_batch(
     for batch in range(reach.n_batches):
         rows = np.flatnonzero(reach.batches == batch)
         part = X[rows]
-        absent, filled = Absent.taken_out(part, 1)
+        absent, filled = Absent.taken_out(part, 1) if part.dtype.kind == "f" else (None, part)
         scaling = feature_scaling(filled, scale, None if copies is None else copies[rows], absent=absent)
         scaled[rows] = scaling.apply(part)
     return scaled
