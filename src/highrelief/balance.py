@@ -52,7 +52,7 @@ def _weight_of(name: Any, class_weight: Mapping[Any, Any]) -> float:
     return float(weight)
 
 
-def level_codes(name: str, levels: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+def label_codes(name: str, levels: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Numbers from 0 on for the groups, or batches, of the samples that count; ``name`` is for messages."""
     if levels is None:
         return None

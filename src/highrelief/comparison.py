@@ -20,7 +20,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from .balance import level_codes
+from .balance import label_codes
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector
 from .folds import check_folds, usable_folds
@@ -243,7 +243,7 @@ def compare(
     judges = _judges(classifiers)
     X, y = _checked(X, y)
     everyone = np.ones(len(y), dtype=bool)
-    together, measured = group_codes(groups, everyone), level_codes("batches", batches, everyone)
+    together, measured = group_codes(groups, everyone), label_codes("batches", batches, everyone)
     random = random_generator("random_state", random_state)
     folds = _outer_folds(cv, X, y, together, random)
     _check_inner(inner_cv)

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .balance import level_codes
+from .balance import label_codes
 from .core.parameters import check_choice
 from .input_base import known_codes
 from .members import in_threads
@@ -227,7 +227,7 @@ class EnsembleWeighting(ResampledWeighter):
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
         known_codes(self.classes_, classes)
-        levels = level_codes("batches", batches, np.ones(len(classes), dtype=bool))
+        levels = label_codes("batches", batches, np.ones(len(classes), dtype=bool))
 
         def seen_by(member: Any) -> NDArray[np.float64]:
             return _known_margins(member, samples, classes, levels)
@@ -278,7 +278,7 @@ class EnsembleWeighting(ResampledWeighter):
         """
         samples, classes = self._samples_of_fit(X, y)
         known_codes(self.classes_, classes)
-        levels = level_codes("batches", batches, np.ones(len(classes), dtype=bool))
+        levels = label_codes("batches", batches, np.ones(len(classes), dtype=bool))
 
         def seen_by(t: int) -> NDArray[np.float64]:
             margins = np.full(self._n_samples, np.nan)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .balance import level_codes
+from .balance import label_codes
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
 from .core.reach import Reach
@@ -240,7 +240,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         table = self._check_fit(X, y, sample_weight, batches)
         w = self._first_weights(uniform=1.0, norm=1)
         if self.sigma == "path":
-            self.sigma_, w = self._best_of_path(table, w, level_codes("groups", groups, table.kept))
+            self.sigma_, w = self._best_of_path(table, w, label_codes("groups", groups, table.kept))
         elif not self._automatic:
             self.sigma_ = float(self.sigma)
         return self._learn(table, self._rows(table), w)

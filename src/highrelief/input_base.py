@@ -16,7 +16,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from .balance import class_weights_of, level_codes
+from .balance import class_weights_of, label_codes
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.encoding import Encoding
@@ -242,7 +242,7 @@ class ClassTableMixin(FittedViewMixin):
 
     def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_], X: NDArray[Any]) -> Reach | None:
         """Who may be whose neighbour, by the batches of the samples given."""
-        codes = level_codes("batches", batches, kept)
+        codes = label_codes("batches", batches, kept)
         if codes is not None and is_sparse(X):
             raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
         return None if codes is None else Reach(codes, self.batch_neighbors == "within")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .balance import level_codes
+from .balance import label_codes
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 from .input_base import warn_user
@@ -223,4 +223,4 @@ def _differ(X: Any, n: int, m: int) -> bool:
 
 def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Numbers from 0 on for the groups of the samples that count."""
-    return level_codes("groups", groups, kept)
+    return label_codes("groups", groups, kept)
