@@ -6,8 +6,9 @@ import pytest
 from contract import same_bits, weights_of
 from oracles import average_rows, class_factors, copies_seen_from, neighbor_shares, reach_of
 from oracles.missing_1994 import expected_distances, scale_observed
+from sklearn.ensemble import RandomForestClassifier
 
-from highrelief import Relief, ReliefF, VarianceReduction
+from highrelief import CrossValidatedSelector, Relief, ReliefF, VarianceReduction
 
 
 def mixed_table(seed, n_samples=28):
@@ -90,6 +91,17 @@ def test_variance_reduction_refuses_categories():
     X, y, _, _ = mixed_table(0)
     with pytest.raises(ValueError, match="Margin vectors are of numbers"):
         VarianceReduction(ReliefF(categorical_features=[3, 4])).fit(np.nan_to_num(X), y)
+
+
+def test_nearest_neighbors_do_not_judge_categories():
+    """They would take them for numbers; a forest does as it likes."""
+    X, y, _, _ = mixed_table(0)
+    X, inside = np.nan_to_num(X), ReliefF(categorical_features=[3, 4])
+    with pytest.raises(ValueError, match="asks k-NN, for which the categories"):
+        CrossValidatedSelector(inside, cv=2).fit(X, y)
+    forest = RandomForestClassifier(5, random_state=0)
+    fitted = CrossValidatedSelector(inside, classifier=forest, cv=2).fit(X, y)
+    np.testing.assert_array_equal(fitted.feature_weights_, weights_of(inside, X, y))
 
 
 @pytest.mark.parametrize("categorical", [None, [3]], ids=["numbers", "mixed"])

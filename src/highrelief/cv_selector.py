@@ -194,7 +194,18 @@ class CrossValidatedSelector(SingleFitWeighter):
         asked = get_tags(self.classifier).input_tags if _classifies(self.classifier) else None
         tags.input_tags.sparse &= asked is not None and asked.sparse and _metric_takes_sparse(self.classifier)
         tags.input_tags.allow_nan &= asked is not None and asked.allow_nan
+        tags.categories &= asked is not None
         return tags
+
+    def _check_categories(self) -> None:
+        super()._check_categories()
+        chosen = getattr(self._weighter, "categorical_features", None)
+        if self.classifier is None and chosen is not None and np.size(chosen):
+            raise ValueError(
+                "CrossValidatedSelector(classifier=None) asks k-NN, for which the categories that"
+                f" categorical_features={chosen!r} names would be numbers. Give a classifier that takes them,"
+                " such as a pipeline that encodes them, or a forest."
+            )
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
         """As any meta-estimator; but the distances of k-NN need all values, whatever is wrapped."""
