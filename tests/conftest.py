@@ -18,6 +18,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with what compiles every kernel: it takes longest, and others find the kernels on disk."""
+    items.sort(key=lambda item: item.path.name != "test_start_up.py")
+
+
 def _data_folder() -> Path:
     return Path(os.environ.get("HIGHRELIEF_DATA", ROOT.parent / "shared" / "data"))
 

@@ -3,6 +3,7 @@
 import importlib
 import json
 import pickle
+import re
 import subprocess
 import sys
 
@@ -140,7 +141,7 @@ for entry in ENTRIES:
         whole = [np.int8, np.int64, np.uint8] if np.array_equal(X, np.round(X)) else []
         for dtype in [np.float32, np.float64, *whole]:
             for layout in layouts if dtype in (np.float32, np.int8) else layouts[:1]:
-                for n_jobs, megabytes in ((1, 64), (2, 64), (2, 1e-3)):
+                for n_jobs, megabytes in ((1, 64), (2, 1e-3)) if layout is layouts[0] else ((2, 64),):
                     with config_context(working_memory=megabytes):
                         model = entry.make(n_jobs=n_jobs, **more).fit(layout(X.astype(dtype)), y)
                         if entry.family.margins:
@@ -178,12 +179,6 @@ def test_after_a_warm_up_no_fit_compiles(warmed_up):
     assert fits["compiled"] == []
     assert fits["used"] != []
     assert set(fits["used"]) <= set(warmed_up["used"])
-
-
-def test_a_second_warm_up_finds_everything(warmed_up):
-    again = run(SIGNATURES + WARM_UP)
-    assert (again["compiled"], again["n_compiled"]) == ([], 0)
-    assert "were there already" in again["said"]
 
 
 def test_a_warm_up_reports_every_step(warmed_up):
@@ -248,7 +243,7 @@ except SystemExit as end:
     def test_warm_up(self, warmed_up):
         result = command("warmup")
         assert result.returncode == 0, result.stderr
-        assert "were there already" in result.stdout
+        assert re.search(r"All \d+ kernels were there already", " ".join(result.stdout.split()))
 
     def test_wrong_usage_ends_with_2(self):
         result = command("no-such-command")
