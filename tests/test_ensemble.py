@@ -417,8 +417,8 @@ def test_no_warning_where_subsets_are_about_as_large_as_asked_for():
         (np.zeros(60), "one group.*max_samples=0.9"),
         (np.zeros(59), r"groups.*60 samples.*\(59,\)"),
         (np.zeros((60, 1)), r"groups.*60 samples.*\(60, 1\)"),
-        (np.full(60, np.nan), "groups contains NaN"),
-        ([None] * 59 + ["a"], "groups must hold names or numbers"),
+        (np.full(60, np.nan), "groups has a missing value, at sample 0"),
+        ([None] * 59 + ["a"], "groups has a missing value, at sample 0"),
     ],
 )
 def test_bad_groups(groups, words):

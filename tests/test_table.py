@@ -363,6 +363,7 @@ class TestGenesAsRows:
         assert table.notes == [
             "1 samples of labels.tsv are not in table.csv.",
             "1 of 4 rows left out: no 'class' there.",
+            "Groups, no feature: 'batch', with 2 different values.",
         ]
 
     def test_labels_for_samples_as_rows(self, write):
