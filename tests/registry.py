@@ -387,12 +387,12 @@ class Entry:
 #: Set where one variant of each family is enough: what other versions of the libraries would break.
 ONLY_PLAIN = bool(os.environ.get("HIGHRELIEF_ONLY_PLAIN_VARIANTS"))
 
-ENTRIES = [
+ALL_ENTRIES = [
     Entry(family, variant, parameters)
     for family in FAMILIES
     for variant, parameters in family.variants.items()
-    if variant == "" or not ONLY_PLAIN
 ]
+ENTRIES = [entry for entry in ALL_ENTRIES if entry.variant == "" or not ONLY_PLAIN]
 
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)

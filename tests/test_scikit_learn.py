@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sklearn
 from registry import (
+    ALL_ENTRIES,
     CLASSIFIERS,
     ENTRIES,
     EXTRACTORS,
@@ -257,7 +258,7 @@ def test_sample_weight_is_routed_through_a_pipeline(entry):
             np.testing.assert_array_equal(model[0].feature_weights_, expected.feature_weights_)
 
 
-@over_entries(lambda entry: entry.family not in [each.family for each in ENTRIES if each.sample_weight])
+@over_entries(lambda entry: entry.family not in [each.family for each in ALL_ENTRIES if each.sample_weight])
 def test_no_sample_weight_can_be_requested(entry):
     with sklearn.config_context(enable_metadata_routing=True), pytest.raises((AttributeError, TypeError)):
         entry.make().set_fit_request(sample_weight=True)
