@@ -2,7 +2,7 @@
 
 What a fit needs for missing values takes more memory than anything else in it, and lives only as long as the
 fit. The system takes such memory back at once, and clears it, page by page, when the next fit asks for it
-again: that takes as long as a third of a fit. A limited part of it is therefore kept.
+again: that takes up to a quarter of a fit. A limited part of it is therefore kept.
 """
 
 from __future__ import annotations

@@ -180,8 +180,8 @@ class MissingValues:
         """By how much what each row lacks, to any other, may be off where all factors are 1, (n_rows,)."""
         # No excess is larger than the range.
         most = self._spans(squared)
-        n_lacking = np.diff(self.start)
-        lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
+        n_lacking, lack = np.diff(self.start), np.empty(self.n_rows)
+        kernels.sum_listed(self.start, self.which, most, lack)
         # One rounding for every value, and some for each on the way to it, each by half an eps at most.
         return (n_lacking.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * lack
 
