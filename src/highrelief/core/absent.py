@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import missing as kernels
+from . import kept_memory
 from .ranges import ColumnRanges
 from .threads import even_ranges, run_all
 
@@ -33,7 +34,8 @@ class Absent:
         The table has no infinite values. A column without any value becomes 0. ``ranges`` of the columns may
         be known.
         """
-        filled = np.array(X, order="C")
+        filled = kept_memory.empty(X.shape, X.dtype)
+        np.copyto(filled, X)
         n_samples, n_features = X.shape
         by_row = np.zeros(n_samples, np.int64)
         parts = even_ranges(n_samples, 16)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..kernels import missing as kernels
 from ..kernels import packing
 from ..kernels.excess import excess_of_columns
+from . import kept_memory
 from .absent import Absent
 from .ranges import ColumnRanges, as_kernels_know_it
 from .scaling import Scaling
@@ -98,8 +99,7 @@ class MissingValues:
     def excess(self) -> NDArray[np.floating]:
         """By how much |x − x'| is too small where one lacks the value, in scaled units."""
         shape = (1, self._n_chunks, self.features.size, kernels.CHUNK)
-        excess = packing.aligned_zeros(shape, self._X.dtype)
-
+        excess = kept_memory.empty(shape, self._X.dtype)
         n_samples = self._row_of.size
         find, copies = excess_of_columns, np.empty(0)
         if self._copies is not None:
@@ -107,6 +107,8 @@ class MissingValues:
         if n_samples > MOST_IN_NETWORK:
             find = kernels.excess_in_order
             copies = np.ones(n_samples) if self._copies is None else copies
+            # At the rows of no sample, which the network clears by itself.
+            excess.fill(0)
         X, low = self._values, self._low
         by = (self._per_unit, copies, self._row_of, excess[0])
 
@@ -178,8 +180,8 @@ class MissingValues:
         """By how much what each row lacks, to any other, may be off where all factors are 1, (n_rows,)."""
         # No excess is larger than the range.
         most = self._spans(squared)
-        n_lacking = np.diff(self.start)
-        lack = np.add.reduceat(np.append(most[self.which], 0.0), self.start[:-1]) * (n_lacking > 0)
+        n_lacking, lack = np.diff(self.start), np.empty(self.n_rows)
+        kernels.sum_listed(self.start, self.which, most, lack)
         # One rounding for every value, and some for each on the way to it, each by half an eps at most.
         return (n_lacking.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * lack
 
@@ -189,7 +191,7 @@ class MissingValues:
         if excess.dtype == np.float32 or (self.root_unit != 1.0 and not squared):
             return excess
         if squared not in self._rounded:
-            self._rounded[squared] = packing.aligned_empty(excess.shape, np.float32)
+            self._rounded[squared] = kept_memory.empty(excess.shape, np.float32)
             np.copyto(self._rounded[squared], excess, casting="same_kind")
         return self._rounded[squared]
 
@@ -224,7 +226,7 @@ class MissingValues:
         if others is not None:
             excess, chunks = _of_rows(excess, others), (0, -(-others.size // kernels.CHUNK))
         factors = np.empty(0, excess.dtype) if factors is None else factors.astype(excess.dtype)
-        out = packing.aligned_empty((chunks[1] - chunks[0], rows.size, kernels.CHUNK), excess.dtype)
+        out = kept_memory.empty((chunks[1] - chunks[0], rows.size, kernels.CHUNK), excess.dtype)
 
         def of_chunk(c: int) -> None:
             kernels.fill_lacks(

@@ -14,7 +14,12 @@ from .lanes import falling, measure, turn_into_excess, write_keys
 from .networks import GROUP, LANES, sort_columns
 from .row_sums import WIDTH
 from .shares import order_of
+from .simd import fetch
 
+#: LANES is two to this.
+_LANE_BITS = 4
+#: Bytes that come into the caches together.
+_LINE_BYTES = 64
 #: Keys have this many bits.
 _BITS = 32
 #: Places that values may move by, on average, before a heap is faster.
@@ -108,7 +113,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
     row_of : (n_samples,)
         Its row in the layout.
     excess : (n_chunks, n_incomplete, CHUNK)
-        Written to.
+        Written to; 0 at rows of no sample.
     """
     wide_vectors()
     n, counted = X.shape[0], copies.shape[0] > 0
@@ -125,10 +130,12 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
     place = np.empty(n, np.int64)
     for i in range(n):
         place[i] = row_of[i] // WIDTH * excess.shape[1] * WIDTH + row_of[i] % WIDTH
+    padding = _places_without_sample(row_of, excess)
     flat = excess.ravel()
     first, listed = _missing_by_block(start, which, a, b)
     for k0 in range(a, b, LANES):
         k1 = min(k0 + LANES, b)
+        _fetch_columns(excess, k0, k1)
         _measure_columns(X, columns, k0, k1, low, block, least, largest, total)
         if counted:
             _sum_copies(block, copies, total)
@@ -157,6 +164,29 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
             half = (total[q] - minima[q] / whole[q]) * per_whole[q] if observed > 0 else 0.0
             for u in range(observed, n):
                 flat[place[keys[u, q] & mask] + (k0 + q) * WIDTH] = half
+        for k in range(k0, k1):
+            for row in padding:
+                flat[row + k * WIDTH] = 0
+
+
+@kernel
+def _places_without_sample(row_of, excess):
+    """Where, in column 0, the rows are that hold no sample."""
+    is_padding = np.ones(excess.shape[0] * WIDTH, np.bool_)
+    for row in row_of:
+        is_padding[row] = False
+    rows = np.flatnonzero(is_padding)
+    return rows // WIDTH * excess.shape[1] * WIDTH + rows % WIDTH
+
+
+@kernel
+def _fetch_columns(excess, k0, k1):
+    """Have columns of the excess come into the caches, to be there when they are written to."""
+    flat = excess.ravel()
+    for c in range(excess.shape[0]):
+        first = (c * excess.shape[1] + k0) * WIDTH
+        for at in range(first, first + (k1 - k0) * WIDTH, _LINE_BYTES // excess.itemsize):
+            fetch(flat, at)
 
 
 @kernel
@@ -193,19 +223,17 @@ def _missing_by_block(start, which, a, b):
     begin, end = np.empty(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
         begin[i] = _first_from(which, start[i], start[i + 1], a)
-        t = begin[i]
-        while t < start[i + 1] and which[t] < b:
-            first[(which[t] - a) // LANES + 1] += 1
-            t += 1
-        end[i] = t
+        end[i] = _first_from(which, begin[i], start[i + 1], b)
+        for t in range(begin[i], end[i]):
+            first[((which[t] - a) >> _LANE_BITS) + 1] += 1
     for block in range(first.shape[0] - 1):
         first[block + 1] += first[block]
     following, listed = first.copy(), np.empty(first[-1], np.int64)
     for i in range(n):
         for t in range(begin[i], end[i]):
             k = which[t] - a
-            listed[following[k // LANES]] = i * LANES + k % LANES
-            following[k // LANES] += 1
+            listed[following[k >> _LANE_BITS]] = i * LANES + (k & (LANES - 1))
+            following[k >> _LANE_BITS] += 1
     return first, listed
 
 
@@ -215,7 +243,7 @@ def _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed):
     for q in range(LANES):
         n_observed[q] = block.shape[0]
     for t in range(t0, t1):
-        i, q = listed[t] // LANES, listed[t] % LANES
+        i, q = listed[t] >> _LANE_BITS, listed[t] & (LANES - 1)
         block[i, q] = largest[q]
         keys[i, q] = ~mask | np.uint32(i)
         n_observed[q] -= 1

@@ -13,8 +13,8 @@ The rows b stand in chunks of :data:`CHUNK`, one after another: (n_sets, n_chunk
 import numpy as np
 
 from .integer_tiles import OUT_OF_REACH
-from .jit import kernel, summing_kernel, wide_vectors
-from .row_sums import WIDTH, sum_rows, sum_weighted_rows
+from .jit import kernel, wide_vectors
+from .row_sums import WIDTH, product_with_sum, sum_rows, sum_weighted_rows
 from .shares import order_of
 from .simd import count_bits, lowest_bit, nan_bits
 
@@ -218,6 +218,16 @@ def fill_lacks(rows, chunk, start, which, factors, set_of, excess, out):
 
 
 @kernel
+def sum_listed(start, which, values, out):
+    """Write Σ values[which[t]], start[i] ≤ t < start[i + 1], to out[i]."""
+    for i in range(out.shape[0]):
+        total = 0.0
+        for t in range(start[i], start[i + 1]):
+            total += values[which[t]]
+        out[i] = total
+
+
+@kernel
 def _lack_tile(own, others, i0, i1, j0, j1, tile):
     """lack(a, b) + lack(b, a) for rows a from i0 on and b from j0 on, where chunks begin."""
     mine, theirs = own[j0 // CHUNK], others[i0 // CHUNK]
@@ -282,15 +292,6 @@ def add_pair_lacks(rows, others, p0, p1, start, which, factors, set_of, excess, 
         out[p] += total
 
 
-@summing_kernel
-def _product(coefficients, row):
-    wide_vectors()
-    total = 0.0
-    for q in range(CHUNK):
-        total += np.float64(coefficients[q]) * np.float64(row[q])
-    return total
-
-
 @kernel
 def sum_lacks(chunk, coefficients, first, members, excess, sums):
     """Add Σ_b coefficients[p, q]·excess, b in a chunk, to the sums of the features that row p lacks.
@@ -299,14 +300,12 @@ def sum_lacks(chunk, coefficients, first, members, excess, sums):
     """
     wide_vectors()
     n_features = sums.shape[0]
-    total = np.empty((1, CHUNK), excess.dtype)
-    nothing = np.empty(0, excess.dtype)
     for s in range(excess.shape[0]):
+        values = excess[s, chunk]
         for k in range(n_features):
             group = s * n_features + k
             if first[group] < first[group + 1]:
-                sum_rows(coefficients, members, first[group], first[group + 1], nothing, total, 0)
-                sums[k] += _product(total[0], excess[s, chunk, k])
+                sums[k] += product_with_sum(coefficients, members, first[group], first[group + 1], values, k)
 
 
 @kernel

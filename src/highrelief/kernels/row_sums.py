@@ -3,6 +3,7 @@
 Left to itself, LLVM writes the sum to memory after each row, which takes three times as long.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -15,7 +16,7 @@ from .simd import SETTING, element_type, fused, load, row_pointer, splat, store,
 WIDTH = 64
 
 
-_INDEX = ir.IntType(64)
+_INDEX, _LANE = ir.IntType(64), ir.IntType(32)
 
 
 def _vector(dtype):
@@ -24,33 +25,66 @@ def _vector(dtype):
     return ir.VectorType(element_type(dtype), size), size
 
 
-def _emit(context, builder, signature, arguments, weighted):
-    source_type, which_type, factors_type, out_type = (signature.args[n] for n in (0, 1, 4, 5))
-    source = context.make_array(source_type)(context, builder, arguments[0])
-    which = context.make_array(which_type)(context, builder, arguments[1])
-    factors = context.make_array(factors_type)(context, builder, arguments[4])
-    out = context.make_array(out_type)(context, builder, arguments[5])
-    t0, t1, row = arguments[2], arguments[3], arguments[6]
-    vector, size = _vector(source_type.dtype)
-    index = _INDEX
+def _array(context, builder, signature, arguments, n):
+    return context.make_array(signature.args[n])(context, builder, arguments[n])
+
+
+def _sums(context, builder, signature, arguments, factors=None):
+    """The vectors of the sum of rows, of those that the first four arguments name."""
+    source, which = (_array(context, builder, signature, arguments, n) for n in (0, 1))
+    vector, size = _vector(signature.args[0].dtype)
     totals = [cgutils.alloca_once(builder, vector) for _ in range(WIDTH // size)]
     for total in totals:
         builder.store(ir.Constant(vector, None), total)
-    with cgutils.for_range_slice(builder, t0, t1, index(1), intp=index) as (t, _):
+    with cgutils.for_range_slice(builder, *arguments[2:4], _INDEX(1), intp=_INDEX) as (t, _):
         place = builder.load(builder.gep(which.data, [t]))
-        first = row_pointer(builder, source, place, index(0))
+        first = row_pointer(builder, source, place, _INDEX(0))
+        weighted = factors is not None
         factor = (
             splat(builder, builder.load(builder.gep(factors.data, [place])), vector) if weighted else None
         )
         for n, total in enumerate(totals):
-            values = load(builder, first, vector, index(n * size))
+            values = load(builder, first, vector, _INDEX(n * size))
             before = builder.load(total)
             after = fused(builder, factor, values, before) if weighted else builder.fadd(before, values)
             builder.store(after, total)
-    target = row_pointer(builder, out, row, index(0))
+    return [builder.load(total) for total in totals]
+
+
+def _emit(context, builder, signature, arguments, weighted):
+    factors, out = (_array(context, builder, signature, arguments, n) for n in (4, 5))
+    totals = _sums(context, builder, signature, arguments, factors if weighted else None)
+    target = row_pointer(builder, out, arguments[6], _INDEX(0))
     for n, total in enumerate(totals):
-        store(builder, builder.load(total), builder.gep(target, [index(n * size)]))
+        store(builder, total, builder.gep(target, [_INDEX(n * total.type.count)]))
     return context.get_dummy_value()
+
+
+def _emit_product(context, builder, signature, arguments):
+    totals = _sums(context, builder, signature, arguments)
+    other = _array(context, builder, signature, arguments, 4)
+    first = row_pointer(builder, other, arguments[5], _INDEX(0))
+    vector = totals[0].type
+    doubles = ir.VectorType(ir.DoubleType(), vector.count)
+    added = ir.Constant(doubles, None)
+    for n, total in enumerate(totals):
+        pair = total, load(builder, first, vector, _INDEX(n * vector.count))
+        if vector != doubles:
+            pair = tuple(builder.fpext(values, doubles) for values in pair)
+        added = fused(builder, *pair, added)
+    return _sum_of_lanes(builder, added)
+
+
+def _sum_of_lanes(builder, values):
+    """Add one half of a vector to the other until one number is left."""
+    while values.type.count > 1:
+        half = values.type.count // 2
+        low, high = (
+            builder.shuffle_vector(values, values, ir.Constant(ir.VectorType(_LANE, half), list(lanes)))
+            for lanes in (range(half), range(half, 2 * half))
+        )
+        values = builder.fadd(low, high)
+    return builder.extract_element(values, _LANE(0))
 
 
 def _signature(source, which, factors, out):
@@ -72,6 +106,15 @@ def _sum_weighted_rows(typing_context, source, which, t0, t1, factors, out, row)
         return _emit(context, builder, signature, arguments, True)
 
     return _signature(source, which, factors, out), emit
+
+
+@intrinsic
+def _product_with_sum(typing_context, source, which, t0, t1, other, row):
+    def emit(context, builder, signature, arguments):
+        return _emit_product(context, builder, signature, arguments)
+
+    place = types.intp
+    return types.float64(source, which, place, place, other, place), emit
 
 
 # The same for LLVM to vectorise
@@ -107,8 +150,22 @@ def _plain_sum_weighted_rows(source, which, t0, t1, factors, out, row):
         _add_weighted_row(factors[which[t]], source[which[t]], out[row])
 
 
+@kernel
+def _plain_product_with_sum(source, which, t0, t1, other, row):
+    total = np.zeros(WIDTH, source.dtype)
+    for t in range(t0, t1):
+        _add_row(source[which[t]], total)
+    product = 0.0
+    for q in range(WIDTH):
+        product += np.float64(total[q]) * np.float64(other[row, q])
+    return product
+
+
 _plain = SETTING == "off"
 #: sum_rows(source, which, t0, t1, factors, out, row) writes Σ_t source[which[t]], t0 ≤ t < t1, to out[row].
 sum_rows = _plain_sum_rows if _plain else _sum_rows
 #: The same for Σ_t factors[which[t]]·source[which[t]].
 sum_weighted_rows = _plain_sum_weighted_rows if _plain else _sum_weighted_rows
+#: product_with_sum(source, which, t0, t1, other, row): Σ_q other[row, q]·(Σ_t source[which[t], q]), the sums
+#: of rows in their type, all else in float64.
+product_with_sum = _plain_product_with_sum if _plain else _product_with_sum
