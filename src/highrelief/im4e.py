@@ -13,7 +13,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .balance import label_codes
-from .class_rule import TIES
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
@@ -25,6 +24,8 @@ from .soft_base import RepeatedWeighter, WithDistances
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
 SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
+#: Expected distances that differ by less, relatively, are equal: scaling splits true ties by rounding.
+_TIES = {"float64": 1e-12, "float32": 1e-6}
 
 
 class IM4E(ClassifierMixin, RepeatedWeighter):
@@ -390,7 +391,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
         # Which of two equal sums is smaller must not be decided by their last digit.
-        tie = TIES[self._scaling.offset.dtype.name]
+        tie = _TIES[self._scaling.offset.dtype.name]
         return np.where(psi <= nearest * (1.0 + tie), nearest, psi)
 
     def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -15,19 +15,20 @@ from .width_cv import CrossValidatedWidth, Part
 class IM4ECV(CrossValidatedWidth, IM4E):
     r"""I-M4E whose kernel width is the one with which it classifies samples left out best.
 
-    For each fold the features are weighed by the other samples, with one width σ after the other, from wide
-    to narrow; every fit begins at the weights of the one before, and the distances of the fold are made once.
+    For each fold the features are weighed by the other samples, with one width σ after the other, from the
+    middle to the wide and to the narrow end; every fit begins at the weights of the one before, and the
+    distances of the fold are laid out once.
     The width with the best mean score is then used with all samples, from the first weights on.
 
-    ``IM4E(sigma="path")`` is the paper's way: fourteen widths that do not know the data, plain iterations, and
-    σ for weights of sum 1. Here the widths are around the automatic one, for weights of norm 1, and steps are
-    averaged, so that no cycle is the answer.
+    ``IM4E(sigma="path")`` is the paper's way: fourteen widths that do not know the data, plain iterations,
+    and σ for weights of sum 1. Here the widths are around the automatic one, for weights of norm 1, and steps
+    are averaged, so that no cycle is the answer.
 
     Parameters
     ----------
     sigmas : array-like or None, default=None
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
-        2, 1, ½, ¼ and ⅛ times the width that ``IM4E(sigma="auto")`` finds with all samples.
+        2, 1, ½ and ¼ times the width that ``IM4E(sigma="auto")`` finds with all samples.
     w_step : {"paper", "exact"}, default="paper"
         How weights follow from v: by eq. (9), or as the exact minimiser of C on the simplex, which is the
         projection of v on it, (v − θ)⁺ with θ such that the sum is 1.
@@ -62,10 +63,14 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
         folds that keep groups together. Folds that leave one class are skipped.
     scoring : str, callable or None, default=None
-        What is to be large on the samples left out. None: the share of them that the rule of I-M4E (the class
-        whose fitted samples are nearest on average, weighed by the kernel itself) puts into their class. A
-        name that scikit-learn knows, such as "neg_log_loss", or a callable of a classifier, samples and their
-        classes, is asked about the same rule.
+        What is to be large on the samples left out. None: the share of them that it classifies
+        right. A name that scikit-learn knows, such as "neg_log_loss", or a callable of a classifier, samples
+        and their classes.
+    rule : {"one-se", "best"}, default="one-se"
+        "one-se": of the widths whose mean score is not more than one standard error (over the folds) below
+        the best, the one nearest to the middle of those that are tried, which by default is the automatic
+        width: another one is taken only if the folds speak for it. "best": the best, of equally good ones
+        the nearest to the middle.
     warm_steps : int or None, default=None
         Most iterations with every value but the first of a fold, which begin at the weights of the value
         before. None: half as many as with the first, averaged ones, or, with ``averaging=False``, as many. 0:
@@ -98,7 +103,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
     scores_ : array of shape (n_sigmas, n_folds)
         What every width scored in every fold.
     best_index_ : int
-        Place of the chosen width in ``sigmas_``: the best mean score, of equally good ones the widest.
+        Place of the chosen width in ``sigmas_``.
     feature_weights_ : array of shape (n_features,)
         ≥ 0, sum 1; all 0 if no feature had a positive margin.
     feature_importances_ : array of shape (n_features,)
@@ -160,6 +165,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         init: str | ArrayLike = "uniform",
         cv: Any = 5,
         scoring: Any = None,
+        rule: str = "one-se",
         warm_steps: int | None = None,
         memory_budget: float | None = None,
         batch_neighbors: str = "within",
@@ -192,6 +198,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         )
         self.sigmas = sigmas
         self.scoring = scoring
+        self.rule = rule
         self.warm_steps = warm_steps
 
     @with_callbacks
@@ -232,3 +239,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
 
     def _run(self, part: Part, w: NDArray[np.float64]) -> None:
         self._learn(part.table, part.rows, w)
+
+    def _rule(self, part: Part) -> Any:
+        """The member is a classifier itself."""
+        return part.member

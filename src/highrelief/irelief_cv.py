@@ -15,20 +15,21 @@ from .width_cv import CrossValidatedWidth, Part
 class IReliefCV(CrossValidatedWidth, IRelief):
     r"""I-RELIEF whose kernel width is the one under which samples left out are classified best.
 
-    For each fold the features are weighed by the other samples, with one width σ after the other, from wide
-    to narrow; every fit begins at the weights of the one before, and the distances of the fold are made once.
+    For each fold the features are weighed by the other samples, with one width σ after the other, from the
+    middle to the wide and to the narrow end; every fit begins at the weights of the one before, and the
+    distances of the fold are laid out once.
     The width with the best mean score is then used with all samples, from the first weights on: as
     :class:`IRelief` does, with the kernel exp(−d/(σ‖w‖₂)) in every step.
 
     Where I-RELIEF has one fixed point (a wide σ) and the iteration is plain, a path that is started warm ends
     where separate fits do, and with all samples where ``IRelief(sigma=sigma_)`` does. With a narrow σ there
-    may be several, or cycles, and the path finds the one that follows from wider ones.
+    may be several, or cycles, and the path finds what follows from the middle.
 
     Parameters
     ----------
     sigmas : array-like or None, default=None
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
-        2, 1, ½, ¼ and ⅛ times the width that ``IRelief(sigma="auto")`` finds with all samples.
+        2, 1, ½ and ¼ times the width that ``IRelief(sigma="auto")`` finds with all samples.
     margin : {"nearest", "prior"}, default="nearest"
         For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
         weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20).
@@ -52,10 +53,15 @@ class IReliefCV(CrossValidatedWidth, IRelief):
         method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
         folds that keep groups together. Folds that leave one class are skipped.
     scoring : str, callable or None, default=None
-        What is to be large on the samples left out. None: the share of them that the rule of I-M4E (the class
-        whose fitted samples are nearest on average, weighed by the kernel itself) puts into their class. A
-        name that scikit-learn knows, such as "neg_log_loss", or a callable of a classifier, samples and their
-        classes, is asked about the same rule.
+        What is to be large on the samples left out. None: the share of them that 5-NN among the fitted
+        samples, in the learned metric, puts into their class. A name that scikit-learn knows, such as
+        "balanced_accuracy", or a callable of a classifier, samples and their classes, is asked about the same
+        rule.
+    rule : {"one-se", "best"}, default="one-se"
+        "one-se": of the widths whose mean score is not more than one standard error (over the folds) below
+        the best, the one nearest to the middle of those that are tried, which by default is the automatic
+        width: another one is taken only if the folds speak for it. "best": the best, of equally good ones
+        the nearest to the middle.
     warm_steps : int or None, default=None
         Most iterations with every value but the first of a fold, which begin at the weights of the value
         before. None: half as many as with the first, averaged ones, or, with ``averaging=False``, as many. 0:
@@ -96,7 +102,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
     scores_ : array of shape (n_sigmas, n_folds)
         What every width scored in every fold.
     best_index_ : int
-        Place of the chosen width in ``sigmas_``: the best mean score, of equally good ones the widest.
+        Place of the chosen width in ``sigmas_``.
     feature_weights_ : array of shape (n_features,)
         ≥ 0, Euclidean norm 1; all 0 if no feature had a positive margin.
     feature_importances_ : array of shape (n_features,)
@@ -136,7 +142,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
     >>> model.get_support(indices=True)
     array([0, 1])
     >>> model.scores_.shape
-    (6, 5)
+    (5, 5)
     """
 
     _plain: ClassVar[type[IRelief]] = IRelief
@@ -155,6 +161,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
         init: str | ArrayLike = "uniform",
         cv: Any = 5,
         scoring: Any = None,
+        rule: str = "one-se",
         warm_steps: int | None = None,
         memory_budget: float | None = None,
         class_weight: Any = None,
@@ -187,6 +194,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
         self.sigmas = sigmas
         self.cv = cv
         self.scoring = scoring
+        self.rule = rule
         self.warm_steps = warm_steps
 
     @with_callbacks

@@ -8,44 +8,42 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .core.parameters import check_choice
 from .core.sparse_margins import MarginColumns
 from .input_base import Table
 from .logo import LOGO
 from .progress import with_callbacks
-from .width_cv import TIED, CrossValidatedWidth, Part, checked_grid, mean_scores
+from .width_cv import CrossValidatedWidth, Part, checked_grid, nearest_to_middle, outwards
 
 #: Penalties that are tried where the user gives none, as shares of the smallest that leaves no feature.
 SHARES: NDArray[np.float64] = np.array([0.5, 0.2, 0.1])
-#: Which of the pairs is taken.
-RULES = ("best", "one-se")
 
 
 class LOGOCV(CrossValidatedWidth, LOGO):
     r"""LOGO whose kernel width and penalty are those under which samples left out are classified best.
 
-    For each fold the features are weighed by the other samples, with one width σ after the other, from wide
-    to narrow, and with each with one penalty after the other, from large to small; every fit begins at the
-    weights of the wider σ, or of the larger penalty. What scores best is then used with all samples, from the
-    first weights on. As with ``LOGO(sigma="auto")``, solutions are brought to norm 1, so that λ does not
-    change what σ means.
+    For each fold the features are weighed by the other samples, with one width σ after the other, from the
+    middle to the wide and to the narrow end, and with each with one penalty after the other, from large to
+    small; every fit begins at the weights of the width before, or, with the first, of the larger penalty.
+    What is chosen is then used with all samples, from the first weights on. As with ``LOGO(sigma="auto")``,
+    solutions are brought to norm 1, so that λ does not change what σ means.
 
     The inner problem has one solution, however it is begun; the fixed point around it need not be the only
-    one. A path that is started warm finds the one that follows from wider σ.
+    one, and the path finds what follows from the middle.
 
     Parameters
     ----------
     sigmas : array-like or None, default=None
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
-        2, 1, ½, ¼ and ⅛ times the width that ``LOGO(sigma="auto")`` finds with all samples.
+        2, 1, ½ and ¼ times the width that ``LOGO(sigma="auto")`` finds with all samples.
     alphas : array-like or None, default=None
         Penalties that are tried, as shares in (0, 1] of the smallest λ that leaves no feature, in every step.
         None: 0.5, 0.2 and 0.1. Shares mean the same in a fold as with all samples; λ itself, of a sum over
         samples, would not.
     rule : {"best", "one-se"}, default="best"
         "one-se" takes the largest penalty that, with some width, has a mean score of not more than one
-        standard error (over the folds) below the best, and for it the best width: fewer features for a score
-        that may be a little lower. Folds share samples, so that the standard error is a rule of thumb.
+        standard error (over the folds) below the best: fewer features for a score that may be a little
+        lower. Folds share samples, so that the standard error is a rule of thumb. Of widths that are good
+        enough with the same penalty, the nearest to the middle is taken.
     averaging : bool or None, default=None
         Whether w is the mean of the images of all steps so far, so that no cycle is the answer. None: True.
         False is the plain iteration, which is over when w stands still, or in a cycle, and then says so.
@@ -64,10 +62,10 @@ class LOGOCV(CrossValidatedWidth, LOGO):
         method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
         folds that keep groups together. Folds that leave one class are skipped.
     scoring : str, callable or None, default=None
-        What is to be large on the samples left out. None: the share of them that the rule of I-M4E (the class
-        whose fitted samples are nearest on average, weighed by the kernel itself) puts into their class. A
-        name that scikit-learn knows, such as "neg_log_loss", or a callable of a classifier, samples and their
-        classes, is asked about the same rule.
+        What is to be large on the samples left out. None: the share of them that 5-NN among the fitted
+        samples, in the learned metric, puts into their class. A name that scikit-learn knows, such as
+        "balanced_accuracy", or a callable of a classifier, samples and their classes, is asked about the same
+        rule.
     warm_steps : int or None, default=None
         Most iterations with every value but the first of a fold, which begin at the weights of the value
         before. None: half as many as with the first, averaged ones, or, with ``averaging=False``, as many. 0:
@@ -105,8 +103,7 @@ class LOGOCV(CrossValidatedWidth, LOGO):
     scores_ : array of shape (n_sigmas, n_alphas, n_folds)
         What every pair scored in every fold.
     best_index_ : tuple of two ints
-        Places of what was chosen in ``sigmas_`` and ``alphas_``; of equally good ones the widest, then the
-        largest.
+        Places of what was chosen in ``sigmas_`` and ``alphas_``.
     alpha_share_ : float
         The share that was chosen.
     feature_weights_ : array of shape (n_features,)
@@ -152,7 +149,7 @@ class LOGOCV(CrossValidatedWidth, LOGO):
     >>> model.get_support(indices=True)
     array([0, 1])
     >>> model.scores_.shape
-    (6, 3, 5)
+    (5, 3, 5)
     """
 
     _plain: ClassVar[type[LOGO]] = LOGO
@@ -241,7 +238,6 @@ class LOGOCV(CrossValidatedWidth, LOGO):
         super()._check_parameters(n_samples)
         if self.alphas is not None:
             checked_grid("alphas", self.alphas, at_most=1.0)
-        check_choice("rule", self.rule, RULES)
 
     def _forget(self) -> None:
         super()._forget()
@@ -267,28 +263,22 @@ class LOGOCV(CrossValidatedWidth, LOGO):
         return self.sigmas_.size, self.alphas_.size
 
     def _walk(self, part: Part, first: NDArray[np.float64]) -> Iterator[Any]:
-        """The member, fitted with one pair after the other, from the wider σ or the larger penalty on."""
-        ends: list[NDArray[np.float64]] = []
-        for sigma in self.sigmas_:
+        """Fit the member with one pair after the other, from the middle width and the largest penalty on."""
+        ends: dict[tuple[int, int], NDArray[np.float64]] = {}
+        for row, before in outwards(self.sigmas_.size):
             for place, share in enumerate(self.alphas_):
-                part.member._held, part.member.alpha_share_ = float(sigma), float(share)
-                if len(ends) == self.alphas_.size:
-                    begin = ends.pop(0)
-                else:
-                    begin = ends[-1] if place else first
-                cold = not self._warm or begin is first
-                ends.append(self._next(part, first if cold else begin, cold=cold))
-                yield part.member
+                part.member._held, part.member.alpha_share_ = float(self.sigmas_[row]), float(share)
+                larger = ends.get((row, place - 1))
+                ends[row, place] = self._next(part, first, ends.get((before, place), larger))
+                yield row, place
 
     def _chosen(self) -> Any:
-        means = mean_scores(self.scores_)
-        if self.rule == "best" or means is None or self.scores_.shape[-1] < 2:
-            return super()._chosen()
-        best = self.scores_[super()._chosen()]
-        least = best.mean() - best.std(ddof=1) / np.sqrt(best.size)
-        # Shares fall: the first that some width is good enough with.
-        share = int(np.argmax((means >= least - TIED).any(axis=0)))
-        return int(np.argmax(means[:, share] > means[:, share].max() - TIED)), share
+        """Places of the chosen width and of the chosen penalty, the largest that is good enough."""
+        if not self.scores_.shape[-1]:
+            return self.sigmas_.size // 2, self.alphas_.size // 2
+        good = self._good()
+        place = int(np.argmax(good.any(axis=0)))
+        return nearest_to_middle(good[:, place]), place
 
     def _hold_chosen(self, member: Any) -> None:
         super()._hold_chosen(member)

@@ -1,4 +1,4 @@
-"""A kernel width chosen by cross-validation: one warm-started path of widths in every fold."""
+"""A kernel width chosen by cross-validation: in every fold one warm path, from the middle outwards."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from .balance import label_codes
-from .class_rule import NearestClass, checked_scorer
-from .core.parameters import check_count
+from .core.parameters import check_choice, check_count
 from .core.rows import LocalRows
 from .core.solvers import euclidean_norm
 from .core.sparse_margins import SparseMargins
 from .folds import check_folds, has_misses, usable_folds
 from .input_base import Table, warn_user
+from .neighbor_rule import NeighborRule, checked_scorer
 from .progress import watched
 from .soft_base import AVERAGED_STEPS, RepeatedWeighter, WithDistances
 
 #: Widths that are tried where the user gives none, as multiples of the one that ``sigma="auto"`` finds.
-FACTORS: NDArray[np.float64] = np.ldexp(1.0, np.arange(2, -4, -1))
+FACTORS: NDArray[np.float64] = np.ldexp(1.0, np.arange(2, -3, -1))
+#: Which of the values is taken.
+RULES = ("best", "one-se")
 #: Mean scores that differ by less are the same.
 TIED = 1e-12
 
@@ -56,14 +58,14 @@ class CrossValidatedWidth(RepeatedWeighter):
     sigmas: Any
     cv: Any
     scoring: Any
+    rule: str
     warm_steps: int | None
     sigmas_: NDArray[np.float64]
     scores_: NDArray[np.float64]
     best_index_: Any
 
     #: The weighter whose ``sigma="auto"`` says around which width to look.
-    _plain: ClassVar[type[RepeatedWeighter]]
-    _order_dependent = False
+    _plain: ClassVar[type[Any]]
     _held: float
 
     # How the method runs with a width that is held
@@ -91,6 +93,7 @@ class CrossValidatedWidth(RepeatedWeighter):
             checked_grid("sigmas", self.sigmas)
         check_folds("cv", self.cv)
         checked_scorer(self.scoring)
+        check_choice("rule", self.rule, RULES)
         if self.warm_steps is not None:
             check_count("warm_steps", self.warm_steps, at_least=0)
 
@@ -172,28 +175,40 @@ class CrossValidatedWidth(RepeatedWeighter):
         part = self._part(table, fitted)
         X, y = table.observed[left_out], self.classes_[table.codes[left_out]]
         copies = None if table.copies is None else table.copies[left_out]
-        scores = []
+        scores = np.empty(self._shape)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for member in self._walk(part, first):
-                scores.append(scorer(NearestClass(member, part.table), X, y, copies))
-        return np.reshape(scores, self._shape)
+            for place in self._walk(part, first):
+                scores[place] = scorer(self._rule(part), X, y, copies)
+        return scores
+
+    def _rule(self, part: Part) -> Any:
+        """The classifier that is scored: k-NN under the weights of a member."""
+        member, table = part.member, part.table
+        return NeighborRule(
+            table.observed,
+            table.codes,
+            member.classes_,
+            table.copies,
+            member._scaling,
+            member.feature_weights_,
+        )
 
     def _walk(self, part: Part, first: NDArray[np.float64]) -> Iterator[Any]:
-        """The member, fitted with one width after the other, each from the weights of the one before."""
-        w = first
-        for sigma in self.sigmas_:
-            part.member._held = float(sigma)
-            w = self._next(part, w, cold=w is first) if self._warm else self._next(part, first, cold=True)
-            yield part.member
+        """Fit the member with one width after the other, from the middle on; yield their places."""
+        ends: dict[int, NDArray[np.float64]] = {}
+        for place, before in outwards(self.sigmas_.size):
+            part.member._held = float(self.sigmas_[place])
+            ends[place] = self._next(part, first, ends.get(before))
+            yield place
 
-    @property
-    def _warm(self) -> bool:
-        return self.warm_steps != 0
-
-    def _next(self, part: Part, w: NDArray[np.float64], *, cold: bool) -> NDArray[np.float64]:
-        """Fit the member of a part from weights w on, and return where the next fit may begin."""
+    def _next(
+        self, part: Part, first: NDArray[np.float64], before: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        """Fit the member of a part, from weights of another value if there are any; return where it ends."""
         member = part.member
+        cold = before is None or self.warm_steps == 0
+        w = first if cold or before is None else before
         member.max_iter = self.max_iter if cold else self._warm_most
         member._run(part, w)
         return member.feature_weights_ if member.feature_weights_.any() else w
@@ -206,13 +221,20 @@ class CrossValidatedWidth(RepeatedWeighter):
         return -(-(self.max_iter or AVERAGED_STEPS) // 2) if self._averages else self.max_iter
 
     def _chosen(self) -> Any:
-        """Place of the chosen values; of equally good ones the largest, without any fold the middle."""
-        means = mean_scores(self.scores_)
-        if means is None:
-            place = tuple(size // 2 for size in self._shape)
-        else:
-            place = np.unravel_index(int(np.argmax(means > means.max() - TIED)), self._shape)
-        return int(place[0]) if len(place) == 1 else tuple(int(each) for each in place)
+        """Place of the chosen width."""
+        return nearest_to_middle(self._good())
+
+    def _good(self) -> NDArray[np.bool_]:
+        """Which of the values are good enough by the rule; without any fold all are."""
+        if not self.scores_.shape[-1]:
+            return np.ones(self._shape, dtype=bool)
+        means = self.scores_.mean(axis=-1)
+        means = np.where(np.isnan(means), -np.inf, means)
+        least = means.max()
+        of_best = self.scores_[np.unravel_index(int(np.argmax(means)), means.shape)]
+        if self.rule == "one-se" and of_best.size > 1:
+            least -= of_best.std(ddof=1) / np.sqrt(of_best.size)
+        return means >= least - TIED
 
     def _fit_all(self, table: Table, first: NDArray[np.float64]) -> None:
         """Fit all samples with the chosen values, from the first weights on, and be what comes out."""
@@ -226,7 +248,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         )
 
     def _hold_chosen(self, member: Any) -> None:
-        member._held = float(np.atleast_1d(self.sigmas_)[np.atleast_1d(self.best_index_)[0]])
+        member._held = float(self.sigmas_[np.atleast_1d(self.best_index_)[0]])
 
     def _warn_of_folds(self, n_folds: int) -> None:
         asked = int(self.cv) if isinstance(self.cv, Integral) else 0
@@ -274,12 +296,18 @@ def _given(
     )
 
 
-def mean_scores(scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Means over the folds, −∞ where one has no score; None without any fold."""
-    if not scores.shape[-1]:
-        return None
-    means = scores.mean(axis=-1)
-    return np.where(np.isnan(means), -np.inf, means)
+def outwards(n_values: int) -> Iterator[tuple[int, int]]:
+    """Places from the middle to either end, and the place before each; −1 before the middle."""
+    middle = n_values // 2
+    yield middle, -1
+    yield from ((place, place + 1) for place in range(middle - 1, -1, -1))
+    yield from ((place, place - 1) for place in range(middle + 1, n_values))
+
+
+def nearest_to_middle(good: NDArray[np.bool_]) -> int:
+    """Place of the value that is nearest to the middle; of two as near the first."""
+    places = np.flatnonzero(good)
+    return int(places[np.argmin(np.abs(places - good.size // 2))])
 
 
 def checked_grid(name: str, values: Any, at_most: float | None = None) -> NDArray[np.float64]:
