@@ -243,9 +243,9 @@ class CrossValidatedWidth(RepeatedWeighter):
         # Samples of weight 0 count among those that the user gave.
         part.member._run(Part(part.member, table, part.rows), first)
         parameters = self.get_params(deep=False)
-        vars(self).update(
-            {name: value for name, value in vars(part.member).items() if name not in parameters}
-        )
+        for name, value in vars(part.member).items():
+            if name not in parameters:
+                setattr(self, name, value)
 
     def _hold_chosen(self, member: Any) -> None:
         member._held = float(self.sigmas_[np.atleast_1d(self.best_index_)[0]])
