@@ -65,7 +65,7 @@ def neighbors_right(d, y, labels):
 
 
 def scores(d, y, labels, sigma):
-    """Score of the samples left out: by 5-NN, by the rule of I-M4E, by the log-likelihood of soft neighbours."""
+    """Scores of samples left out: of 5-NN, of the rule of I-M4E, log-likelihood of soft neighbours."""
     classes = np.unique(y)
     expected, logs = [], []
     for c in classes:

@@ -233,8 +233,8 @@ FAMILIES = [
     Family(
         LOGOCV,
         {
-            "": {"sigmas": [2.0, 1.0], "alphas": [0.4, 0.2], "cv": 2, "averaging": False},
-            "averaged": {"sigmas": [1.0, 0.3], "alphas": [0.2], "cv": 2},
+            "": {"sigmas": [2.0, 1.0], "alphas": [0.02, 0.01], "cv": 2, "averaging": False},
+            "averaged": {"sigmas": [1.0, 0.3], "alphas": [0.02], "cv": 2},
         },
         unit_norm=True,
         iterative=True,

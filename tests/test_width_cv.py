@@ -270,8 +270,17 @@ def test_copies_are_neighbors_and_ties_share():
     np.testing.assert_allclose(nothing.predict_proba([[1.0]]), [[1 / 3, 2 / 3]])
 
 
-def test_scoring():
+def test_names_of_classes_decide_no_tie():
+    """By default; of three classes two may have two neighbours each."""
     X, y = continuous_table(90)
+    scores = IReliefCV(cv=3).fit(X, y).scores_
+    np.testing.assert_array_equal(IReliefCV(cv=3).fit(X, 2 - y).scores_, scores)
+    by_name = IReliefCV(cv=3, scoring="accuracy")
+    assert not np.array_equal(by_name.fit(X, y).scores_, by_name.fit(X, 2 - y).scores_)
+
+
+def test_scoring():
+    X, y = continuous_table(90, n_classes=2)  # five neighbours of two classes: no ties
     plain = IReliefCV(cv=3).fit(X, y)
     np.testing.assert_array_equal(IReliefCV(cv=3, scoring="accuracy").fit(X, y).scores_, plain.scores_)
     by_name = IReliefCV(cv=3, scoring="balanced_accuracy").fit(X, y).scores_

@@ -92,8 +92,14 @@ class NeighborRule(ClassifierMixin, BaseEstimator):
 def accuracy(
     rule: Any, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None
 ) -> float:
-    """Share of the samples, or of their copies, that are put into their class."""
-    return float(np.average(rule.predict(X) == y, weights=sample_weight))
+    """Share of the samples, or of their copies, that are put into their class.
+
+    Of several classes that are equally likely each is right by its share: names of classes decide nothing.
+    """
+    shares = rule.predict_proba(X)
+    likely = shares >= shares.max(axis=1, keepdims=True) * (1.0 - _TIED)
+    right = (likely & (rule.classes_ == y[:, np.newaxis])).any(axis=1) / likely.sum(axis=1)
+    return float(np.average(right, weights=sample_weight))
 
 
 def checked_scorer(scoring: Any) -> Scorer:
