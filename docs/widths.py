@@ -22,8 +22,8 @@ from highrelief.datasets import (
     make_xor,
 )
 
-SEEDS = range(100, 105)
-N_FITTED, N_NEW, N_IRRELEVANT = 150, 500, 100
+SEEDS = range(100, 103)
+N_FITTED, N_NEW, N_IRRELEVANT = 120, 500, 50
 PAIRS = ((IRelief, IReliefCV), (IM4E, IM4ECV), (LOGO, LOGOCV))
 
 
@@ -49,25 +49,35 @@ def measured(estimator, X, y, relevant):
     return roc_auc_score(truth, fitted.feature_weights_), error, seconds
 
 
-def main() -> None:
-    """Print the tables."""
-    warnings.simplefilter("ignore")
-    found: dict[str, dict[str, list]] = {}
-    for seed in SEEDS:
-        for name, X, y, relevant in problems(seed):
-            for pair in PAIRS:
-                for estimator in pair:
-                    row = found.setdefault(name, {}).setdefault(estimator.__name__, [])
-                    row.append(measured(estimator, X, y, np.asarray(relevant)))
+def collect(seed, found):
+    """Measure all on the problems of one seed."""
+    for name, X, y, relevant in problems(seed):
+        for pair in PAIRS:
+            for estimator in pair:
+                row = found.setdefault(name, {}).setdefault(estimator.__name__, [])
+                row.append(measured(estimator, X, y, np.asarray(relevant)))
+
+
+def show(found):
+    """Print one table for each measure."""
     names = [each.__name__ for pair in PAIRS for each in pair]
-    for place, title in enumerate(("area under the ROC", "error of 5-NN, per cent", "CPU seconds")):
+    for place, title in enumerate(("area under the ROC", "error of 5-NN, %", "CPU seconds")):
         print(f"\n| {title} | {' | '.join(f'`{each}`' for each in names)} |")
         print(f"| --- |{' ---: |' * len(names)}")
         factor, digits = (100.0, 1) if place == 1 else (1.0, 3 if place == 0 else 2)
         rows = [[factor * np.mean(found[p][n], axis=0)[place] for n in names] for p in found]
         for label, numbers in [*zip(found, rows, strict=True), ("mean", np.mean(rows, axis=0))]:
             shown = f"`{label}`" if label.startswith("make") and "," not in label else label
-            print(f"| {shown} | {' | '.join(f'{each:.{digits}f}' for each in numbers)} |")
+            print(f"| {shown} | {' | '.join(f'{each:.{digits}f}' for each in numbers)} |", flush=True)
+
+
+def main() -> None:
+    """Measure and print."""
+    warnings.simplefilter("ignore")
+    found: dict[str, dict[str, list]] = {}
+    for seed in SEEDS:
+        collect(seed, found)
+    show(found)
 
 
 if __name__ == "__main__":
