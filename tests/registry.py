@@ -23,8 +23,10 @@ from highrelief import (
     DANN,
     FREL,
     IM4E,
+    IM4ECV,
     LFE,
     LOGO,
+    LOGOCV,
     SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
@@ -32,6 +34,7 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
+    IReliefCV,
     IterativeElimination,
     LHRelief,
     Lmba,
@@ -45,6 +48,7 @@ from highrelief import (
     SURFStar,
     VarianceReduction,
 )
+from highrelief.width_cv import CrossValidatedWidth
 
 
 @dataclass(frozen=True)
@@ -167,6 +171,25 @@ FAMILIES = [
         unit_sum=True,
         iterative=True,
     ),
+    # Wide widths, few folds: each is fitted in every fold, in hundreds of tests.
+    Family(
+        IReliefCV,
+        {
+            "": {"sigmas": [2.0, 1.0], "cv": 2, "averaging": False},
+            "averaged": {"cv": 2},
+        },
+        unit_norm=True,
+        iterative=True,
+    ),
+    Family(
+        IM4ECV,
+        {
+            "": {"sigmas": [1.0, 0.5], "cv": 2, "averaging": False},
+            "averaged": {"cv": 2},
+        },
+        unit_sum=True,
+        iterative=True,
+    ),
     Family(
         OnlineIRelief,
         {
@@ -205,6 +228,15 @@ FAMILIES = [
             "averaged": {"sigma": 1.0, "alpha": 0.5, "averaging": True},
             "auto": {},
         },
+        iterative=True,
+    ),
+    Family(
+        LOGOCV,
+        {
+            "": {"sigmas": [2.0, 1.0], "alphas": [0.02, 0.01], "cv": 2, "averaging": False},
+            "averaged": {"sigmas": [1.0, 0.3], "alphas": [0.02], "cv": 2},
+        },
+        unit_norm=True,
         iterative=True,
     ),
     Family(
@@ -371,7 +403,8 @@ class Entry:
     @property
     def cuts_folds(self) -> bool:
         """Whether something is chosen by a cross-validation, whose folds go by the place of the rows."""
-        return self.parameters.get("sigma") == "path"
+        chooses_width = issubclass(self.family.estimator, CrossValidatedWidth)
+        return chooses_width or self.parameters.get("sigma") == "path"
 
     @property
     def order_dependent(self) -> bool:

@@ -25,8 +25,10 @@ from highrelief import (
     DANN,
     FREL,
     IM4E,
+    IM4ECV,
     LFE,
     LOGO,
+    LOGOCV,
     SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
@@ -34,6 +36,7 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
+    IReliefCV,
     IterativeElimination,
     LHRelief,
     Lmba,
@@ -120,6 +123,22 @@ CLASS_WEIGHT = {
     "class_weight": ["even", True, 2.0, [1, 1, 1], {0: 1.0, 1: 2.0}, {0: 1, 1: 0, 2: 1}, {0: 1, 1: "2", 2: 1}]
 }
 BATCHES = {**CLASS_WEIGHT, "batch_neighbors": choice(None, True, "between")}
+IM4E_ITSELF = {
+    "w_step": choice(None, "Exact", True),
+    "alpha": [0.0, -1.5, np.nan, np.inf, "N", True],
+    "loss": choice(None, "hinge", True),
+    "sparsity": [-0.1, 1.0, 2, np.nan, "l1", None, True],
+}
+FOLDS = [1, 0, True, 2.5, "five", None, [0, 1]]
+BAD_GRIDS = ["auto", 3.0, [], [0.0], [1.0, -1.0], [np.nan], [np.inf], ["a"], [True], [[1.0]], [[1.0], 2.0]]
+WIDTH_CV = {
+    "sigmas": BAD_GRIDS,
+    "perplexity": SOFT["perplexity"],
+    "cv": FOLDS,
+    "scoring": ["best", 3, True, Relief],
+    "rule": choice(None, True, "1-se"),
+    "warm_steps": [-1, 2.5, "few", True],
+}
 BAD_PARAMETERS = {
     Relief: {**SHARED, **NEAREST, **BATCHES},
     ReliefF: {
@@ -150,11 +169,23 @@ BAD_PARAMETERS = {
         "batch_neighbors": BATCHES["batch_neighbors"],
         **SOFT,
         **REPEATED,
-        "w_step": choice(None, "Exact", True),
-        "alpha": [0.0, -1.5, np.nan, np.inf, "N", True],
-        "loss": choice(None, "hinge", True),
-        "sparsity": [-0.1, 1.0, 2, np.nan, "l1", None, True],
-        "cv": [1, 0, True, 2.5, "five", None, [0, 1]],
+        **IM4E_ITSELF,
+        "cv": FOLDS,
+    },
+    IReliefCV: {**SHARED, **WIDTH_CV, **CLASS_MARGINS, **REPEATED, **BATCHES},
+    IM4ECV: {
+        **SHARED,
+        **WIDTH_CV,
+        **REPEATED,
+        "batch_neighbors": BATCHES["batch_neighbors"],
+        **IM4E_ITSELF,
+    },
+    LOGOCV: {
+        **SHARED,
+        **WIDTH_CV,
+        **REPEATED,
+        **BATCHES,
+        "alphas": [*BAD_GRIDS, [1.5], [0.1, 2.0]],
     },
     OnlineIRelief: {
         **SHARED,
@@ -231,7 +262,7 @@ BAD_PARAMETERS = {
         **RANDOM,
         "estimator": ["relieff", ReliefF, None, 3],
         "classifier": ["knn", KNeighborsClassifier, 3, True, Relief()],
-        "cv": [1, 0, True, 2.5, "five", None, [0, 1]],
+        "cv": FOLDS,
         "cuts": [
             "few",
             3,

@@ -28,6 +28,7 @@ NAMES = (
     "scaling",
     "algorithms",
     "ensembles",
+    "cross_validation",
     "sparse",
     "big",
 )

@@ -208,6 +208,19 @@ def fisher_score(X: NDArray[Any], y: NDArray[np.integer]) -> Call:
     return lambda: FisherScore().fit(X, y).feature_weights_
 
 
+def any_of(
+    X: NDArray[Any],
+    y: NDArray[np.integer],
+    name: str,
+    parameters: dict[str, Any] | None = None,
+    n_jobs: int = 1,
+) -> Call:
+    import highrelief
+
+    weighter = getattr(highrelief, name)(n_jobs=n_jobs, **parameters or {})
+    return lambda: weighter.fit(X, y).feature_weights_
+
+
 def ensemble(
     X: NDArray[Any],
     y: NDArray[np.integer],

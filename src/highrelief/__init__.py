@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from .gflip import GFlip
     from .hknn import HKNNClassifier
     from .im4e import IM4E
+    from .im4e_cv import IM4ECV
     from .irelief import IRelief
+    from .irelief_cv import IReliefCV
     from .irelief_online import OnlineIRelief
     from .lfe import LFE
     from .lhr import LHRelief
     from .lmba import Lmba
     from .logo import LOGO
+    from .logo_cv import LOGOCV
     from .relief import Relief, ReliefF
     from .reports.comparison_report import comparison_report as comparison_report
     from .reports.report import report as report
@@ -40,8 +43,10 @@ __all__ = [
     "DANN",
     "FREL",
     "IM4E",
+    "IM4ECV",
     "LFE",
     "LOGO",
+    "LOGOCV",
     "SURF",
     "CrossValidatedSelector",
     "EnsembleWeighting",
@@ -49,6 +54,7 @@ __all__ = [
     "GFlip",
     "HKNNClassifier",
     "IRelief",
+    "IReliefCV",
     "IterativeElimination",
     "LHRelief",
     "Lmba",
@@ -69,13 +75,16 @@ _HOMES = {
     "FREL": "frel",
     "LFE": "lfe",
     "LOGO": "logo",
+    "LOGOCV": "logo_cv",
     "CrossValidatedSelector": "cv_selector",
     "EnsembleWeighting": "ensemble",
     "FisherScore": "fisher",
     "HKNNClassifier": "hknn",
     "GFlip": "gflip",
     "IM4E": "im4e",
+    "IM4ECV": "im4e_cv",
     "IRelief": "irelief",
+    "IReliefCV": "irelief_cv",
     "IterativeElimination": "elimination",
     "LHRelief": "lhr",
     "Lmba": "lmba",

@@ -13,6 +13,8 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from .core.parameters import check_count
+from .core.reach import Reach
+from .input_base import Table
 
 
 def check_folds(name: str, cv: Any) -> None:
@@ -98,3 +100,11 @@ def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     except IndexError as error:
         raise ValueError(f"cv names samples that are not among the {kept.size} of X: {error}.") from error
     return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]
+
+
+def has_misses(table: Table, which: NDArray[np.int64]) -> bool:
+    """Whether some of the samples have misses in reach among each other."""
+    if table.reach is None:
+        return True
+    part = Reach(np.unique(table.reach.batches[which], return_inverse=True)[1], table.reach.within)
+    return bool(part.has_misses(table.codes[which]).any())

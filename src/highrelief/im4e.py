@@ -15,10 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .balance import label_codes
 from .core.class_distances import ClassDistances
 from .core.parameters import check_choice, check_number
-from .core.reach import Reach
 from .core.rows import LocalRows
 from .core.solvers import simplex_positive_part, simplex_projection, unit_positive_part
-from .folds import check_folds, usable_folds
+from .folds import check_folds, has_misses, usable_folds
 from .input_base import PRECISIONS, Table, warn_user
 from .progress import with_callbacks
 from .soft_base import RepeatedWeighter, WithDistances
@@ -329,7 +328,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         copies = np.ones(len(table.X)) if table.copies is None else table.copies
         right, tried = np.zeros(SIGMA_PATH.size), 0.0
         for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept, groups):
-            if not _has_misses(table, fitted):
+            if not has_misses(table, fitted):
                 continue
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
@@ -473,14 +472,6 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 " use w_step='paper', or a smaller alpha for fewer features."
             )
         check_folds("cv", self.cv)
-
-
-def _has_misses(table: Table, which: NDArray[np.int64]) -> bool:
-    """Whether some of the samples have misses in reach among each other."""
-    if table.reach is None:
-        return True
-    part = Reach(np.unique(table.reach.batches[which], return_inverse=True)[1], table.reach.within)
-    return bool(part.has_misses(table.codes[which]).any())
 
 
 def _with_gaps(table: Table, features: NDArray[np.int64] | None = None) -> NDArray[np.floating]:

@@ -196,8 +196,11 @@ class IRelief(ClassMargins, RepeatedWeighter):
             The fitted weighter.
         """
         table = self._check_fit(X, y, sample_weight, batches)
-        rows = self._rows(table)
         w = self._first_weights(uniform=1.0 / self.n_features_in_, norm=2)  # (1)
+        return self._learn(table, self._rows(table), w)
+
+    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+        """The iteration of Fig. 2, from weights w on."""
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)

@@ -198,7 +198,10 @@ class LOGO(RepeatedWeighter):
             The fitted weighter.
         """
         rows = self._rows(self._check_fit(X, y, sample_weight, batches))
-        margins = rows.sparse_margins()
+        return self._learn(rows, rows.sparse_margins(), self._first_weights(uniform=1.0, norm=2))
+
+    def _learn(self, rows: LocalRows, margins: SparseMargins, w: NDArray[np.float64]) -> Self:
+        """The iteration from weights w on."""
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
 
@@ -216,8 +219,7 @@ class LOGO(RepeatedWeighter):
                 return self._nothing_left(near)
             return unit_positive_part(solution) if self._automatic else solution
 
-        w = self._repeat(step, self._first_weights(uniform=1.0, norm=2))
-        return self._set_fitted(rows, margins, w)
+        return self._set_fitted(rows, margins, self._repeat(step, w))
 
     def _set_fitted(self, rows: LocalRows, margins: SparseMargins, w: NDArray[np.float64]) -> Self:
         """Store the weights, those of averaged directions at unit norm, and the width under them."""

@@ -35,9 +35,12 @@ from .core.weighted_rows import Coefficients, WeightedBlocks, WeightedRows
 from .kernels.cache import kernel_folder
 from .kernels.jit import ALL_KERNELS
 
-#: Parameters that lead to other kernels than the defaults do; none for what is wrapped around others.
+#: Parameters that lead to other kernels than the defaults do; none for what runs those of others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "CrossValidatedSelector": [],
+    "IM4ECV": [],
+    "IReliefCV": [],
+    "LOGOCV": [],
     "EnsembleWeighting": [],
     "IterativeElimination": [],
     "VarianceReduction": [],

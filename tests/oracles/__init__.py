@@ -28,3 +28,4 @@ from .shared import *
 from .simba_2004 import *
 from .stability_2015 import *
 from .surf_2009 import *
+from .width_cv import *
