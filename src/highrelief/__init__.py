@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .lhr import LHRelief
     from .lmba import Lmba
     from .logo import LOGO
+    from .redundancy import RedundancyFilter
     from .relief import Relief, ReliefF
     from .reports.comparison_report import comparison_report as comparison_report
     from .reports.report import report as report
@@ -56,6 +57,7 @@ __all__ = [
     "MultiSURFStar",
     "OnlineIRelief",
     "RReliefF",
+    "RedundancyFilter",
     "Relief",
     "ReliefF",
     "SURFStar",
@@ -83,6 +85,7 @@ _HOMES = {
     "MultiSURFStar": "surf",
     "OnlineIRelief": "irelief_online",
     "RReliefF": "rrelieff",
+    "RedundancyFilter": "redundancy",
     "Relief": "relief",
     "ReliefF": "relief",
     "SURF": "surf",

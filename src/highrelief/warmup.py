@@ -40,6 +40,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "CrossValidatedSelector": [],
     "EnsembleWeighting": [],
     "IterativeElimination": [],
+    "RedundancyFilter": [],
     "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [
