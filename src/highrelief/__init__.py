@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .gflip import GFlip
     from .hknn import HKNNClassifier
     from .im4e import IM4E
+    from .interaction_table import interactions as interactions
     from .irelief import IRelief
     from .irelief_online import OnlineIRelief
     from .lfe import LFE
@@ -93,7 +94,11 @@ _HOMES = {
     "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
-_FUNCTIONS = {"comparison_report": "reports.comparison_report", "report": "reports.report"}
+_FUNCTIONS = {
+    "comparison_report": "reports.comparison_report",
+    "interactions": "interaction_table",
+    "report": "reports.report",
+}
 _MODULES = ("datasets", "plots", "stability")
 
 
