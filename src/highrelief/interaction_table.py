@@ -25,6 +25,8 @@ from .resampling import group_codes
 _LEVEL = 0.05
 #: Least part of a weight that counts: without any one of the others, neighbours are a little nearer.
 _LEAST = 0.1
+#: Time for half of the samples, of that for all: a quarter where it grows with their square, and some more.
+_OF_HALF = 0.3
 #: Fewest halves that a standard error is told from.
 _FEWEST = 4
 
@@ -51,8 +53,8 @@ class InteractionTable:
     names: list[str]
     #: (m,) weights in the fit to these features.
     weights: NDArray[np.float64]
-    #: (m, m) weight of the feature of the row in the fit without that of the column, in the same units; nan on
-    #: the diagonal.
+    #: (m, m) weight of the feature of the row in the fit without that of the column, in the same units; nan
+    #: on the diagonal.
     weights_without: NDArray[np.float64]
     #: (m, m) standard errors of ``losses``, and of ``weights`` (m,); None if noise was not measured.
     noise: NDArray[np.float64] | None = None
@@ -84,7 +86,7 @@ class InteractionTable:
             return (np.abs(self.losses) > np.maximum(bound, _LEAST)) & weighs[:, np.newaxis]
 
     def pairs(self) -> list[Pair]:
-        """Every two features once, the pair with the largest loss first; those beyond noise before all others.
+        """Every two features once: those beyond noise first, the largest loss first.
 
         Returns
         -------
@@ -108,7 +110,7 @@ def _strength(pair: Pair) -> tuple[bool, float]:
     return is_clear, max(counted, default=-1.0)
 
 
-class TooLong(RuntimeError):
+class TooLongError(RuntimeError):
     """More time would be needed than there is."""
 
 
@@ -234,8 +236,8 @@ def interactions_within(
 ) -> InteractionTable:
     """The same as :func:`interactions`, in about so many seconds.
 
-    Raises :class:`TooLong` if the fits to all samples would take longer, and does not measure the noise if
-    that would.
+    Raises :class:`TooLongError` if the fits to all samples would take longer, and does not measure the noise
+    if that would.
     """
     check_count("n_features", n_features, at_least=2)
     resamples = checked_halves("n_resamples", n_resamples, or_none=True)
@@ -254,7 +256,7 @@ def interactions_within(
     if seconds is not None:
         refits.weights(rows, np.arange(best.size), seed)
         if (time.perf_counter() - begin) * (best.size + 1) > seconds:
-            raise TooLong
+            raise TooLongError
         begin = time.perf_counter()
     weights, without = refits.table(rows, seed)
     labels = [f"x{j}" if names is None else str(names[j]) for j in best]
@@ -265,7 +267,7 @@ def interactions_within(
         reason = why_not(sizes, best.size)
         if reason is not None:
             warn_user(reason.replace("Stability", "Noise"), UserWarning)
-    too_long = seconds is not None and (time.perf_counter() - begin) * 0.5 * resamples > seconds
+    too_long = seconds is not None and (time.perf_counter() - begin) * _OF_HALF * resamples > seconds
     if not resamples or reason is not None or too_long:
         return table
     of_groups = group_codes(groups, np.ones(rows.size, dtype=bool))
@@ -282,7 +284,9 @@ def _with_noise(
     table: InteractionTable, of_halves: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> InteractionTable:
     if len(of_halves) < _FEWEST:
-        warn_user("The method cannot be fitted to most halves of the samples: noise is not known.", UserWarning)
+        warn_user(
+            "The method cannot be fitted to most halves of the samples: noise is not known.", UserWarning
+        )
         return table
     own = np.where(table.weights > 0.0, table.weights, np.nan)[:, np.newaxis]
     # Of the differences, in units of the weights of all samples: no half divides by next to nothing.

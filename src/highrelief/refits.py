@@ -1,4 +1,4 @@
-"""Clones of an estimator, fitted to some of the features: what becomes of a weight without another feature."""
+"""Clones of an estimator, fitted to some of the features: what becomes of weights without another."""
 
 from __future__ import annotations
 
@@ -121,15 +121,16 @@ def best_features(estimator: Any, told: Told, n_features: int) -> NDArray[np.int
     ranked_by = np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
     best = [j for j in falling(ranked_by)[:n_features] if _varies(_safe_indexing(told.X, [j], axis=1))]
     if len(best) < 2:
-        raise ValueError(
-            f"Of the best {n_features} features {len(best)} vary: it takes two to interact."
-        )
+        raise ValueError(f"Of the best {n_features} features {len(best)} vary: it takes two to interact.")
     return np.array(best, dtype=np.int64)
 
 
 def _varies(column: Any) -> bool:
+    """Whether a column, of numbers or words, has two known values."""
     values = column.toarray() if sparse.issparse(column) else np.asarray(column)
-    return len({each for each in values.ravel().tolist() if each is not None and each == each}) > 1
+    # What is missing differs from itself.
+    known = {each for each in values.ravel().tolist() if each is not None and each == each}  # noqa: PLR0124
+    return len(known) > 1
 
 
 def places_of(features: Sequence[Any], names: Any, n_features: int) -> NDArray[np.int64]:

@@ -134,7 +134,7 @@ def midranks(values: NDArray[np.float64], copies: NDArray[np.float64] | None = N
 
 
 def cramers_v(values: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    r"""Cramér's V of columns of categories, each two by the samples that have both; 0 where one has one level.
+    r"""Cramér's V of columns of categories, by the samples that have both; 0 where one has one level.
 
     .. math:: V^2 = \frac{1}{\min(L_i, L_j) - 1} \Bigl( \sum_{ab} \frac{N_{ab}^2}{N_{a\cdot} N_{\cdot b}}
               - 1 \Bigr)
