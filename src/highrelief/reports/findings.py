@@ -41,7 +41,7 @@ def contents(
     n_jobs: int | None = None,
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
-    interactions: bool | InteractionTable | None = None,
+    interactions: bool | InteractionTable | str | None = None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
     data: Mapping[str, str] | None = None,
@@ -55,8 +55,8 @@ def contents(
     ----------
     estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs, groups, batches
         As :func:`highrelief.report` has them.
-    interactions : bool, InteractionTable or None
-        The same; or what was measured before.
+    interactions : bool, InteractionTable, str or None
+        The same; or what was measured before, or why it was not.
     notes, warnings : sequence of str
         What was decided about the data when it was read, and what the fit warned of.
     data, time : mapping of str to str, default=None
@@ -102,10 +102,11 @@ def contents(
     margins = part("samples", samples(asked))
     alike = part("correlations", correlations(asked))
     begin = clock.perf_counter()
-    table = interactions
-    if not isinstance(table, InteractionTable):
+    if isinstance(interactions, (InteractionTable, str)):
+        table = interactions
+    else:
         table = measured(
-            asked, weights, asked=table, resamples=resamples, random_state=random_state, n_jobs=n_jobs
+            asked, weights, asked=interactions, resamples=resamples, random_state=random_state, n_jobs=n_jobs
         )
         if not isinstance(table, str):
             known_time["Interactions took"] = f"{clock.perf_counter() - begin:.2f} s"
@@ -137,6 +138,41 @@ def contents(
         warnings=list(warnings),
         absent=absent,
         thirds=thirds_in_words(asked.y) if asked.measured else "",
+    )
+
+
+def found_interactions(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    asked: bool | None,
+    resamples: int,
+    random_state: Any,
+    n_jobs: int | None,
+    groups: ArrayLike | None,
+    batches: ArrayLike | None,
+    feature_names: Sequence[str] | None,
+    words: Mapping[str, Sequence[str]] | None,
+) -> InteractionTable | str:
+    """Which of the best features act together, before there is a report; or why that is not known."""
+    of_data = given(
+        estimator,
+        X,
+        y,
+        feature_names=feature_names,
+        sample_names=None,
+        batches=batches,
+        groups=groups,
+        words=words,
+    )
+    return measured(
+        of_data,
+        Weights.of(of_data),
+        asked=asked,
+        resamples=resamples,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
 
 

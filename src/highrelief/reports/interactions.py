@@ -144,7 +144,10 @@ def in_words(pairs: list[TwoFeatures]) -> str:
         losses = " and ".join(f"{name} {percent(min(loss, 1.0))}" for name, loss in _clear_losses(each))
         told.append(f"{each.first} and {each.second} ({losses})")
     pairs_in_words = listed(told, N_NAMED)
-    return f"Features that act together, and what part of its weight each loses alone: {pairs_in_words}."
+    return (
+        f"Features that act together, and what part of its weight each loses without the other:"
+        f" {pairs_in_words}."
+    )
 
 
 def _clear_losses(pair: TwoFeatures) -> list[tuple[str, float]]:
