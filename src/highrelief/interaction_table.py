@@ -234,7 +234,7 @@ def interactions_within(
     n_jobs: int | None,
     random_state: Any,
 ) -> InteractionTable:
-    """The same as :func:`interactions`, in about so many seconds.
+    """The same as :func:`interactions`, in about so many seconds of work.
 
     Raises :class:`TooLongError` if the fits to all samples would take longer, and does not measure the noise
     if that would.
@@ -252,12 +252,12 @@ def interactions_within(
     refits = Refits.among(best, estimator, told)
     rows = np.arange(_num_samples(X))
     seed = int(seeds[-1])
-    begin = time.perf_counter()
+    begin = time.process_time()
     if seconds is not None:
         refits.weights(rows, np.arange(best.size), seed)
-        if (time.perf_counter() - begin) * (best.size + 1) > seconds:
+        if (time.process_time() - begin) * (best.size + 1) > seconds:
             raise TooLongError
-        begin = time.perf_counter()
+        begin = time.process_time()
     weights, without = refits.table(rows, seed)
     labels = [f"x{j}" if names is None else str(names[j]) for j in best]
     table = InteractionTable(best, labels, weights, without)
@@ -267,7 +267,7 @@ def interactions_within(
         reason = why_not(sizes, best.size)
         if reason is not None:
             warn_user(reason.replace("Stability", "Noise"), UserWarning)
-    too_long = seconds is not None and (time.perf_counter() - begin) * _OF_HALF * resamples > seconds
+    too_long = seconds is not None and (time.process_time() - begin) * _OF_HALF * resamples > seconds
     if not resamples or reason is not None or too_long:
         return table
     of_groups = group_codes(groups, np.ones(rows.size, dtype=bool))
