@@ -117,8 +117,8 @@ def interactions(names):
         losses=losses,
         clear=[[value is not None and abs(value) > 0.5 for value in row] for row in losses],
         pairs=[
-            TwoFeatures(names[0], names[1], 0.97, 1.02, True, True, "act together"),
-            TwoFeatures(names[0], names[2], -0.6, None, True, False, "say the same"),
+            TwoFeatures(names[0], names[-1], 0.97, 1.02, True, True, "act together"),
+            TwoFeatures(names[0], names[len(names) // 2], -0.6, None, True, False, "say the same"),
         ],
         words=["Two of the best features act together."],
     )

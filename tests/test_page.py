@@ -124,7 +124,7 @@ def test_absent_parts_say_why():
 
 def test_charts_are_described():
     charts = Document(ranking_page(full_contents())).all("div", role="img")
-    assert len(charts) == 7 + 6
+    assert len(charts) == 8 + 6
     assert all(len(found["aria-label"]) > 30 for found, _ in charts)
     assert "gene 00001" in charts[0][0]["aria-label"]
 
@@ -135,7 +135,9 @@ def test_the_best_features_stand_in_the_page_itself():
     document = Document(page)
     rows = [text for found, text in document.all("span", **{"class": "clamped"})]
     assert rows[:N_PLAIN] == contents.features.names[:N_PLAIN]
-    assert page.count("<tr>") == 1 + N_PLAIN + 1 + len(contents.samples.suspects)
+    groups, pairs = contents.correlations.similar, contents.interactions.pairs
+    n_rows = [N_PLAIN, len(contents.samples.suspects), len(groups), len(pairs)]
+    assert page.count("<tr>") == sum(1 + each for each in n_rows)
 
 
 def test_scripts_get_the_numbers_as_they_are():
