@@ -40,7 +40,7 @@ from .options import (
     Target,
     Transpose,
 )
-from .paper_commands import reproduce
+from .paper_commands import cite, reproduce
 
 if TYPE_CHECKING:
     from .runs.rank import Ranking
@@ -292,6 +292,7 @@ def demo(
 
 
 app.command()(reproduce)
+app.command()(cite)
 
 
 @app.command()
@@ -308,19 +309,6 @@ def methods() -> None:
     for name, each in METHODS.items():
         table.add_row(name, each.home, each.summary)
     Console(highlight=False).print(table)
-
-
-@app.command()
-def cite(
-    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
-    debug: Debug = False,
-) -> None:
-    """Print the references of a method, as BibTeX."""
-    with told(debug):
-        from .citations import REFERENCES, bibtex  # noqa: PLC0415
-        from .runs.methods import cited  # noqa: PLC0415
-
-        typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))
 
 
 @app.command()

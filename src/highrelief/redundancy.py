@@ -110,7 +110,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
     >>> selector.get_support(indices=True)
     array([0, 1])
     >>> [group.tolist() for group in selector.groups_]
-    [[0, 22], [1]]
+    [[1], [0, 22]]
     """
 
     _groups: FeatureGroups

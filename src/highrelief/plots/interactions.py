@@ -184,8 +184,10 @@ class InteractionDisplay:
         self.image_ = self.ax_.imshow(np.ma.masked_invalid(losses), **style)
 
     def _write_numbers(self, losses: Any, clear: Any) -> list[Any]:
-        """Per cent in the cells; bold where it is more than noise."""
+        """Per cent in the cells, bold where it is more than noise; a dash where there is no weight."""
         texts = []
+        for row, column in zip(*np.nonzero(np.isnan(losses) & ~np.eye(len(losses), dtype=bool)), strict=True):
+            texts.append(self.ax_.text(column, row, "\N{EN DASH}", ha="center", va="center", alpha=0.3))
         for row, column in zip(*np.nonzero(np.isfinite(losses)), strict=True):
             loss = losses[row, column]
             is_clear = clear is not None and bool(clear[row, column])
