@@ -271,7 +271,9 @@ def test_a_report_says_who_acts_together():
     assert pair.kind == "act together"
     assert any("act together" in each and "x0" in each for each in found.summary)
     table = interactions(ReliefF().fit(X, y), X, y, random_state=0)
-    expected = [[None if np.isnan(each) else each for each in row] for row in table.losses.tolist()]
+    losses = np.where(table.weighs[:, np.newaxis], table.losses, np.nan)
+    expected = [[None if np.isnan(each) else each for each in row] for row in losses.tolist()]
+    assert expected[0][1] is not None
     assert found.interactions.losses == expected
     assert found.interactions.clear == table.clear.tolist()
 

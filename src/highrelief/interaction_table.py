@@ -72,18 +72,25 @@ class InteractionTable:
         return 1.0 - self.weights_without / own
 
     @property
+    def weighs(self) -> NDArray[np.bool_]:
+        """(m,) which features weigh more than 0 here, beyond noise if that was measured."""
+        if self.weight_noise is None:
+            return self.weights > 0.0
+        bound = stdtrit(self.n_resamples - 1, 1.0 - _LEVEL / self.weights.size)
+        return self.weights > bound * self.weight_noise
+
+    @property
     def clear(self) -> NDArray[np.bool_] | None:
         """(m, m) which losses are more than noise, at 95 % for all of them together; None if not measured.
 
         And at least a tenth, of features whose own weight is more than noise.
         """
-        if self.noise is None or self.weight_noise is None:
+        if self.noise is None:
             return None
         m, df = self.weights.size, self.n_resamples - 1
-        weighs = self.weights > stdtrit(df, 1.0 - _LEVEL / m) * self.weight_noise
         bound = stdtrit(df, 1.0 - 0.5 * _LEVEL / max(m * (m - 1), 1)) * self.noise
         with np.errstate(invalid="ignore"):
-            return (np.abs(self.losses) > np.maximum(bound, _LEAST)) & weighs[:, np.newaxis]
+            return (np.abs(self.losses) > np.maximum(bound, _LEAST)) & self.weighs[:, np.newaxis]
 
     def pairs(self) -> list[Pair]:
         """Every two features once: those beyond noise first, the largest loss first.

@@ -24,7 +24,7 @@ class InteractionDisplay:
     """How much of each feature's weight (row) disappears when another (column) is left out.
 
     Red: it disappears, the two act together. Blue: it grows, the two say the same. What is within noise is
-    faint. Use :meth:`from_estimator` to make one.
+    faint; features whose own weight is have dashes. Use :meth:`from_estimator` to make one.
 
     Parameters
     ----------
@@ -146,7 +146,9 @@ class InteractionDisplay:
         display : InteractionDisplay
             Itself.
         """
-        losses, clear = self.table.losses, self.table.clear
+        # Of next to nothing, any part is noise.
+        losses = np.where(self.table.weighs[:, np.newaxis], self.table.losses, np.nan)
+        clear = self.table.clear
         n_shown = self.table.features.size
         given = checked_names(self.feature_names, n_shown, "feature_names", "features of the table")
         labels = [shown(each) for each in (self.table.names if given is None else given)]

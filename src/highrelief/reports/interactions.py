@@ -89,7 +89,8 @@ def _why_not(given: Given, weights: Weights, *, asked: bool | None) -> str | Non
 
 def interactions(given: Given, table: InteractionTable) -> Interactions:
     """What is found, with names and in words."""
-    losses, clear = table.losses, table.clear
+    # Of next to nothing, any part is noise.
+    losses, clear = np.where(table.weighs[:, np.newaxis], table.losses, np.nan), table.clear
     pairs = [each for each in table.pairs() if _is_known(each)]
     is_clear = [each for each in pairs if each.first_is_clear or each.second_is_clear]
     listed_pairs = (is_clear or pairs if clear is None else is_clear)[:N_PAIRS]
