@@ -18,7 +18,7 @@ from .sentences import counted, listed, percent
 #: Features that are left out one by one.
 N_FEATURES = 12
 #: Seconds that this may take where nobody asked for it.
-PATIENCE = 20.0
+PATIENCE = 10.0
 #: Part of a weight that is much of it.
 _MUCH = 0.5
 #: Pairs that are listed, and that are named in words.

@@ -123,7 +123,7 @@ def report(
         What ``fit`` was told of batches: halves and margins of samples are then those of the same method.
     interactions : bool or None, default=None
         Whether the best features are weighed again without one another, to see which act together (see
-        :func:`highrelief.interactions`); None: if it takes less than about 20 seconds.
+        :func:`highrelief.interactions`); None: if it takes less than about 10 seconds.
     progress : bool or callable, default=True
         True shows a line, on a terminal or in a notebook, where resampling takes longer than two seconds. A
         callable is told how many halves are done, and how many there are.
