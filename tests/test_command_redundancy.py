@@ -129,6 +129,8 @@ def test_select_keeps_so_many_that_differ(table, tmp_path):
 
 
 def test_what_cannot_be_asked_for(table):
-    assert refused("rank", table, "-t", "class", "--max-redundancy", 0).returncode == 2
-    assert refused("rank", table, "-t", "class", "--max-redundancy", 1.5).returncode == 2
-    assert "--out FOLDER" in refused("rank", table, "-t", "class", "--interactions").stderr
+    for wrong in (0, 1.5, "much"):
+        result = highrelief("rank", table, "-t", "class", "--max-redundancy", wrong)
+        assert result.returncode == 2
+        assert "--max-redundancy" in result.stderr
+    refused(highrelief("rank", table, "-t", "class", "--interactions"), 2, "--interactions", "--out FOLDER")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -257,34 +259,45 @@ def interactions_within(
     else:
         best = places_of(features, names, int(np.shape(X)[1]))
     refits = Refits.among(best, estimator, told)
-    rows = np.arange(_num_samples(X))
-    seed = int(seeds[-1])
+    rows, seed = np.arange(_num_samples(X)), int(seeds[-1])
     begin = time.process_time()
-    if seconds is not None:
-        refits.weights(rows, np.arange(best.size), seed)
-        if (time.process_time() - begin) * (best.size + 1) > seconds:
-            raise TooLongError
-        begin = time.process_time()
-    weights, without = refits.table(rows, seed)
+    with _unwarned():
+        if seconds is not None:
+            refits.weights(rows, np.arange(best.size), seed)
+            if (time.process_time() - begin) * (best.size + 1) > seconds:
+                raise TooLongError
+            begin = time.process_time()
+        weights, without = refits.table(rows, seed)
     labels = [f"x{j}" if names is None else str(names[j]) for j in best]
     table = InteractionTable(best, labels, weights, without)
-    codes, reason = _codes(estimator, y), None
-    if resamples:
-        sizes = np.full(2, rows.size // 2) if not codes.any() else np.bincount(codes)
-        reason = why_not(sizes, best.size)
-        if reason is not None:
-            warn_user(reason.replace("Stability", "Noise"), UserWarning)
     too_long = seconds is not None and (time.process_time() - begin) * _OF_HALF * resamples > seconds
-    if not resamples or reason is not None or too_long:
+    if not resamples or too_long:
+        return table
+    codes = _codes(estimator, y)
+    reason = why_not(np.bincount(codes) if codes.any() else np.full(2, rows.size // 2), best.size)
+    if reason is not None:
+        warn_user(reason.replace("Stability", "Noise"), UserWarning)
         return table
     of_groups = group_codes(groups, np.ones(rows.size, dtype=bool))
-    parts: list[NDArray[np.int64]] = []
-    for each in seeds[:-1]:
-        parts += halves(np.random.RandomState(each), codes, of_groups)
-    found = run_some(
-        lambda half: refits.table_or_none(half, seed), parts, lambda: False, ours=refits.ours, n_jobs=n_jobs
-    )
+    pairs = [halves(np.random.RandomState(each), codes, of_groups) for each in seeds[:-1]]
+    parts = [half for pair in pairs for half in pair]
+    with _unwarned():
+        found = run_some(
+            lambda half: refits.table_or_none(half, seed),
+            parts,
+            lambda: False,
+            ours=refits.ours,
+            n_jobs=n_jobs,
+        )
     return _with_noise(table, [each for each in found if each is not None])
+
+
+@contextmanager
+def _unwarned() -> Iterator[None]:
+    """Refits say nothing: whether each of them settles is not what is asked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _with_noise(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -19,6 +18,7 @@ from .abilities import categories_parameter
 from .members import seeded_clone, unseeded
 from .meta_base import MetaWeighter, innermost, weights_of
 from .mixed_base import as_columns, chosen_features
+from .progress import watching
 from .selector_base import WeightSelector, falling
 
 #: Norms that methods give their weights.
@@ -76,9 +76,8 @@ class Refits:
             member.set_params(**{categories_parameter(member): self.categorical[places]})
         member = seeded_clone(member, unseeded(member), seed)
         X = _safe_indexing(_safe_indexing(self.told.X, places, axis=1), rows)
-        with warnings.catch_warnings():
-            # Whether a refit settles is not what is asked here.
-            warnings.simplefilter("ignore")
+        # How far a refit has come is not what anybody asks.
+        with watching(_nobody):
             member.fit(X, _safe_indexing(self.told.y, rows), **self.told.more(rows))
         return weights_of(member, places.size)
 
@@ -101,6 +100,10 @@ class Refits:
             return self.table(rows, seed)
         except ValueError:
             return None
+
+
+def _nobody(done: int, total: int) -> None:
+    """Hear how far a fit has come, and tell nobody."""
 
 
 def feature_names(estimator: Any, X: Any) -> Any:
