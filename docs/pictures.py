@@ -1,6 +1,6 @@
-"""Makes the pictures of docs/plots.md, from the examples that are on the page.
+"""Makes the pictures of docs/plots.md and docs/interactions.md, from the examples that are on the pages.
 
-``python docs/pictures.py`` runs the page from its beginning and saves the last display in front of each
+``python docs/pictures.py`` runs each page from its beginning and saves the last display in front of each
 picture.
 """
 
@@ -13,14 +13,21 @@ from pathlib import Path
 import matplotlib as mpl
 
 HERE = Path(__file__).parent
+PAGES = ("plots.md", "interactions.md")
 
 
 def main() -> None:
-    """Write the pictures beside the page."""
+    """Write the pictures beside the pages."""
     mpl.use("Agg")
+    for page in PAGES:
+        draw(page)
+
+
+def draw(page: str) -> None:
+    """Write the pictures of a page."""
     names: dict = {}
     # Text, then the name of the picture that follows it, and so on.
-    parts = re.split(r"^!\[.*\]\((.+\.png)\)$", (HERE / "plots.md").read_text("utf-8"), flags=re.MULTILINE)
+    parts = re.split(r"^!\[.*\]\((.+\.png)\)$", (HERE / page).read_text("utf-8"), flags=re.MULTILINE)
     for text, picture in zip(parts[::2], parts[1::2], strict=False):
         for example in doctest.DocTestParser().get_examples(text):
             exec(example.source, names)

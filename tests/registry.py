@@ -41,6 +41,7 @@ from highrelief import (
     MultiSURF,
     MultiSURFStar,
     OnlineIRelief,
+    RedundancyFilter,
     Relief,
     ReliefF,
     RReliefF,
@@ -86,6 +87,8 @@ class Family:
     own_metric: str = "manhattan"
     #: Keeps, by default, as many features as it finds best, not all that weigh more than 0.
     chooses_number: bool = False
+    #: Looks at the features that are kept only: how many that is must be known when it is fitted.
+    groups_features: bool = False
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
     inside: Any = None
 
@@ -323,6 +326,17 @@ FAMILIES = [
         },
         nonnegative=False,
         chooses_number=True,
+        inside=ReliefF(n_neighbors=3),
+    ),
+    Family(
+        RedundancyFilter,
+        {
+            "": {},
+            "ranks": {"similarity": "spearman", "linkage": "average"},
+            "chains": {"linkage": "single", "threshold": 0.95},
+        },
+        nonnegative=False,
+        groups_features=True,
         inside=ReliefF(n_neighbors=3),
     ),
 ]

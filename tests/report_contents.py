@@ -11,10 +11,14 @@ from highrelief.reports.contents import (
     Distribution,
     Estimate,
     FeatureTable,
+    Interactions,
+    Member,
     Origin,
     Reference,
     Samples,
+    SimilarFeatures,
     Stability,
+    TwoFeatures,
 )
 
 #: What a page would do if it took names for anything but text.
@@ -99,6 +103,24 @@ def correlations(names, *, seed=3):
         matrix=matrix,
         groups=[list(names[:2])],
         words=["Two of the best features say much the same."],
+        similar=[SimilarFeatures(names[0], 1, [Member(names[1], 2, -0.91)])] if len(names) > 1 else [],
+    )
+
+
+def interactions(names):
+    m = len(names[:5])
+    losses = [[None if i == j else round(0.2 * (i - j), 1) for j in range(m)] for i in range(m)]
+    losses[-1] = [None] * m
+    return Interactions(
+        names=list(names[:5]),
+        ranks=list(range(1, m + 1)),
+        losses=losses,
+        clear=[[value is not None and abs(value) > 0.5 for value in row] for row in losses],
+        pairs=[
+            TwoFeatures(names[0], names[-1], 0.97, 1.02, True, True, "act together"),
+            TwoFeatures(names[0], names[len(names) // 2], -0.6, None, True, False, "say the same"),
+        ],
+        words=["Two of the best features act together."],
     )
 
 
@@ -176,6 +198,7 @@ def full_contents(n_features=120, n_samples=72, *, names=None, classes=("ALL", "
         samples=samples([f"patient {each}" for each in range(1, n_samples + 1)], len(classes)),
         distributions=distributions(names, len(classes)),
         correlations=correlations(names),
+        interactions=interactions(names),
         origin=origin(),
         notes=["The column 'id' names the samples."],
         warnings=["One feature is constant and weighs 0."],
@@ -212,6 +235,7 @@ def bare_contents():
         "samples": "Margins need at least two samples in every class.",
         "distributions": "The data is too large.",
         "correlations": "There is one feature only.",
+        "interactions": "It takes two features.",
     }
     whole = full_contents(3, 4)
     return replace(
@@ -223,6 +247,7 @@ def bare_contents():
         samples=None,
         distributions=[],
         correlations=None,
+        interactions=None,
         origin=replace(whole.origin, again=None, references=[]),
         notes=[],
         warnings=[],
@@ -251,6 +276,7 @@ def evil_contents():
         ),
         distributions=[with_levels(whole.distributions[0], EVIL, 3), *whole.distributions[1:]],
         correlations=replace(whole.correlations, words=list(EVIL)),
+        interactions=replace(whole.interactions, words=list(EVIL)),
         origin=Origin(
             parameters={each: each for each in EVIL},
             data={each: each for each in EVIL},

@@ -43,6 +43,7 @@ from highrelief import (
     MultiSURF,
     MultiSURFStar,
     OnlineIRelief,
+    RedundancyFilter,
     Relief,
     ReliefF,
     RReliefF,
@@ -248,6 +249,13 @@ BAD_PARAMETERS = {
         **{name: values for name, values in SHARED.items() if name != "scale"},
         "estimator": ["relieff", ReliefF, None, 3],
         "step": [0, -1, 0.0, 1.0, 1.5, np.nan, "half", True, None],
+    },
+    RedundancyFilter: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
+        "estimator": ["relieff", ReliefF, None, 3],
+        "threshold": SHARE,
+        "similarity": choice(None, "Pearson", "kendall"),
+        "linkage": choice(None, "ward", "Complete"),
     },
     EnsembleWeighting: {
         **{name: values for name, values in SHARED.items() if name != "scale"},

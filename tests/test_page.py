@@ -24,6 +24,7 @@ from highrelief.reports.assembling import (
     unbroken,
     web_address,
 )
+from highrelief.reports.contents import Member, SimilarFeatures, TwoFeatures
 from highrelief.reports.page import N_CARRIED, N_PLAIN, ranking_page
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
@@ -90,6 +91,7 @@ def test_every_word_of_the_contents_stands_in_the_page():
         contents.stability,
         contents.samples,
         contents.correlations,
+        contents.interactions,
     )
     words = [*contents.summary, *contents.notes, *contents.warnings, *contents.samples.reasons]
     words += [each for part in parts for each in part.words]
@@ -122,7 +124,7 @@ def test_absent_parts_say_why():
 
 def test_charts_are_described():
     charts = Document(ranking_page(full_contents())).all("div", role="img")
-    assert len(charts) == 7 + 6
+    assert len(charts) == 8 + 6
     assert all(len(found["aria-label"]) > 30 for found, _ in charts)
     assert "gene 00001" in charts[0][0]["aria-label"]
 
@@ -133,7 +135,9 @@ def test_the_best_features_stand_in_the_page_itself():
     document = Document(page)
     rows = [text for found, text in document.all("span", **{"class": "clamped"})]
     assert rows[:N_PLAIN] == contents.features.names[:N_PLAIN]
-    assert page.count("<tr>") == 1 + N_PLAIN + 1 + len(contents.samples.suspects)
+    groups, pairs = contents.correlations.similar, contents.interactions.pairs
+    n_rows = [N_PLAIN, len(contents.samples.suspects), len(groups), len(pairs)]
+    assert page.count("<tr>") == sum(1 + each for each in n_rows)
 
 
 def test_scripts_get_the_numbers_as_they_are():
@@ -150,6 +154,7 @@ def test_scripts_get_the_numbers_as_they_are():
         "samples",
         "distributions",
         "correlations",
+        "interactions",
     ):
         assert found[part] == whole[part]
 
@@ -197,13 +202,26 @@ def test_a_page_of_very_many_features_stays_of_a_size_that_opens():
     assert len(data_of(page)["features"]["names"]) == N_CARRIED
 
 
-def test_groups_stand_once_in_words_or_in_full():
+def test_groups_are_listed_by_the_best_of_each():
     contents = full_contents()
-    assert "not named in full" not in ranking_page(contents)
-    many = replace(contents.correlations, groups=[["a", "b"], list("cdefghijkl")])
-    page = ranking_page(replace(contents, correlations=many))
-    assert [text for _, text in Document(page).all("bdi")][-10:] == list("cdefghijkl")
-    assert page.count("Groups that are not named in full above") == 1
+    members = [Member(name, rank, 0.9 - 0.01 * rank) for rank, name in enumerate("cdef", start=5)]
+    some = replace(contents.correlations, similar=[SimilarFeatures("b", 4, members)])
+    page = Document(ranking_page(replace(contents, correlations=some)))
+    assert [text for _, text in page.all("bdi")][-4:] == list("cdef")
+    assert "4 features, |r| 0.82 to 0.85" in [text for _, text in page.all("summary")]
+    none = Document(ranking_page(replace(contents, correlations=replace(some, similar=[]))))
+    assert not list(none.all("table", id="groups"))
+
+
+def test_losses_within_noise_are_in_brackets():
+    page = ranking_page(full_contents())
+    assert "<strong>97 %</strong>" in page
+    assert "<strong>\N{MINUS SIGN}60 %</strong>" in page
+    pair = TwoFeatures("a", "b", 0.4, -0.123, False, True)
+    contents = full_contents()
+    page = ranking_page(replace(contents, interactions=replace(contents.interactions, pairs=[pair])))
+    assert "(40 %)" in page
+    assert "<strong>\N{MINUS SIGN}12 %</strong>" in page
 
 
 def heading_of_suspects(contents):

@@ -90,7 +90,7 @@ def header(field):
 
 @pytest.mark.parametrize(
     ("kind", "n_charts", "scheme"),
-    [("full", 13, "light"), ("bare", 1, "light"), ("large", 13, "dark"), ("mixed", 12, "light")],
+    [("full", 14, "light"), ("bare", 1, "light"), ("large", 14, "dark"), ("mixed", 13, "light")],
 )
 def test_every_chart_is_drawn(reader, kind, n_charts, scheme):
     page = reader(kind, color_scheme=scheme)
@@ -130,7 +130,7 @@ def test_charts_follow_the_width(reader):
     page.set_viewport_size({"width": 600, "height": 900})
     wait_until(page, "document.querySelector('#weights-chart canvas').clientWidth < 600")
     assert wide > 600
-    assert_charts_are_drawn(page, 13)
+    assert_charts_are_drawn(page, 14)
 
 
 def test_weights_fit_on_a_phone_and_have_bars_where_it_is_turned(reader):
@@ -161,7 +161,7 @@ def test_few_features_make_low_charts_of_whole_ranks(visit, tmp_path):
     path.write_text(ranking_page(full_contents(3)), encoding="utf-8")
     page = visit(path, **DESK)
     page.wait_for_selector(ROWS)
-    assert_charts_are_drawn(page, 10)
+    assert_charts_are_drawn(page, 11)
     for chart, most in (("intervals-chart", 200), ("frequency-chart", 200), ("correlations-chart", 320)):
         assert 80 < page.locator(f"#{chart}").bounding_box()["height"] < most, chart
     axis = "drawn.get('intervals-chart').chart.getModel().getComponent('xAxis').axis"
@@ -663,7 +663,7 @@ def test_ten_thousand_samples_and_long_names_fit(visit, tmp_path):
     path.write_text(ranking_page(full_contents(3, 10_000, names=long)), encoding="utf-8")
     page = visit(path, **PHONE)
     page.wait_for_selector(ROWS)
-    assert_charts_are_drawn(page, 10)
+    assert_charts_are_drawn(page, 11)
     assert_fits(page)
 
 

@@ -45,12 +45,20 @@ plt = pytest.importorskip("matplotlib.pyplot")
 from highrelief.plots import (  # noqa: E402
     ConvergenceDisplay,
     FeatureWeightsDisplay,
+    InteractionDisplay,
     MarginDisplay,
     MetricDisplay,
     StabilityDisplay,
 )
 
-DISPLAYS = (ConvergenceDisplay, FeatureWeightsDisplay, MarginDisplay, MetricDisplay, StabilityDisplay)
+DISPLAYS = (
+    ConvergenceDisplay,
+    FeatureWeightsDisplay,
+    MarginDisplay,
+    MetricDisplay,
+    StabilityDisplay,
+    InteractionDisplay,
+)
 X, y = continuous_table()
 XOR, XOR_CLASSES, _ = make_xor(120, n_irrelevant=8, random_state=0)
 
@@ -77,9 +85,10 @@ DRAW = [
     lambda ax=None: StabilityDisplay.from_estimator(ReliefF(), X, y, n_resamples=4, random_state=0, ax=ax),
     lambda ax=None: MarginDisplay.from_estimator(IRelief().fit(X, y), X, y, ax=ax),
     lambda ax=None: MetricDisplay.from_estimator(LFE().fit(X, y), ax=ax),
+    lambda ax=None: InteractionDisplay.from_estimator(ReliefF(), X, y, n_resamples=4, random_state=0, ax=ax),
 ]
 over_displays = pytest.mark.parametrize(
-    "draw", DRAW, ids=["weights", "convergence", "stability", "margins", "metric"]
+    "draw", DRAW, ids=["weights", "convergence", "stability", "margins", "metric", "interactions"]
 )
 
 
@@ -717,3 +726,41 @@ def test_arguments_for_the_image():
     norm = matplotlib.colors.SymLogNorm(0.1, vmin=-1.0, vmax=1.0)
     assert MetricDisplay(np.eye(3)).plot(image_kw={"norm": norm}).image_.norm is norm
     assert MetricDisplay(np.zeros((2, 2))).plot().image_.get_clim() == (-1.0, 1.0)
+
+
+# Interactions
+
+
+def test_losses_are_drawn_and_noise_is_faint():
+    display = InteractionDisplay.from_estimator(
+        ReliefF().fit(XOR, XOR_CLASSES), XOR, XOR_CLASSES, random_state=0
+    )
+    losses, clear = display.table.losses, display.table.clear
+    losses[~display.table.weighs] = np.nan
+    np.testing.assert_allclose(display.image_.get_array().filled(np.nan), losses)
+    assert clear.any()
+    alpha = display.image_.get_alpha()
+    assert np.all((alpha == 1.0) == clear)
+    off_diagonal = ~np.eye(len(losses), dtype=bool)
+    dashes = [text for text in display.texts_ if text.get_text() == "\N{EN DASH}"]
+    assert len(dashes) == np.isnan(losses[off_diagonal]).sum()
+    bold = [text for text in display.texts_ if text.get_weight() == "bold"]
+    assert {text.get_position() for text in bold} == {(j, i) for i, j in zip(*np.nonzero(clear), strict=True)}
+    assert labels(display.ax_.yaxis) == display.table.names
+    assert display.ax_.get_title() == "ReliefF: weights without one of 10 features"
+
+
+def test_names_of_all_features_are_those_of_the_table():
+    names = [f"gene {place}" for place in range(10)]
+    display = InteractionDisplay.from_estimator(
+        ReliefF(), XOR, XOR_CLASSES, n_features=3, n_resamples=0, feature_names=names
+    )
+    assert labels(display.ax_.xaxis) == [names[j] for j in display.table.features]
+    assert np.all(display.image_.get_alpha() == 1.0)
+    with pytest.raises(ValueError, match="feature_names holds 2 names"):
+        InteractionDisplay.from_estimator(ReliefF(), XOR, XOR_CLASSES, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="feature_names holds 10 names"):
+        InteractionDisplay(display.table, feature_names=names).plot()
+    plain = InteractionDisplay(display.table).plot(colorbar=False, image_kw={"cmap": "PuOr"})
+    assert plain.colorbar_ is None
+    assert plain.image_.get_cmap().name == "PuOr"

@@ -413,7 +413,7 @@ def test_a_method_that_cannot_be_fitted_to_half_of_the_samples():
 def test_one_feature():
     X, y = continuous_table()
     found = report(fitted(IRelief(), X[:, :1], y), X[:, :1], y).contents
-    assert set(found.absent) == {"stability", "correlations"}
+    assert set(found.absent) == {"stability", "correlations", "interactions"}
     assert found.features.names == ["x0"]
     assert len(found.distributions) == 1
 
@@ -785,8 +785,10 @@ def test_what_the_command_knows_is_taken_over():
         warnings=["w"],
         data={"file": "a.csv"},
         time={"started": "now"},
+        interactions="They were not asked for.",
         again="highrelief rank a.csv",
     )
+    assert found.absent["interactions"] == "They were not asked for."
     assert (found.title, found.notes, found.warnings) == ("T", ["n"], ["w"])
     assert found.origin.data == {"file": "a.csv"}
     assert found.origin.time == {"started": "now"}

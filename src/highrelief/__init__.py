@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .hknn import HKNNClassifier
     from .im4e import IM4E
     from .im4e_cv import IM4ECV
+    from .interaction_table import interactions as interactions
     from .irelief import IRelief
     from .irelief_cv import IReliefCV
     from .irelief_online import OnlineIRelief
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .lmba import Lmba
     from .logo import LOGO
     from .logo_cv import LOGOCV
+    from .redundancy import RedundancyFilter
     from .relief import Relief, ReliefF
     from .reports.comparison_report import comparison_report as comparison_report
     from .reports.report import report as report
@@ -62,6 +64,7 @@ __all__ = [
     "MultiSURFStar",
     "OnlineIRelief",
     "RReliefF",
+    "RedundancyFilter",
     "Relief",
     "ReliefF",
     "SURFStar",
@@ -92,6 +95,7 @@ _HOMES = {
     "MultiSURFStar": "surf",
     "OnlineIRelief": "irelief_online",
     "RReliefF": "rrelieff",
+    "RedundancyFilter": "redundancy",
     "Relief": "relief",
     "ReliefF": "relief",
     "SURF": "surf",
@@ -99,7 +103,11 @@ _HOMES = {
     "Simba": "simba",
     "VarianceReduction": "variance_reduction",
 }
-_FUNCTIONS = {"comparison_report": "reports.comparison_report", "report": "reports.report"}
+_FUNCTIONS = {
+    "comparison_report": "reports.comparison_report",
+    "interactions": "interaction_table",
+    "report": "reports.report",
+}
 _MODULES = ("datasets", "plots", "stability")
 
 

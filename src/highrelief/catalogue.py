@@ -201,6 +201,13 @@ WRAPPERS: Mapping[str, Method] = {
         "How many features are kept was decided by how well a classifier does with the best 1, 2, 3, 5, … on"
         " samples that were left out.",
     ),
+    "RedundancyFilter": Method(
+        "RedundancyFilter",
+        "one of each group that says the same",
+        ("sun2007",),
+        "Redundancy-filtered",
+        "Of features that say much the same, by their correlation, only the best is kept.",
+    ),
 }
 
 #: Papers of what is no weighter, by the names of the classes in small letters.

@@ -24,8 +24,10 @@ from .options import (
     Force,
     Groups,
     Identifiers,
+    Interactions,
     Jobs,
     Labels,
+    MaxRedundancy,
     Method,
     Missing,
     MissingValue,
@@ -38,7 +40,7 @@ from .options import (
     Target,
     Transpose,
 )
-from .paper_commands import reproduce
+from .paper_commands import cite, reproduce
 
 if TYPE_CHECKING:
     from .runs.rank import Ranking
@@ -79,12 +81,14 @@ def rank(
     settings: Settings = None,
     batch: Batch = None,
     batch_neighbors: BatchNeighbors = None,
+    max_redundancy: MaxRedundancy = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
     ] = None,
     repeat: Annotated[Path | None, typer.Option(help="A run.json: do the same again.")] = None,
     resamples: Resamples = 20,
+    interactions: Interactions = None,
     groups: Groups = None,
     no_report: NoReport = False,
     seed: Seed = 0,
@@ -107,6 +111,7 @@ def rank(
     with told(debug):
         from .runs.errors import UsageError  # noqa: PLC0415
         from .runs.files import check_free  # noqa: PLC0415
+        from .runs.interactions import interactions_of, write_interactions  # noqa: PLC0415
         from .runs.rank import rank as ranked  # noqa: PLC0415
         from .runs.rank import repeated  # noqa: PLC0415
         from .runs.report import check_pages, write_report  # noqa: PLC0415
@@ -116,12 +121,13 @@ def rank(
             check_free(out, force=force)
             if not no_report:
                 check_pages()
-        for name in ("resamples", "groups"):
+        for name in ("resamples", "groups", "interactions"):
             if out is None and _is_given(context, name):
                 raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
-            beside = {"repeat", "top", "out", "resamples", "no_report", "jobs", "force", "quiet", "debug"}
+            beside = {"repeat", "top", "out", "resamples", "interactions", "no_report"}
+            beside |= {"jobs", "force", "quiet", "debug"}
             given = [name for name in context.params if _is_given(context, name) and name not in beside]
             if given:
                 names = ", ".join(
@@ -129,7 +135,9 @@ def rank(
                 )
                 raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
             others = resamples if _is_given(context, "resamples") else None
-            ranking = repeated(repeat, resamples=others, n_jobs=jobs, watcher=screen)
+            ranking = repeated(
+                repeat, resamples=others, interactions=interactions, n_jobs=jobs, watcher=screen
+            )
         else:
             request = _request(context)
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
@@ -142,6 +150,8 @@ def rank(
             if not no_report:
                 path = write_report(ranking, out, n_jobs=jobs, watcher=screen)
                 screen.note(f"Report: {path}")
+            elif ranking.request.interactions:
+                write_interactions(ranking, interactions_of(ranking, n_jobs=jobs, watcher=screen), out)
 
 
 @app.command()
@@ -155,6 +165,7 @@ def select(
     ],
     method: Method = "irelief",
     settings: Settings = None,
+    max_redundancy: MaxRedundancy = None,
     batch: Batch = None,
     batch_neighbors: BatchNeighbors = None,
     seed: Seed = 0,
@@ -182,7 +193,7 @@ def select(
         check_selection(out, force=force)
         screen = Screen(quiet=quiet)
         request = _request(context)
-        ranking = ranked(request, n_jobs=jobs, watcher=screen)
+        ranking = ranked(request, n_jobs=jobs, watcher=screen, n_best=top)
         names = write_selection(ranking, top, out, force=force)
         screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
 
@@ -281,6 +292,7 @@ def demo(
 
 
 app.command()(reproduce)
+app.command()(cite)
 
 
 @app.command()
@@ -297,19 +309,6 @@ def methods() -> None:
     for name, each in METHODS.items():
         table.add_row(name, each.home, each.summary)
     Console(highlight=False).print(table)
-
-
-@app.command()
-def cite(
-    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
-    debug: Debug = False,
-) -> None:
-    """Print the references of a method, as BibTeX."""
-    with told(debug):
-        from .citations import REFERENCES, bibtex  # noqa: PLC0415
-        from .runs.methods import cited  # noqa: PLC0415
-
-        typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))
 
 
 @app.command()
@@ -338,6 +337,7 @@ _OPTION = {
     "identifiers": "--id",
     "missing_value": "--missing-value",
     "batch_neighbors": "--batch-neighbors",
+    "max_redundancy": "--max-redundancy",
 }
 
 
@@ -372,6 +372,8 @@ def _request(context: typer.Context) -> Request:
         missing_values=tuple(given["missing_value"] or ()),
         categorical=tuple(given.get("categorical") or ()),
         resamples=given.get("resamples", 0),
+        interactions=given.get("interactions"),
+        max_redundancy=given.get("max_redundancy"),
         batch=given.get("batch"),
         # Of the report; a comparison keeps them by themselves.
         groups=given.get("groups") if "resamples" in given else None,

@@ -7,14 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_X_y
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .abilities import categories_parameter, takes_categories, takes_missing
+from .abilities import categories_parameter
 from .core.parameters import check_count, check_number
-from .meta_base import MetaTable, SingleFitWeighter, innermost, weights_of, wrapped_has
-from .mixed_base import as_columns, chosen_features, numbered, refuse_text, refuse_to_multiply
+from .meta_base import MetaTable, innermost, weights_of, wrapped_has
+from .meta_mixed import MixedSingleFitWeighter
 from .progress import watched, with_callbacks
 from .selector_base import WeightSelector, falling, n_features_kept
 
@@ -24,7 +23,7 @@ _TIED = 1e-9
 _ROUNDING = 1e-13
 
 
-class IterativeElimination(SingleFitWeighter):
+class IterativeElimination(MixedSingleFitWeighter):
     r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
 
     Among many irrelevant features neighbours are near or far by chance. With the worst of them gone, who is
@@ -116,47 +115,11 @@ class IterativeElimination(SingleFitWeighter):
         else:
             check_number("step", self.step, above=0.0, below=1.0)
 
-    # Categories are told to each round as a mask
-
-    # Which features are categorical; None: the wrapped weighter takes all for numbers.
-    _is_categorical: NDArray[np.bool_] | None = None
-
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        """As any meta-estimator; but categories of any kind become numbers."""
         parameter = categories_parameter(self.estimator)
-        chosen = self.estimator.get_params()[parameter] if parameter else None
-        if self._weighter is None:
-            _refuse_places(self.estimator, chosen)
-        elif chosen is not None:
-            return self._numbered(X, y, chosen, reset, min_samples)
-        if reset:
-            self._is_categorical = None
-        try:
-            return super()._checked(X, y, reset=reset, min_samples=min_samples)
-        except (TypeError, ValueError) as error:
-            if takes_categories(self.estimator):
-                refuse_text(X, [], error)
-            raise
-
-    def _numbered(self, X: Any, y: Any, chosen: Any, reset: bool, min_samples: int) -> tuple[Any, Any]:
-        X = as_columns(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if reset or self._is_categorical is None:
-            self._is_categorical = chosen_features(chosen, X, getattr(self, "feature_names_in_", None))
-        assert self._types is not None
-        checked: tuple[Any, Any] = check_X_y(
-            numbered(X, self._is_categorical, self._types),
-            y,
-            dtype=None,
-            ensure_all_finite="allow-nan" if takes_missing(self.estimator) else True,
-            ensure_min_samples=min_samples,
-            estimator=self,
-        )
-        return checked
-
-    def _factors(self) -> NDArray[np.float64]:
-        refuse_to_multiply(self, self._is_categorical)
-        return super()._factors()
+        if self._weighter is None and parameter:
+            _refuse_places(self.estimator, self.estimator.get_params()[parameter])
+        return super()._checked(X, y, reset=reset, min_samples=min_samples)
 
     @with_callbacks
     def fit(
@@ -213,9 +176,7 @@ class IterativeElimination(SingleFitWeighter):
 
     def _fitted_to(self, table: MetaTable, features: NDArray[np.int64]) -> Any:
         """The wrapped estimator, fitted to some of the features."""
-        member = self._clone_for_all()
-        if self._is_categorical is not None:
-            member.set_params(**{categories_parameter(member): self._is_categorical[features]})
+        member = self._told_of_categories(features)
         more = table.told_to("estimator")
         whole = features.size == self.n_features_in_
         X = table.X if whole else table.X[:, features]

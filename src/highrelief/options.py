@@ -79,6 +79,30 @@ Resamples = Annotated[
         min=0, callback=_in_pairs, help="Halves of the samples ranked again for the report; 0 for none."
     ),
 ]
+
+
+def _above_zero(threshold: float | None) -> float | None:
+    if threshold is not None and not threshold > 0.0:
+        raise typer.BadParameter("a number above 0, and at most 1.")
+    return threshold
+
+
+MaxRedundancy = Annotated[
+    float | None,
+    typer.Option(
+        max=1.0,
+        callback=_above_zero,
+        help="Keep one of features that say the same: |correlation| of so much, such as 0.9, or more.",
+    ),
+]
+Interactions = Annotated[
+    bool | None,
+    typer.Option(
+        "--interactions/--no-interactions",
+        help="Weigh the best features without one another, for the report; by default if it is quick.",
+        show_default=False,
+    ),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only.")]

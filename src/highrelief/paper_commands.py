@@ -66,3 +66,15 @@ def reproduce(
             screen.note(f"Likely reason: {reason}")
         if out is not None:
             screen.note(f"Written: {', '.join(str(out / name) for name in written)}")
+
+
+def cite(
+    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
+    debug: Debug = False,
+) -> None:
+    """Print the references of a method, as BibTeX."""
+    with told(debug):
+        from .citations import REFERENCES, bibtex  # noqa: PLC0415
+        from .runs.methods import cited  # noqa: PLC0415
+
+        typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))

@@ -43,6 +43,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "LOGOCV": [],
     "EnsembleWeighting": [],
     "IterativeElimination": [],
+    "RedundancyFilter": [],
     "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
     "ReliefF": [

@@ -6,6 +6,7 @@ comes with ``pip install 'highrelief[report]'`` and is imported when the first p
 """
 
 from .convergence import ConvergenceDisplay
+from .interactions import InteractionDisplay
 from .margins import MarginDisplay
 from .metric import MetricDisplay
 from .stability import StabilityDisplay
@@ -14,6 +15,7 @@ from .weights import FeatureWeightsDisplay
 __all__ = [
     "ConvergenceDisplay",
     "FeatureWeightsDisplay",
+    "InteractionDisplay",
     "MarginDisplay",
     "MetricDisplay",
     "StabilityDisplay",

@@ -106,6 +106,26 @@ class Distribution:
 
 
 @dataclass(frozen=True)
+class Member:
+    """A feature of a group that says the same."""
+
+    name: str
+    rank: int
+    #: Correlation with the representative of the group; of categories Cramér's V.
+    similarity: float
+
+
+@dataclass(frozen=True)
+class SimilarFeatures:
+    """A group of features that say much the same, and the best of them."""
+
+    representative: str
+    rank: int
+    #: The others, from the best on.
+    members: list[Member]
+
+
+@dataclass(frozen=True)
 class Correlations:
     """Pearson's correlations of the best features, those that go together side by side."""
 
@@ -114,6 +134,39 @@ class Correlations:
     matrix: list[list[float | None]]
     #: Features that say much the same, as names.
     groups: list[list[str]]
+    words: list[str]
+    #: The same groups, by the best of each.
+    similar: list[SimilarFeatures] = field(default_factory=list)
+    #: Whether the others of each group were left out of what is kept.
+    filtered: bool = False
+
+
+@dataclass(frozen=True)
+class TwoFeatures:
+    """Two of the best features, and what part of its weight each loses without the other, if known."""
+
+    first: str
+    second: str
+    loss_of_first: float | None
+    loss_of_second: float | None
+    #: Whether it is more than noise.
+    first_is_clear: bool
+    second_is_clear: bool
+    #: By the losses beyond noise: "act together", "act together in part", "say the same"; or "".
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Interactions:
+    """How much of the weight of each of the best features disappears when another is left out."""
+
+    names: list[str]
+    ranks: list[int]
+    #: Losses, of the row without the column, and which of them are more than noise; None: not measured.
+    losses: list[list[float | None]]
+    clear: list[list[bool]] | None
+    #: The strongest, the strongest first.
+    pairs: list[TwoFeatures]
     words: list[str]
 
 
@@ -165,6 +218,7 @@ class Contents:
     distributions: list[Distribution]
     correlations: Correlations | None
     origin: Origin
+    interactions: Interactions | None = None
     #: What was decided about the data when it was read, and what the fit warned of.
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

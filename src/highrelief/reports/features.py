@@ -31,6 +31,8 @@ class Weights:
     order: NDArray[np.int64]
     #: Whether the number of kept features was chosen, by the user or by a cross-validation.
     chosen: bool
+    #: Whether only one of each group of features that say the same is kept.
+    filtered: bool
     #: "weights"; or "set" if they are 1 and 0, or "ranks".
     kind: str
 
@@ -43,6 +45,7 @@ class Weights:
             np.asarray(estimator.get_support()),
             given.order,
             estimator.n_features_to_select is not None or hasattr(estimator, "n_features_"),
+            hasattr(estimator, "groups_"),
             _kind(fit_inside(estimator)),
         )
 
@@ -102,6 +105,8 @@ def feature_table(given: Given, weights: Weights, spread: RankSpread | None) -> 
 def kept_in_words(weights: Weights) -> str:
     """How many features are kept, and why."""
     kept = f"{counted(weights.n_kept, 'feature')} {'is' if weights.n_kept == 1 else 'are'} kept"
+    if weights.filtered:
+        return f"{kept}: the best of each group that says the same."
     if weights.chosen:
         return f"{kept}, as was chosen."
     if not weights.n_positive:

@@ -11,11 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..halves import checked_halves, fits_to_halves, why_not
+from ..interaction_table import InteractionTable
 from . import methods
 from .contents import Contents, Stability
 from .convergence import convergence
 from .features import Weights, feature_table
 from .given import Given, given
+from .interactions import interactions as in_names
+from .interactions import measured
 from .origin import about_values, origin, python_again
 from .samples import samples
 from .sentences import counted
@@ -38,6 +41,7 @@ def contents(
     n_jobs: int | None = None,
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
+    interactions: bool | InteractionTable | str | None = None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
     data: Mapping[str, str] | None = None,
@@ -51,6 +55,8 @@ def contents(
     ----------
     estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs, groups, batches
         As :func:`highrelief.report` has them.
+    interactions : bool, InteractionTable, str or None
+        The same; or what was measured before, or why it was not.
     notes, warnings : sequence of str
         What was decided about the data when it was read, and what the fit warned of.
     data, time : mapping of str to str, default=None
@@ -88,15 +94,24 @@ def contents(
 
     begin = clock.perf_counter()
     resampled = part("stability", _resampled(asked, weights, resamples, random_state, n_jobs))
-    seconds = clock.perf_counter() - begin
+    known_time = dict(time) if time is not None else {"Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
+    if resampled is not None:
+        known_time["Resampling took"] = f"{clock.perf_counter() - begin:.2f} s"
     stable, spread = (None, None) if resampled is None else resampled
     course = part("convergence", convergence(estimator))
     margins = part("samples", samples(asked))
     alike = part("correlations", correlations(asked))
+    begin = clock.perf_counter()
+    if isinstance(interactions, (InteractionTable, str)):
+        table = interactions
+    else:
+        table = measured(
+            asked, weights, asked=interactions, resamples=resamples, random_state=random_state, n_jobs=n_jobs
+        )
+        if not isinstance(table, str):
+            known_time["Interactions took"] = f"{clock.perf_counter() - begin:.2f} s"
+    together = part("interactions", table if isinstance(table, str) else in_names(asked, table))
     method_words = methods.words(estimator)
-    known_time = dict(time) if time is not None else {"Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
-    if stable is not None:
-        known_time["Resampling took"] = f"{seconds:.2f} s"
     return Contents(
         title=title or f"{methods.title(estimator)}: {counted(asked.X.shape[1], 'feature')} ranked",
         method=methods.title(estimator),
@@ -104,7 +119,7 @@ def contents(
         method_words=method_words,
         classes=asked.classes,
         class_sizes=asked.class_sizes.tolist(),
-        summary=summary(asked, weights, method_words, course, stable, margins, alike, warnings),
+        summary=summary(asked, weights, method_words, course, stable, margins, alike, warnings, together),
         facts=facts(asked, weights, course, stable, margins),
         features=feature_table(asked, weights, spread),
         convergence=course,
@@ -112,6 +127,7 @@ def contents(
         samples=margins,
         distributions=distributions(asked),
         correlations=alike,
+        interactions=together,
         origin=origin(
             estimator,
             data=about_values(asked.X, asked.y) if data is None else data,
@@ -122,6 +138,41 @@ def contents(
         warnings=list(warnings),
         absent=absent,
         thirds=thirds_in_words(asked.y) if asked.measured else "",
+    )
+
+
+def found_interactions(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    asked: bool | None,
+    resamples: int,
+    random_state: Any,
+    n_jobs: int | None,
+    groups: ArrayLike | None,
+    batches: ArrayLike | None,
+    feature_names: Sequence[str] | None,
+    words: Mapping[str, Sequence[str]] | None,
+) -> InteractionTable | str:
+    """Which of the best features act together, before there is a report; or why that is not known."""
+    of_data = given(
+        estimator,
+        X,
+        y,
+        feature_names=feature_names,
+        sample_names=None,
+        batches=batches,
+        groups=groups,
+        words=words,
+    )
+    return measured(
+        of_data,
+        Weights.of(of_data),
+        asked=asked,
+        resamples=resamples,
+        random_state=random_state,
+        n_jobs=n_jobs,
     )
 
 

@@ -58,11 +58,13 @@ class Given:
 
     @property
     def unfitted(self) -> Any:
-        """What can be fitted to rows of ``X``."""
+        """What can be fitted to rows of ``X``, and weighs as the estimator does."""
+        # To group the features of every half again would not change their weights.
+        estimator = self.estimator.estimator if hasattr(self.estimator, "groups_") else self.estimator
         if not self.categorical:
-            return self.estimator
-        parameter = categories_parameter(self.estimator)
-        return clone(self.estimator).set_params(**{parameter: sorted(self.categorical)})
+            return estimator
+        parameter = categories_parameter(estimator)
+        return clone(estimator).set_params(**{parameter: sorted(self.categorical)})
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .assembling import assemble
-from .contents import Contents, Correlations, FeatureTable
-from .shapes import N_NAMED_GROUPS, N_NAMED_IN_GROUP
+from .contents import Contents, FeatureTable
 
 #: Rows that stand in the page itself: for paper, for readers without scripts, and for screen readers.
 N_PLAIN = 50
@@ -36,7 +35,6 @@ def ranking_page(contents: Contents) -> str:
         n_carried=min(N_CARRIED, n_features),
         n_plain=min(N_PLAIN, n_features),
         n_intervals=_n_intervals(contents.features),
-        groups=_groups_in_full(contents.correlations),
     )
 
 
@@ -53,6 +51,7 @@ def _drawn(contents: Contents) -> dict[str, object]:
         "samples": contents.samples,
         "distributions": contents.distributions,
         "correlations": contents.correlations,
+        "interactions": contents.interactions,
         "n_intervals": _n_intervals(contents.features),
     }
 
@@ -81,13 +80,3 @@ def _best(features: FeatureTable, number: int) -> FeatureTable:
         missing,
         features.alone,
     )
-
-
-def _groups_in_full(correlations: Correlations | None) -> list[list[str]]:
-    """Groups of features that say the same and are not named in full in the words about them."""
-    groups = [] if correlations is None else correlations.groups
-    return [
-        group
-        for place, group in enumerate(groups)
-        if place >= N_NAMED_GROUPS or len(group) > N_NAMED_IN_GROUP
-    ]

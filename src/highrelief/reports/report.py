@@ -79,13 +79,14 @@ def report(
     n_jobs: int | None = None,
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
+    interactions: bool | None = None,
     progress: bool | Callable[[int, int], None] = True,
 ) -> Report:
     r"""What a fitted weighter has found, on one page that needs nothing else.
 
     The ranking, how the method came to rest, how stable the ranking is, which samples look mislabelled, what
-    the best features look like and which of them say the same; in words, and with what is needed to do it
-    again.
+    the best features look like, which of them say the same and which act together; in words, and with what
+    is needed to do it again.
 
     Stability is measured by fitting clones of the estimator to halves of the samples, two halves at a time
     that share none. How well two such halves agree is 0 on average where there is nothing but noise; subsets
@@ -120,6 +121,9 @@ def report(
         Samples of the same group (such as those of one patient) are in one half.
     batches : array-like of shape (n_samples,), default=None
         What ``fit`` was told of batches: halves and margins of samples are then those of the same method.
+    interactions : bool or None, default=None
+        Whether the best features are weighed again without one another, to see which act together (see
+        :func:`highrelief.interactions`); None: if it takes less than about 10 seconds.
     progress : bool or callable, default=True
         True shows a line, on a terminal or in a notebook, where resampling takes longer than two seconds. A
         callable is told how many halves are done, and how many there are.
@@ -167,6 +171,7 @@ def report(
                 n_jobs=n_jobs,
                 groups=groups,
                 batches=batches,
+                interactions=interactions,
             )
         )
     if path is not None:

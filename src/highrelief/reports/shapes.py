@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from ..core.threads import one_blas_thread
-from .contents import Correlations, Distribution
+from ..core.similarity import pairwise_pearson, pearson
+from .contents import Correlations, Distribution, Member, SimilarFeatures
 from .given import Given
 from .sentences import counted, listed
 
@@ -20,6 +20,8 @@ N_CORRELATIONS = 30
 N_NAMED_GROUPS, N_NAMED_IN_GROUP = 10, 8
 #: Words of a feature that are shown.
 N_LEVELS = 8
+#: Groups of a selector that leaves redundant features out that are listed.
+N_GROUPS = 100
 #: |r| from which on two features say much the same.
 SAME = 0.8
 #: Most points of a class, and of all classes of a feature.
@@ -107,15 +109,37 @@ def correlations(given: Given) -> Correlations | str:
     order, groups = _side_by_side(matrix, varies)
     order = np.concatenate([order, constant])
     names = [given.feature_names[j] for j in best]
-    named = [[names[place] for place in group] for group in groups]
+    filtered = hasattr(given.estimator, "groups_")
+    similar = (
+        _of_filter(given)
+        if filtered
+        else [_similar(given, best[group], matrix[group[0], group]) for group in groups]
+    )
+    named = [[each.representative, *(member.name for member in each.members)] for each in similar]
+    words = _words_of_filter(given, named) if filtered else _words(given, named, best.size)
     ranks = given.ranks
     return Correlations(
         [names[place] for place in order],
         [int(ranks[best[place]]) for place in order],
         [[None if np.isnan(r) else float(r) for r in matrix[place, order]] for place in order],
         named,
-        _words(given, named, best.size) + _cautions(n_categories, incomplete=bool(np.isnan(values).any())),
+        words + _cautions(n_categories, incomplete=bool(np.isnan(values).any())),
+        similar,
+        filtered,
     )
+
+
+def _similar(given: Given, features: NDArray[np.int64], similarities: NDArray[np.float64]) -> SimilarFeatures:
+    """A group of features, from the best on, and their similarities to the first."""
+    named = [(given.feature_names[j], int(given.ranks[j])) for j in features]
+    members = [Member(*each, float(r)) for each, r in zip(named[1:], similarities[1:], strict=True)]
+    return SimilarFeatures(*named[0], members)
+
+
+def _of_filter(given: Given) -> list[SimilarFeatures]:
+    """Groups of two and more features of a selector that keeps one of each."""
+    several = [group for group in given.estimator.groups_ if group.size > 1]
+    return [_similar(given, group, given.estimator.similarity_[group]) for group in several[:N_GROUPS]]
 
 
 def _cautions(n_categories: int, *, incomplete: bool) -> list[str]:
@@ -129,34 +153,6 @@ def _cautions(n_categories: int, *, incomplete: bool) -> list[str]:
     if incomplete:
         told.append("Where values are missing, a correlation is that of the samples that have both.")
     return told
-
-
-def pairwise_pearson(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pearson's correlations of columns, each by the samples that have both; nan where they do not vary."""
-    n_columns = values.shape[1]
-    matrix = np.full((n_columns, n_columns), np.nan)
-    known = ~np.isnan(values)
-    for i in range(n_columns):
-        for j in range(i, n_columns):
-            both = known[:, i] & known[:, j]
-            if both.any():
-                matrix[i, j] = matrix[j, i] = pearson(values[both][:, [i, j]])[0, 1]
-    return matrix
-
-
-def pearson(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Pearson's correlations of columns; nan for those that are constant."""
-    low, high = values.min(axis=0), values.max(axis=0)
-    varies = low < high
-    # In units of the range: no square overflows, and none is lost. Halved first: a range may not be a number.
-    inside = np.where(varies, high / 2.0 - low / 2.0, 1.0)
-    centered = (values / 2.0 - low / 2.0) / inside
-    centered -= centered.mean(axis=0)
-    unit = centered / np.where(varies, np.linalg.norm(centered, axis=0), np.nan)
-    with one_blas_thread():
-        matrix = np.clip(unit.T @ unit, -1.0, 1.0)
-    np.fill_diagonal(matrix, np.where(varies, 1.0, np.nan))
-    return matrix
 
 
 def _side_by_side(
@@ -176,6 +172,19 @@ def _side_by_side(
     labels = fcluster(tree, 1.0 - SAME + 1e-12, criterion="distance")
     groups = [varies[labels == label].tolist() for label in dict.fromkeys(labels.tolist())]
     return varies[leaves_list(tree)], [group for group in groups if len(group) > 1]
+
+
+def _words_of_filter(given: Given, groups: list[list[str]]) -> list[str]:
+    fitted = given.estimator
+    n_grouped = int(np.count_nonzero(fitted.labels_ >= 0))
+    told = [
+        f"The {n_grouped:,} features that were looked at are of {counted(len(fitted.groups_), 'group')} that"
+        f" say the same (similarity ≥ {fitted.threshold:g}): the best of each is kept, the others are not."
+    ]
+    n_several = sum(group.size > 1 for group in fitted.groups_)
+    if n_several > len(groups):
+        told.append(f"Of {n_several:,} groups with two or more features the first {len(groups)} are listed.")
+    return told
 
 
 def _words(given: Given, groups: list[list[str]], n_shown: int) -> list[str]:

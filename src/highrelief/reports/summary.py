@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..abilities import stays_within_batches, weighs_classes
-from .contents import Convergence, Correlations, Samples, Stability
+from .contents import Convergence, Correlations, Interactions, Samples, Stability
 from .features import N_NAMED, Weights, kept_in_words
 from .given import Given
+from .interactions import acting_together
+from .interactions import in_words as in_words_of_pairs
 from .methods import with_article
 from .sentences import counted, listed, number, percent, two_digits, with_interval
 from .stability import in_words
@@ -29,6 +31,7 @@ def summary(
     samples: Samples | None,
     correlations: Correlations | None,
     warnings: Sequence[str],
+    together: Interactions | None = None,
 ) -> list[str]:
     """The result in sentences."""
     about_data = [_what_was_done(given), *_what_is_missing(given)]
@@ -43,6 +46,8 @@ def summary(
         )
     if samples is not None:
         told.append(_about_samples(given, samples))
+    if together is not None and acting_together(together):
+        told.append(in_words_of_pairs(acting_together(together)))
     if correlations is not None and correlations.groups:
         told.append(correlations.words[0])
     return told + _cautions(given, weights, warnings)

@@ -20,9 +20,11 @@ from ..table import LabelledTable, TableError
 from ..table.errors import shown
 from .errors import RunError, UsageError
 from .files import REPORT, csv_text, write_folder
+from .interactions import INTERACTIONS
 from .methods import check_batches, weighter
 from .reading import read_for, resolved
 from .record import about_data, as_text, other_software
+from .redundancy import group_columns, groups_as_json, without_redundancy
 from .request import Request
 from .watching import NOBODY, Watcher
 
@@ -53,19 +55,26 @@ class Ranking:
         """``ranking.csv``."""
         kept = self.estimator.get_support()
         ranks, weights = self.estimator.ranking_, self.estimator.feature_weights_
+        more = group_columns(self.estimator)
         rows = (
-            (int(ranks[j]), self.table.feature_names[j], float(weights[j]), "yes" if kept[j] else "no")
+            (
+                int(ranks[j]),
+                self.table.feature_names[j],
+                float(weights[j]),
+                "yes" if kept[j] else "no",
+                *(column[j] for column in more.values()),
+            )
             for j in self.order
         )
-        return csv_text(("rank", "feature", "weight", "kept"), rows)
+        return csv_text(("rank", "feature", "weight", "kept", *more), rows)
 
     def record(self) -> dict[str, Any]:
         """``run.json``: what was asked for, of what, with what, and how it went."""
         estimator = self.estimator
+        inside = getattr(estimator, "estimator_", estimator)
         outcomes = ("n_iter_", "converged_", "cycle_length_", "sigma_", "execution_")
-        found = {
-            name.rstrip("_"): plain(getattr(estimator, name)) for name in outcomes if hasattr(estimator, name)
-        }
+        found = {name.rstrip("_"): plain(getattr(inside, name)) for name in outcomes if hasattr(inside, name)}
+        found |= groups_as_json(estimator, self.table.feature_names)
         return {
             "command": "rank",
             "request": self.request.as_json(),
@@ -79,7 +88,7 @@ class Ranking:
     def write(self, folder: Path, *, force: bool) -> None:
         """Write ``ranking.csv`` and ``run.json``; the report of an earlier run does not stay beside them."""
         texts = {"ranking.csv": self.csv(), "run.json": as_text(self.record())}
-        write_folder(folder, texts, force=force, without=(REPORT,))
+        write_folder(folder, texts, force=force, without=(REPORT, INTERACTIONS))
 
 
 def rank(
@@ -89,15 +98,18 @@ def rank(
     folder: Path | None = None,
     digest: Mapping[str, str] | None = None,
     watcher: Watcher = NOBODY,
+    n_best: int | None = None,
 ) -> Ranking:
     """Read the table, fit the method.
 
+    ``n_best``: how many features are wanted of which no two say the same, where that is asked for.
     ``folder``: where files are looked for that are not where they were. ``digest``: of the files that are
     expected; others are refused.
     """
     source = request.source(folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
     check_batches(request.method, estimator, request.batch)
+    estimator = without_redundancy(estimator, request.max_redundancy)
     request = resolved(request, estimator)
     started, begin = datetime.now(UTC), time.perf_counter()
     with watcher.working("Reading the table"):
@@ -107,6 +119,8 @@ def rank(
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
     read = time.perf_counter()
     watcher.table(table)
+    if n_best is not None and request.max_redundancy is not None:
+        estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
     with watcher.working(f"Weighing {len(table.feature_names):,} features"):
         told = fitted(estimator, table, request.settings)
     for each in told:
@@ -135,9 +149,14 @@ def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) ->
 
 
 def repeated(
-    record: Path, *, resamples: int | None = None, n_jobs: int | None = None, watcher: Watcher = NOBODY
+    record: Path,
+    *,
+    resamples: int | None = None,
+    interactions: bool | None = None,
+    n_jobs: int | None = None,
+    watcher: Watcher = NOBODY,
 ) -> Ranking:
-    """The run of a ``run.json`` again, on the same data; ``resamples`` of its report may be others."""
+    """The run of a ``run.json`` again, on the same data; what is asked of its report may differ."""
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
         if kept["command"] != "rank":
@@ -153,6 +172,8 @@ def repeated(
         raise TableError(f"{record} is no record of a run.") from error
     if resamples is not None:
         request = replace(request, resamples=resamples)
+    if interactions is not None:
+        request = replace(request, interactions=interactions)
     for note in other_software(kept):
         watcher.note(f"- {note}")
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .errors import RunError
 from .files import REPORT, write_file
+from .interactions import interactions_of, write_interactions
 from .watching import NOBODY, Watcher
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def write_report(
     from ..reports.findings import contents as found  # noqa: PLC0415  the fit need not wait for it
     from ..reports.page import ranking_page  # noqa: PLC0415
 
+    found_together = interactions_of(ranking, n_jobs=n_jobs, watcher=watcher)
+    write_interactions(ranking, found_together, folder)
     resamples = ranking.request.resamples
     what = f"Ranking {resamples} halves of the samples" if resamples else "Making the report"
     with _shortage_told(), watcher.working(what):
@@ -46,6 +49,7 @@ def write_report(
             n_jobs=n_jobs,
             groups=ranking.table.groups,
             batches=ranking.table.batches,
+            interactions=found_together,
             notes=ranking.table.notes,
             warnings=ranking.warnings,
             data=_digests(ranking.digest),

@@ -40,9 +40,13 @@ class Request:
     categorical: tuple[str, ...] = ()
     #: Column of batches: neighbours are within them, or across if the method's settings say so.
     batch: str | None = None
+    #: Similarity from which on features say the same, and only the best is kept.
+    max_redundancy: float | None = None
     #: Of the report; the ranking does not depend on them.
     resamples: int = RESAMPLES
     groups: str | None = None
+    #: Whether the best features are weighed again without one another; None: if it does not take long.
+    interactions: bool | None = None
 
     def source(self, folder: Path | None = None) -> Source:
         """Where the table is; files that are not where they were are looked for in ``folder``."""
@@ -96,6 +100,10 @@ class Request:
         types |= {"settings": Mapping, "seed": int, "resamples": int}
         if not all(isinstance(kept[name], each) for name, each in types.items() if name in kept):
             raise UsageError("The record of the run was changed.")
+        optional: dict[str, type | tuple[type, ...]] = {"max_redundancy": (float, int), "interactions": bool}
+        for name, kind in optional.items():
+            if kept.get(name) is not None and not isinstance(kept[name], kind):
+                raise UsageError("The record of the run was changed.")
         checked_halves("resamples", kept.get("resamples", RESAMPLES), or_none=True)
         lists = {"identifiers", "drop", "missing_values", "categorical"}
         given: dict[str, Any] = {

@@ -32,7 +32,11 @@ def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -
     ranked = ranking.table.feature_names
     if n_best > len(ranked):
         raise UsageError(f"--top {n_best} is more than the {len(ranked):,} features there are.")
-    best = {ranked[j] for j in ranking.order[:n_best]}
+    filtered = ranking.request.max_redundancy is not None
+    best = {
+        ranked[j]
+        for j in (ranking.estimator.get_support(indices=True) if filtered else ranking.order[:n_best])
+    }
     table = ranking.read
     places = [j for j, name in enumerate(table.feature_names) if name in best]
     names = [table.feature_names[j] for j in places]

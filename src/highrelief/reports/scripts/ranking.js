@@ -281,6 +281,63 @@ function correlationsOption(narrow) {
   };
 }
 
+// ---- interactions ----
+
+/** Features that have a weight to lose; rows of the others would be empty. */
+function losingFeatures() {
+  const { losses } = contents.interactions;
+  return losses.flatMap((row, place) => (row.some((value) => value !== null) ? [place] : []));
+}
+
+/** What part of the weight of a row disappears without the column; what is within noise is faint. */
+function interactionsOption(narrow) {
+  const { names, ranks, losses, clear } = contents.interactions;
+  const rows = losingFeatures();
+  const faint = (i, j) => clear !== null && !clear[i][j];
+  const cells = rows.flatMap((i, row) => losses[i].map((value, j) => ({
+    // Beyond 1 and −1 the colour stays what it is there.
+    value: [j, row, value === null ? '-' : Math.max(-1, Math.min(1, value))],
+    itemStyle: { opacity: faint(i, j) ? 0.25 : 1 },
+    label: { show: !narrow && value !== null && !faint(i, j), color: colour(Math.abs(value) > 0.6 ? 'paper' : 'ink') },
+  })));
+  const named = (place) => `${shortly(names[place], 40)} (rank ${count(ranks[place])})`;
+  const lost = (i, j) => percent(losses[i][j]).replace('-', '−');
+  const length = narrow ? 9 : 16;
+  const labels = narrow ? { fontSize: 9 } : {};
+  return {
+    grid: grid({ left: 0, right: 4, bottom: 56 }),
+    tooltip: {
+      formatter: ({ value: [j, row] }) => {
+        const i = rows[row];
+        if (losses[i][j] === null) return named(i);
+        const noise = faint(i, j) ? ' (within noise)' : '';
+        return `${named(i)}\nwithout ${named(j)}\nloses ${lost(i, j)} of its weight${noise}`;
+      },
+    },
+    xAxis: namedAxis(names, { axisLabel: { rotate: 60, ...labels } }, length),
+    yAxis: namedAxis(rows.map((place) => names[place]), { inverse: true, axisLabel: labels }, length),
+    visualMap: {
+      type: 'continuous',
+      min: -1,
+      max: 1,
+      orient: 'horizontal',
+      left: 'center',
+      bottom: 0,
+      itemWidth: 12,
+      itemHeight: narrow ? 140 : 240,
+      text: ['loses all', 'doubles'],
+      textStyle: { color: colour('soft') },
+      inRange: { color: [colour('negative'), colour('middle'), colour('positive')] },
+    },
+    series: [{
+      type: 'heatmap',
+      data: cells,
+      itemStyle: { borderColor: colour('paper'), borderWidth: 1 },
+      label: { fontSize: 11, formatter: ({ value: [j, row] }) => lost(rows[row], j) },
+    }],
+  };
+}
+
 // ---- start ----
 
 /** A chart that holds one row for each feature is as high as these need, and at most as the style says. */
@@ -296,6 +353,11 @@ if (contents.correlations !== null) {
   const place = fitRows('correlations-chart', number, 12, 2);
   place.style.maxWidth = `min(52rem, ${8 + 2.4 * number}rem)`;
 }
+if (contents.interactions !== null) {
+  const number = contents.interactions.names.length;
+  const place = fitRows('interactions-chart', losingFeatures().length, 13, 2.4);
+  place.style.maxWidth = `min(52rem, ${12 + 3.4 * number}rem)`;
+}
 drawChart('convergence-chart', convergenceOption);
 drawChart('stability-chart', stabilityOption);
 drawChart('intervals-chart', intervalsOption);
@@ -307,3 +369,4 @@ contents.distributions.forEach((each, place) => {
   drawChart(`distribution-${place}`, () => option(each, innerWidth < narrowWidth));
 });
 drawChart('correlations-chart', correlationsOption);
+drawChart('interactions-chart', interactionsOption);
