@@ -76,7 +76,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.4,
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
         and the weights are in the end joined with the margin that the features had while all weights were
         equal, as in :class:`highrelief.IRelief`; not with ``w_step="exact"`` or a ``sparsity``, which ask for
         fewer features.

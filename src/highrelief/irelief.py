@@ -48,7 +48,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.4,
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
         and the weights are in the end joined with the margin that the features had before, see the notes.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.

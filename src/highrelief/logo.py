@@ -49,7 +49,7 @@ class LOGO(RepeatedWeighter):
         Whether w is the mean of the solutions of all steps so far, instead of the last: a damped iteration,
         for where the plain one runs in a cycle. None: with ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.4.
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 50 plain ones.
     tol : float, default=1e-4

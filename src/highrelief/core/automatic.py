@@ -9,7 +9,7 @@ from .rows import LocalRows
 from .solvers import euclidean_norm, unit_positive_part
 
 #: Share of all samples that neighbourhoods under learned weights hold, in effect.
-LEARNED_SHARE = 0.4
+LEARNED_SHARE = 0.5
 #: The same before anything is learned, where single features show best over wide neighbourhoods.
 FIRST_SHARE = 0.7
 
