@@ -1,7 +1,7 @@
 """Make the numbers of docs/automatic.md.
 
 ``python docs/automatic.py measure [DATA]`` fits whatever is missing in docs/automatic.csv (and, with a folder
-of data sets, in docs/automatic_data.csv); ``python docs/automatic.py`` writes the tables of the page from them.
+of data sets, in docs/automatic_data.csv); ``python docs/automatic.py`` writes the tables of the page.
 
 The problems are fixed by the rule of :func:`problems`, and the rules were chosen on the seeds
 ``DEVELOPMENT``; the files hold the seeds ``FRESH``, which no rule has seen.
