@@ -86,7 +86,7 @@ class TestOracle:
         X, y = incomplete()
         s = copies_of(y) if counted else None
         E = expected_differences(scaled(X), s)
-        model = IRelief(max_iter=3).fit(X.astype(dtype), y, s)
+        model = IRelief(perplexity=0.5, max_iter=3).fit(X.astype(dtype), y, s)
         np.testing.assert_allclose(
             model.feature_weights_, given_irelief_auto(E, y, n_iter=3, s=s), atol=close
         )
