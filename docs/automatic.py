@@ -207,7 +207,8 @@ def data_tables(folder: Path) -> Iterator[tuple[str, int, Table]]:
     for path in sorted([*folder.glob("ida/*.npz"), *folder.glob("uci/*.npz")]):
         with np.load(path) as stored:
             samples, classes = stored["X"].astype(np.float32), stored["y"]
-        _, classes = np.unique(classes, return_inverse=True)
+        complete = ~np.isnan(samples).any(axis=1)  # k-NN asks for it; four samples of wpbc are not
+        samples, classes = samples[complete], np.unique(classes[complete], return_inverse=True)[1]
         common = np.bincount(classes)[classes] > 9
         for seed in FRESH:
             X, relevant = add_irrelevant_features(samples[common], 50, random_state=seed)
