@@ -137,7 +137,7 @@ class TestOracle:
         np.testing.assert_array_equal(one_by_one, model.expected_distances(new.astype(dtype)))
 
 
-@pytest.mark.parametrize("model", [IRelief(max_iter=3), LOGO(max_iter=3), IM4E(max_iter=3)])
+@pytest.mark.parametrize("model", [IRelief(margin="nearest", max_iter=3), LOGO(max_iter=3), IM4E(max_iter=3)])
 def test_margins_of_new_samples(model):
     """What is missing may be any value of the samples given."""
     X, y = incomplete()
