@@ -13,6 +13,7 @@ from oracles import (
     im4e,
     irelief,
     irelief_auto,
+    irelief_parameter_free,
     logo,
     margin_loss_slopes,
     reach_of,
@@ -122,7 +123,10 @@ def test_automatic_width(neighbors, counted):
     s = copies_of(X, counted)
     rows, codes, copies, reach = seen(X, y, batches, neighbors, s)
     expected = irelief_auto(rows, codes, n_iter=3, s=copies, reach=reach)
-    weighter = IRelief(max_iter=3, batch_neighbors=neighbors)
+    weighter = IRelief(perplexity=0.5, max_iter=3, batch_neighbors=neighbors)
+    assert_same(weights_of(weighter, X, y, sample_weight=s, batches=batches), expected, 1e-8)
+    expected = irelief_parameter_free(rows, codes, s=copies, reach=reach)
+    weighter = IRelief(tol=0.0, batch_neighbors=neighbors)
     assert_same(weights_of(weighter, X, y, sample_weight=s, batches=batches), expected, 1e-8)
 
 

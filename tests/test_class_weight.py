@@ -11,6 +11,7 @@ from oracles import (
     hits_and_misses,
     irelief,
     irelief_auto,
+    irelief_parameter_free,
     lhr,
     logo,
     margin_loss_slopes,
@@ -85,7 +86,11 @@ ORACLES = {
         IRelief(sigma=0.7, margin="prior", outliers=False, max_iter=3),
         lambda X, y, **more: irelief(X, y, 0.7, "prior", False, n_iter=3, **more)[-1],
     ),
-    "IRelief auto": (IRelief(max_iter=3), lambda X, y, **more: irelief_auto(X, y, n_iter=3, **more)),
+    "IRelief auto": (
+        IRelief(perplexity=0.5, max_iter=3),
+        lambda X, y, **more: irelief_auto(X, y, n_iter=3, **more),
+    ),
+    "IRelief, nothing chosen": (IRelief(tol=0.0), irelief_parameter_free),
     "LOGO": (
         LOGO(sigma=2.0, alpha=0.5, max_iter=2),
         lambda X, y, **more: logo(X, y, 2.0, 0.5, n_iter=2, **more)[-1],

@@ -88,6 +88,14 @@ SOFT = {
     "perplexity": SHARE,
 }
 CLASS_MARGINS = {"margin": choice(None, True, "Nearest"), "outliers": FLAG}
+
+
+def unless_none(parameters):
+    """The same, where None leaves the choice to the method."""
+    return {name: [each for each in values if each is not None] for name, values in parameters.items()}
+
+
+FREE_SOFT = {"sigma": SOFT["sigma"], **unless_none({"perplexity": SHARE})}
 RANDOM = {"random_state": ["seed", 1.5, -1]}
 NEAREST = {
     "n_anchors": [*OPTIONAL_COUNT, N_SAMPLES + 1],
@@ -164,11 +172,11 @@ BAD_PARAMETERS = {
         "categorical_features": CATEGORICAL,
         "batch_neighbors": BATCHES["batch_neighbors"],
     },
-    IRelief: {**SHARED, **SOFT, **CLASS_MARGINS, **REPEATED, **BATCHES},
+    IRelief: {**SHARED, **FREE_SOFT, **unless_none(CLASS_MARGINS), **REPEATED, **BATCHES},
     IM4E: {
         **SHARED,
         "batch_neighbors": BATCHES["batch_neighbors"],
-        **SOFT,
+        **FREE_SOFT,
         **REPEATED,
         **IM4E_ITSELF,
         "cv": FOLDS,
@@ -211,7 +219,7 @@ BAD_PARAMETERS = {
     Lmba: {**SHARED, "n_neighbors": COUNT, "n_epochs": COUNT},
     LOGO: {
         **SHARED,
-        **SOFT,
+        **FREE_SOFT,
         **REPEATED,
         **BATCHES,
         "alpha": [0.0, -1.5, np.nan, np.inf, "small", None, True],

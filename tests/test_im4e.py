@@ -260,7 +260,7 @@ def test_wide_kernel_takes_the_means_of_classes(scaled):
 
 def test_automatic_is_irelief_without_outliers(waves):
     ours = IM4E(tol=0.0).fit(*waves)
-    irelief = IRelief(outliers=False, tol=0.0).fit(*waves)
+    irelief = IRelief(outliers=False, margin="nearest", tol=0.0).fit(*waves)
     unit = irelief.feature_weights_
     np.testing.assert_allclose(ours.feature_weights_, unit / unit.sum(), atol=1e-15)
     assert ours.sigma_ == pytest.approx(irelief.sigma_ / unit.sum(), rel=1e-7)

@@ -32,7 +32,7 @@ class TestIterates:
     def test_automatic_equal_the_oracle(self, waves, margin, outliers):
         X, y = waves
         expected = oracles.irelief_auto(oracles.scale_range(X), y, 0.5, 10, margin, outliers)
-        ours = IRelief(margin=margin, outliers=outliers, tol=0.0).fit(X, y)
+        ours = IRelief(perplexity=0.5, margin=margin, outliers=outliers, tol=0.0).fit(X, y)
         np.testing.assert_allclose(ours.feature_weights_, expected, atol=1e-8)
         width = oracles.sigma_for_perplexity(oracles.scale_range(X), ours.feature_weights_, 0.5)
         assert ours.sigma_ == pytest.approx(width, rel=1e-7)

@@ -86,7 +86,7 @@ class TestOracle:
         X, y = incomplete()
         s = copies_of(y) if counted else None
         E = expected_differences(scaled(X), s)
-        model = IRelief(max_iter=3).fit(X.astype(dtype), y, s)
+        model = IRelief(perplexity=0.5, max_iter=3).fit(X.astype(dtype), y, s)
         np.testing.assert_allclose(
             model.feature_weights_, given_irelief_auto(E, y, n_iter=3, s=s), atol=close
         )
@@ -137,7 +137,7 @@ class TestOracle:
         np.testing.assert_array_equal(one_by_one, model.expected_distances(new.astype(dtype)))
 
 
-@pytest.mark.parametrize("model", [IRelief(max_iter=3), LOGO(max_iter=3), IM4E(max_iter=3)])
+@pytest.mark.parametrize("model", [IRelief(margin="nearest", max_iter=3), LOGO(max_iter=3), IM4E(max_iter=3)])
 def test_margins_of_new_samples(model):
     """What is missing may be any value of the samples given."""
     X, y = incomplete()

@@ -181,7 +181,7 @@ def test_every_value_begins_at_its_neighbor():
 def test_widths_are_around_the_automatic_one(estimator):
     X, y = xor()
     plain = {IReliefCV: IRelief, IM4ECV: IM4E, LOGOCV: LOGO}[estimator]
-    model, automatic = estimator().fit(X, y), plain().fit(X, y)
+    model, automatic = estimator().fit(X, y), plain(perplexity=0.5).fit(X, y)
     width = automatic.sigma_ / np.linalg.norm(automatic.feature_weights_)
     np.testing.assert_allclose(model.sigmas_, width * FACTORS, rtol=1e-12)
     row = np.atleast_1d(model.best_index_)[0]
@@ -371,7 +371,7 @@ def test_weights_of_classes_by_name():
     X, y = continuous_table(90)
     words = np.array(["a", "b", "c"])[y]
     model = IReliefCV(cv=3, class_weight={"a": 1.0, "b": 5.0, "c": 1.0}).fit(X, words)
-    direct = IRelief(class_weight={"a": 1.0, "b": 5.0, "c": 1.0}).fit(X, words)
+    direct = IRelief(perplexity=0.5, class_weight={"a": 1.0, "b": 5.0, "c": 1.0}).fit(X, words)
     np.testing.assert_allclose(model.sigmas_[2], direct.sigma_, rtol=1e-12)
 
 
@@ -381,7 +381,8 @@ def test_batches_reach_every_fit():
     shifted = X + 3.0 * batches[:, np.newaxis]
     model = IReliefCV(cv=3).fit(shifted, y, batches=batches)
     np.testing.assert_array_equal(model.ranking_[:2] <= 2, True)
-    assert model.sigmas_[2] == pytest.approx(IRelief().fit(shifted, y, batches=batches).sigma_)
+    automatic = IRelief(perplexity=0.5).fit(shifted, y, batches=batches)
+    assert model.sigmas_[2] == pytest.approx(automatic.sigma_)
 
 
 # scikit-learn's own search

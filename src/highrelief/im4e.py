@@ -74,8 +74,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     averaging : bool or None, default=None
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
-    perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+    perplexity : float or None, default=None
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
+        and the weights are in the end joined with the margin that the features had while all weights were
+        equal, as in :class:`highrelief.IRelief`; not with ``w_step="exact"`` or a ``sparsity``, which ask for
+        fewer features.
     cv : int, splitter or iterable, default=5
         For ``sigma="path"``: the number of stratified folds, not shuffled, or, as in scikit-learn, an object
         that splits, or pairs of samples to fit and to leave out. Folds that leave one class are skipped.
@@ -168,7 +171,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         loss: str = "linear",
         sparsity: float = 0.0,
         averaging: bool | None = None,
-        perplexity: float = 0.5,
+        perplexity: float | None = None,
         cv: Any = 5,
         max_iter: int | None = None,
         tol: float = 1e-6,
@@ -248,6 +251,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         """Algorithm 1 from weights w on, with the width in ``sigma_``."""
         weights = rows.weights
         n_samples = float(weights.sum())
+        first = self._first_margin(rows)
         course = _Course(
             n_samples if self.alpha is None else float(self.alpha),
             # N rounded terms, of either sign, are off by √N roundings.
@@ -279,7 +283,10 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         self.cost_ = np.array(course.cost[: len(self.history_)])
         self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
         self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
-        return self._set_fitted(table, rows, w)
+        return self._set_fitted(table, rows, self._joined(w, first))
+
+    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
+        return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(rows)
 
     def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
         """From 2λv to weights; None where no feature has a positive margin."""

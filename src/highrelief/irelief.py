@@ -37,16 +37,19 @@ class IRelief(ClassMargins, RepeatedWeighter):
         runs. "auto" finds, in every step, the σ at which the entropy of softmax(−d/σ) over all other samples
         is on average log(``perplexity``·(N − 1)), and averages the steps. It is measured at 1,024 samples if
         there are more.
-    margin : {"nearest", "prior"}, default="nearest"
+    margin : {"nearest", "prior"} or None, default=None
         For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
-        weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20).
-    outliers : bool, default=True
-        Whether likely outliers count less (γ); False sets γ = 1.
+        weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20). None: "prior" where neither ``sigma`` nor
+        ``perplexity`` is a number, "nearest" otherwise.
+    outliers : bool or None, default=None
+        Whether likely outliers count less (γ); False sets γ = 1. None: False where neither ``sigma`` nor
+        ``perplexity`` is a number, True otherwise.
     averaging : bool or None, default=None
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
-    perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+    perplexity : float or None, default=None
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
+        and the weights are in the end joined with the margin that the features had before, see the notes.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
     tol : float, default=1e-5
@@ -109,6 +112,14 @@ class IRelief(ClassMargins, RepeatedWeighter):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    Notes
+    -----
+    With ``sigma="auto"`` and ``perplexity=None`` nothing is left to choose. Beside the averaged weights w,
+    the margin ν while all weights are equal is found once, at a perplexity of 0.7, with γ = 1 and misses
+    class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with
+    c = min(1, K(w)/K(ν)) and :math:`K(v) = (\sum v^+)^2 / \sum (v^+)^2`: where few features act together w
+    alone counts, where many tell the same ν keeps w from preferring some of them by chance.
+
     References
     ----------
     Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
@@ -125,15 +136,16 @@ class IRelief(ClassMargins, RepeatedWeighter):
 
     _allows_missing = True
     _takes_sparse = True
+    _margin_may_follow = True
 
     def __init__(
         self,
         *,
         sigma: str | float = "auto",
-        margin: str = "nearest",
-        outliers: bool = True,
+        margin: str | None = None,
+        outliers: bool | None = None,
         averaging: bool | None = None,
-        perplexity: float = 0.5,
+        perplexity: float | None = None,
         max_iter: int | None = None,
         tol: float = 1e-5,
         init: str | ArrayLike = "uniform",
@@ -201,17 +213,27 @@ class IRelief(ClassMargins, RepeatedWeighter):
 
     def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """The iteration of Fig. 2, from weights w on."""
+        first = self._first_margin(rows)
 
         def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
             sigma = self._width(rows, w)
             near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
             nu = near.mean_margin(  # eq. (11)
-                pooled=self._pooled, outliers=self.outliers, only_positive=True
+                pooled=self._pooled, outliers=self._doubts, only_positive=True
             )
             return unit_positive_part(nu)  # (5): eq. (12)
 
         w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
-        return self._set_fitted(table, rows, w)
+        return self._set_fitted(table, rows, self._joined(w, first))
+
+    @property
+    def _pooled(self) -> bool:
+        return not self._parameter_free if self.margin is None else super()._pooled
+
+    @property
+    def _doubts(self) -> bool:
+        """Whether likely outliers count less."""
+        return not self._parameter_free if self.outliers is None else self.outliers
 
     def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """Store the weights at unit norm, and the width and the outliers under them."""

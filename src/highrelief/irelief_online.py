@@ -127,6 +127,7 @@ class OnlineIRelief(ClassMargins):
 
     _order_dependent = True
     _reservoir: Reservoir
+    perplexity: float
     _generator: np.random.RandomState
 
     def __init__(

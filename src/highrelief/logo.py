@@ -48,8 +48,8 @@ class LOGO(RepeatedWeighter):
     averaging : bool or None, default=None
         Whether w is the mean of the solutions of all steps so far, instead of the last: a damped iteration,
         for where the plain one runs in a cycle. None: with ``sigma="auto"`` only.
-    perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+    perplexity : float or None, default=None
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 50 plain ones.
     tol : float, default=1e-4
@@ -136,7 +136,7 @@ class LOGO(RepeatedWeighter):
         sigma: str | float = "auto",
         alpha: str | float = "auto",
         averaging: bool | None = None,
-        perplexity: float = 0.5,
+        perplexity: float | None = None,
         max_iter: int | None = None,
         tol: float = 1e-4,
         init: str | ArrayLike = "uniform",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
+from .core.automatic import LEARNED_SHARE, first_margin, joined
 from .core.drivers import FixedPoint, Settled, Step, fixed_point
 from .core.memory import memory_budget
 from .core.parameters import (
@@ -18,6 +19,7 @@ from .core.parameters import (
     check_number,
     random_generator,
 )
+from .core.rows import LocalRows
 from .progress import watched
 
 #: Which misses form a neighbourhood: of all classes (eq. 21), or of each by itself (eq. 20).
@@ -37,7 +39,7 @@ class SoftWeighter(FeatureWeighter):
     """Base of the weighters whose neighbours are weighed by exp(−d/σ)."""
 
     sigma: str | float
-    perplexity: float
+    perplexity: float | None
     sigma_: float
 
     #: What ``sigma`` may be beside a number.
@@ -49,6 +51,9 @@ class SoftWeighter(FeatureWeighter):
             check_choice("sigma", self.sigma, self._named_widths, beside=", or a number > 0")
         else:
             check_number("sigma", self.sigma, above=0.0)
+        self._check_perplexity()
+
+    def _check_perplexity(self) -> None:
         check_number("perplexity", self.perplexity, above=0.0, at_most=1.0)
 
     @property
@@ -63,7 +68,7 @@ class SoftWeighter(FeatureWeighter):
     def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
         """σ as the user gave it, or such that neighbourhoods under w have the wanted size."""
         if self._automatic:
-            return rows.width_for_perplexity(w, self.perplexity)
+            return rows.width_for_perplexity(w, LEARNED_SHARE if self.perplexity is None else self.perplexity)
         return float(self.sigma)
 
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -95,13 +100,18 @@ class SoftWeighter(FeatureWeighter):
 class ClassMargins(SoftWeighter):
     """Base of those that may take the misses class by class, and count outliers less."""
 
-    margin: str
-    outliers: bool
+    margin: str | None
+    outliers: bool | None
+
+    #: Whether both may be None, and then follow from the width.
+    _margin_may_follow: ClassVar[bool] = False
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_choice("margin", self.margin, MARGINS)
-        check_flag("outliers", self.outliers)
+        follows = self._margin_may_follow
+        check_choice("margin", self.margin, (*MARGINS, None) if follows else MARGINS)
+        if self.outliers is not None or not follows:
+            check_flag("outliers", self.outliers)
 
     @property
     def _pooled(self) -> bool:
@@ -128,7 +138,7 @@ class RepeatedWeighter(SoftWeighter):
         *,
         sigma: str | float,
         averaging: bool | None,
-        perplexity: float,
+        perplexity: float | None,
         max_iter: int | None,
         tol: float,
         init: str | ArrayLike,
@@ -154,6 +164,15 @@ class RepeatedWeighter(SoftWeighter):
             check_count("max_iter", self.max_iter)
         check_number("tol", self.tol, at_least=0.0)
         check_bytes("memory_budget", self.memory_budget)
+
+    def _check_perplexity(self) -> None:
+        if self.perplexity is not None:
+            super()._check_perplexity()
+
+    @property
+    def _parameter_free(self) -> bool:
+        """Whether neither a width nor the size of neighbourhoods is given."""
+        return self._automatic and self.perplexity is None
 
     @property
     def _memory(self) -> float:
@@ -192,6 +211,15 @@ class RepeatedWeighter(SoftWeighter):
         whole_schedule = averaging and self.max_iter is None and not end.interrupted
         self._set_iterations(end, complete=whole_schedule, advice=self._advice(end))
         return end.weights
+
+    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
+        """What the features tell before weights are learned; None where the user wants no more than these."""
+        return first_margin(rows, self.n_features_in_) if self._parameter_free else None
+
+    @staticmethod
+    def _joined(w: NDArray[np.float64], first: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Learned weights, joined with that margin if it was asked for."""
+        return w if first is None else joined(w, first)
 
     def _advice(self, end: FixedPoint) -> str:
         """What may help an iteration that did not converge."""

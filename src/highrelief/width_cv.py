@@ -77,6 +77,10 @@ class CrossValidatedWidth(RepeatedWeighter):
     def _averages(self) -> bool:
         return self.averaging is not False
 
+    @property
+    def _parameter_free(self) -> bool:
+        return False  # the width is what is looked for, whatever ``perplexity`` is
+
     def _first(self) -> NDArray[np.float64]:
         """Weights to begin with."""
         raise NotImplementedError

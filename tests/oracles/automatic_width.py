@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import brentq
 
-from .irelief_2007 import irelief_step, softmax
+from .irelief_2007 import irelief_nu, irelief_step, softmax
 from .shared import copies_seen_from, distances, weights_of
 
 
@@ -110,3 +110,27 @@ def irelief_auto(
         return np.zeros(np.shape(X)[1])
     w = path[-1][0]
     return w / np.sqrt(np.sum(w**2))
+
+
+def joined_weights(w, nu):
+    """(w/||w|| + c nu/||nu||)^+ at norm 1, c = min(1, K(w)/K(nu)), K(v) = (sum v^+)^2 / sum (v^+)^2.
+
+    w at norm 1 where nothing would be left.
+    """
+
+    def effective_number(v):
+        positive = [value for value in v if value > 0]
+        return sum(positive) ** 2 / sum(value**2 for value in positive) if positive else 1.0
+
+    c = min(1.0, effective_number(w) / effective_number(nu))
+    both = np.maximum(w / np.sqrt(np.sum(w**2)) + c * nu / np.sqrt(np.sum(nu**2)), 0.0)
+    both = both if both.any() else w
+    return both / np.sqrt(np.sum(both**2))
+
+
+def irelief_parameter_free(X, y, margin="prior", outliers=False, s=None, reach=None, factors=1.0):
+    """Ten averaged steps at a perplexity of 0.5, joined with nu at equal weights and 0.7."""
+    equal = np.ones(np.shape(X)[1])
+    sigma = sigma_for_perplexity(X, equal, 0.7, s, reach)
+    nu = irelief_nu(X, y, equal, sigma, "prior", False, s, reach, factors)
+    return joined_weights(irelief_auto(X, y, 0.5, 10, margin, outliers, s, reach, factors), nu)
