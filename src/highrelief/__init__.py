@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .dann import DANN
     from .elimination import IterativeElimination
     from .ensemble import EnsembleWeighting
+    from .error_control import ErrorControlledSelector
     from .fisher import FisherScore
     from .frel import FREL
     from .gflip import GFlip
@@ -45,6 +46,7 @@ __all__ = [
     "SURF",
     "CrossValidatedSelector",
     "EnsembleWeighting",
+    "ErrorControlledSelector",
     "FisherScore",
     "GFlip",
     "HKNNClassifier",
@@ -71,6 +73,7 @@ _HOMES = {
     "LOGO": "logo",
     "CrossValidatedSelector": "cv_selector",
     "EnsembleWeighting": "ensemble",
+    "ErrorControlledSelector": "error_control",
     "FisherScore": "fisher",
     "HKNNClassifier": "hknn",
     "GFlip": "gflip",

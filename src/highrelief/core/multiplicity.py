@@ -2,77 +2,89 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 #: Standardised weights that differ by less are the same: sums of single precision differ by rounding.
 TIED = 1e-4
 #: A feature whose weights vary by less than this, relative to their size, does not vary.
-_CONSTANT = 1e-12
+_CONSTANT = 1e-6
 
 
-def standardized(
-    weights: NDArray[np.float64], null: NDArray[np.floating]
-) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
-    """Every feature measured by its own null: less its mean, in its standard deviations.
+@dataclass(frozen=True)
+class OwnNull:
+    """What every feature weighs where labels say nothing: mean, and 1/standard deviation, (n_features,).
+
+    The slope is 0 for a feature that always weighs the same.
+    """
+
+    mean: NDArray[np.float64]
+    slope: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, observed: NDArray[np.floating], null: NDArray[np.floating]) -> OwnNull:
+        """From the weights by the labels as they are, (n_features,), and by permuted ones, a row each.
+
+        The observed weight counts as one of them: if labels are exchangeable then so are these
+        n_permutations + 1 rows, and they stay so when they are standardised.
+        """
+        n = len(null) + 1
+        mean = (null.sum(axis=0, dtype=np.float64) + observed) / n
+        squares = (observed - mean) ** 2
+        for each in null:
+            squares += (each - mean) ** 2
+        deviation = np.sqrt(squares / n)
+        varies = deviation > _CONSTANT * np.abs(mean)
+        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Which features have a null to be compared with."""
+        return self.slope > 0.0
+
+    def standardized(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Weights, (…, n_features), less their means, in standard deviations; single precision stays so."""
+        dtype = weights.dtype
+        return (weights - self.mean.astype(dtype)) * self.slope.astype(dtype)
+
+
+def pooled_pvalues(observed: NDArray[np.floating], null: NDArray[np.floating]) -> NDArray[np.float64]:
+    """p-value of every feature among the standardised weights of many features under permuted labels.
+
+    (1 + #{null >= observed}) / (1 + size of null): never 0, and as fine as all features together are.
 
     Parameters
     ----------
-    weights : (n_features,)
-        By the labels as they are.
-    null : (n_permutations, n_features)
-        By permuted labels. Overwritten.
-
-    Returns
-    -------
     observed : (n_features,)
-        The weights, standardised; 0 where a feature always weighs the same.
-    null : (n_permutations, n_features)
-        The same of those under permuted labels.
-
-    Notes
-    -----
-    Mean and deviation are those of the observed weight and the others together. If labels are exchangeable
-    then so are these n_permutations + 1 rows, standardised: the observed one is not treated differently.
+        Standardised weights.
+    null : (n_permutations, n_null_features)
+        Those to compare with.
     """
-    n = len(null) + 1
-    mean = (null.sum(axis=0, dtype=np.float64) + weights) / n
-    observed = weights - mean
-    null -= mean.astype(null.dtype, copy=False)
-    deviation = np.sqrt((np.einsum("bf,bf->f", null, null, dtype=np.float64) + observed**2) / n)
-    varies = deviation > _CONSTANT * np.abs(mean)
-    slope = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
-    null *= slope.astype(null.dtype, copy=False)
-    return observed * slope, null
+    pool = np.sort(null, axis=None)
+    below = np.searchsorted(pool, (observed - TIED).astype(pool.dtype), side="left")
+    return np.asarray((1.0 + pool.size - below) / (1.0 + pool.size))
 
 
-def pooled_pvalues(observed: NDArray[np.float64], null: NDArray[np.floating]) -> NDArray[np.float64]:
-    """p-value of every feature among the standardised weights of all features under permuted labels.
-
-    (1 + #{null >= observed}) / (1 + n_permutations·n_features): never 0, and as fine as all features
-    together are. 1 for features that never vary, which are no part of the null.
-    """
-    varies = (observed != 0.0) | null.any(axis=0)
-    pvalues = np.ones(observed.size)
-    pool = np.sort(null if varies.all() else null[:, varies], axis=None)
-    below = np.searchsorted(pool, (observed[varies] - TIED).astype(pool.dtype), side="left")
-    pvalues[varies] = (1.0 + pool.size - below) / (1.0 + pool.size)
-    return pvalues
-
-
-def step_down_maxt(observed: NDArray[np.float64], null: NDArray[np.floating]) -> NDArray[np.float64]:
+def step_down_maxt(observed: NDArray[np.floating], null: NDArray[np.floating]) -> NDArray[np.float64]:
     """Adjusted p-values of Westfall and Young (1993), by successive maxima.
 
     The best feature is compared with the maximum over all features in every permutation, the second with
-    that over all but the best, and so on; no p-value is below that of a better feature. Features that do not
-    vary have 1.
+    that over all but the best, and so on; no p-value is below that of a better feature.
+
+    Parameters
+    ----------
+    observed : (n_features,)
+        Standardised weights.
+    null : (n_permutations, n_features)
+        The same under permuted labels; −inf for a feature that others are not compared with.
     """
-    varies = (observed != 0.0) | null.any(axis=0)
-    adjusted = np.ones(observed.size)
-    order = np.flatnonzero(varies)[np.argsort(-observed[varies], kind="stable")]
+    order = np.argsort(-observed, kind="stable")
     # From the worst feature to the best: the maxima over it and all that are worse.
     maxima = np.maximum.accumulate(null[:, order[::-1]], axis=1)[:, ::-1]
     counts = (maxima >= observed[order] - TIED).sum(axis=0)
+    adjusted = np.empty(observed.size)
     adjusted[order] = np.maximum.accumulate((1.0 + counts) / (1.0 + len(null)))
     return adjusted
 
