@@ -15,21 +15,26 @@ from .options import (
     TARGET,
     Batch,
     BatchNeighbors,
+    By,
     Categorical,
+    Control,
     Data,
     Debug,
     Decimal,
     Drop,
     Encoding,
+    ExchangeGroups,
     Force,
     Groups,
     Identifiers,
     Jobs,
     Labels,
+    Level,
     Method,
     Missing,
     MissingValue,
     NoReport,
+    Permutations,
     Quiet,
     Resamples,
     Seed,
@@ -149,10 +154,17 @@ def select(
     context: typer.Context,
     data: Data,
     target: Target,
-    top: Annotated[int, typer.Option(min=1, help="How many features to keep.", show_default=False)],
     out: Annotated[
         Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
     ],
+    top: Annotated[
+        int | None, typer.Option(min=1, help="How many features to keep.", show_default=False)
+    ] = None,
+    control: Control = None,
+    level: Level = 0.1,
+    by: By = "permutation",
+    permutations: Permutations = 200,
+    groups: ExchangeGroups = None,
     method: Method = "irelief",
     settings: Settings = None,
     batch: Batch = None,
@@ -173,8 +185,21 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the table with its best features only, values as they are."""
+    """Write the table with its best features only: so many, or those that are real at an error rate."""
     with told(debug):
+        from .runs.errors import UsageError  # noqa: PLC0415
+
+        if (top is None) == (control is None):
+            raise UsageError(
+                "--top N says how many features to keep, --control fdr or fwer at what error rate:"
+                " one of the two is needed."
+            )
+        if top is not None:
+            for name in ("level", "by", "permutations", "groups"):
+                if _is_given(context, name):
+                    raise UsageError(f"--{name} is for --control fdr or fwer.")
+
+        from .runs import control as controlling  # noqa: PLC0415
         from .runs.rank import rank as ranked  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
         from .runs.select import check_selection, write_selection  # noqa: PLC0415
@@ -182,9 +207,23 @@ def select(
         check_selection(out, force=force)
         screen = Screen(quiet=quiet)
         request = _request(context)
-        ranking = ranked(request, n_jobs=jobs, watcher=screen)
-        names = write_selection(ranking, top, out, force=force)
-        screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+        if top is not None:
+            ranking = ranked(request, n_jobs=jobs, watcher=screen)
+            names = write_selection(ranking, top, out, force=force)
+            screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+            return
+        assert control is not None
+        wanted = controlling.Control(control, level, by, permutations)
+        controlling.check_evidence(out, force=force)
+        found = controlling.decided(request, wanted, n_jobs=jobs, watcher=screen)
+        beside = found.write(out, force=force)
+        with unread():
+            screen.decisions(found.header(), found.rows(kept_only=True))
+        screen.note(found.sentence())
+        screen.note(f"What is tested. {found.ranking.estimator.null_}")
+        screen.note(
+            f"Written: {out}, {len(found.ranking.read.y):,} samples and {found.n_kept:,} features; {beside}"
+        )
 
 
 @app.command()
@@ -373,8 +412,8 @@ def _request(context: typer.Context) -> Request:
         categorical=tuple(given.get("categorical") or ()),
         resamples=given.get("resamples", 0),
         batch=given.get("batch"),
-        # Of the report; a comparison keeps them by themselves.
-        groups=given.get("groups") if "resamples" in given else None,
+        # Of the report, or of the permutations; a comparison keeps them by themselves.
+        groups=given.get("groups") if "resamples" in given or "control" in given else None,
     )
 
 

@@ -60,14 +60,13 @@ class ErrorControlledSelector(SingleFitWeighter):
     Benjamini and Hochberg's procedure; for the family-wise error, the step-down maxT of Westfall and Young
     compares :math:`z_j` with the largest of each permutation.
 
-    Labels that mean nothing are not all there is to be compared with: beside real features, noise may weigh
-    more, or less, than it does when nothing is real. Hence a second round (``keep_found``): the features found
-    in the first stay with their labels, the rows of all others are permuted against both, and :math:`z_j` is
-    compared with those of the others. If nothing is found there is no second round: under the global null the
-    error is that of the first round, which is exact.
+    Beside real features noise may weigh more, or less, than it does when nothing is real. Hence a second
+    round (``keep_found``): the features found in the first stay with their labels, the rows of all others are
+    permuted against both, and :math:`z_j` is compared with those of the others. If nothing is found there is
+    no second round: under the global null the error is that of the first, which is exact.
 
-    Weights of iterative methods are shares of a whole, which noise fills as well as anything. What is compared
-    is then the weight times the mean margin, see ``statistic``.
+    Weights of iterative methods are shares of a whole, which noise fills as well as anything. What is
+    compared is then the weight times the mean margin, see ``statistic``.
 
     Parameters
     ----------
@@ -110,8 +109,8 @@ class ErrorControlledSelector(SingleFitWeighter):
     Attributes
     ----------
     pvalues_ : array of shape (n_features,)
-        Of permutations: each feature's own with "fdr", adjusted for all features with "fwer" (the lowest level
-        at which it is kept). Methods that have none raise an AttributeError.
+        Of permutations: each feature's own with "fdr", adjusted for all features with "fwer" (the lowest
+        level at which it is kept). Methods that have none raise an AttributeError.
     qvalues_ : array of shape (n_features,)
         The lowest level of the false discovery rate at which a feature is kept; with "fdr" only.
     selection_probability_ : array of shape (n_features,)
@@ -197,8 +196,8 @@ class ErrorControlledSelector(SingleFitWeighter):
         check_seed("random_state", self.random_state)
         if self.statistic == "margins" and not hasattr(self.estimator, "margins"):
             raise ValueError(
-                f"statistic='margins' needs an estimator that has margins; {type(self.estimator).__name__} has"
-                " none. Use 'weights'."
+                f"statistic={self.statistic!r} needs an estimator that has margins, and"
+                f" {type(self.estimator).__name__} has none; use 'weights'."
             )
 
     @with_callbacks
@@ -222,9 +221,9 @@ class ErrorControlledSelector(SingleFitWeighter):
             Handed on to the fits of ``estimator``. A weight stays with its sample when labels are permuted.
         groups : array-like of shape (n_samples,), default=None
             By permutation: labels are exchanged within each group (such as a matched pair, or a family) only.
-            If all samples of a group have the same label, in every group (such as those of one patient), whole
-            groups exchange their labels instead. By "stability": groups are kept together. Also handed on to
-            the fits, if ``estimator`` takes them.
+            If all samples of a group have the same label, in every group (such as those of one patient),
+            whole groups exchange their labels instead. By "stability": groups are kept together. Also handed
+            on to the fits, if ``estimator`` takes them.
         batches : array-like of shape (n_samples,), default=None
             Handed on to the fits, if ``estimator`` takes them. Labels are permuted within each batch only.
 

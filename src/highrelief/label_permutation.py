@@ -97,9 +97,7 @@ class PermutationTest:
     n_jobs: int | None
     advance: Advance
 
-    def decide(
-        self, seeds: NDArray[np.int64], control: str, level: float, *, keep_found: bool
-    ) -> Decision:
+    def decide(self, seeds: NDArray[np.int64], control: str, level: float, *, keep_found: bool) -> Decision:
         """Compare the weights with those by permuted labels, and keep what stands out.
 
         ``keep_found``: what is found is kept beside the labels in a second round, in which the rows of all
@@ -152,7 +150,9 @@ class PermutationTest:
         """All labelings at once, where neighbours do not depend on labels and nothing else is told."""
         fitted, table = self.fitted, self.table
         # Class weights that follow from the sizes of classes differ where whole groups are exchanged.
-        resized = self.exchange.blocks is not None and isinstance(fitted.get_params().get("class_weight"), str)
+        resized = self.exchange.blocks is not None and isinstance(
+            fitted.get_params().get("class_weight"), str
+        )
         plain = (
             type(fitted) in (Relief, ReliefF)
             and not fitted._samples
@@ -173,7 +173,7 @@ class PermutationTest:
     def _realigned(
         self, found: NDArray[np.bool_], places: Sequence[NDArray[np.int64]]
     ) -> list[NDArray[np.floating]]:
-        """Weights with the features that were found where they are, beside the labels, and all others moved."""
+        """Weights with the features that were found left beside the labels, and all others moved."""
         X = self.table.X
         return self._refits([(partial(_moved, X, found, each), self.table.y) for each in places])
 
@@ -185,7 +185,9 @@ class PermutationTest:
         with warnings.catch_warnings():
             # What a weighter says of labels that mean nothing is of no use to anyone.
             warnings.simplefilter("ignore")
-            weights = run_some(fit, arguments, self.advance, ours=self.weighter is not None, n_jobs=self.n_jobs)
+            weights = run_some(
+                fit, arguments, self.advance, ours=self.weighter is not None, n_jobs=self.n_jobs
+            )
         return [each for each in weights if each is not None]
 
     def _refit(self, names: list[str], argument: tuple[Any, NDArray[Any], int]) -> NDArray[np.float64]:

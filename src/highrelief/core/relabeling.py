@@ -49,9 +49,7 @@ def relabelings(
         yield first[_shuffled(np.random.RandomState(seed), first.size, of_units)][unit_of]
 
 
-def _shuffled(
-    random: np.random.RandomState, n: int, strata: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
+def _shuffled(random: np.random.RandomState, n: int, strata: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """A permutation of 0 … n − 1 that leaves every place in its stratum."""
     shuffled = random.permutation(n)
     if strata is None:
