@@ -119,6 +119,8 @@ class ErrorControlledSelector(SingleFitWeighter):
         What was compared.
     threshold_ : float
         The least of it that is kept; inf if nothing is.
+    n_features_ : int
+        How many are kept.
     null_ : str
         What is tested, and what holds when.
     feature_weights_ : array of shape (n_features,)
@@ -307,6 +309,12 @@ class ErrorControlledSelector(SingleFitWeighter):
         if self.n_features_to_select is None:
             return self._decision.support
         return best_features(self._ranked_by, self.n_features_to_select)
+
+    @property
+    def n_features_(self) -> int:
+        """How many features are real, by what was decided."""
+        check_is_fitted(self)
+        return int(self._decision.support.sum())
 
     def _evidence(self, name: str) -> NDArray[np.float64]:
         check_is_fitted(self)

@@ -105,27 +105,25 @@ class PermutationTest:
         are all that there is to permute, and the first round is exact.
         """
         places = self.exchange.places(seeds, self.table.n_samples)
-        observed, null = self._weights(places)
-        own = OwnNull.of(observed, null)
-        observed, null = own.standardized(observed), own.standardized(null)
-        others = own.varies
+        weights, null = self._weights(places)
+        own = OwnNull.of(null)
+        varies, observed = own.varies(weights), own.standardized(weights)
+        null, others = own.standardized_null(weights, null), varies
         evidence = _evidence(observed, null, others, control)
-        found = own.varies & (evidence <= level)
+        found = varies & (evidence <= level)
         if keep_found and found.any() and self.exchange.blocks is None:
-            others = own.varies & ~found
+            others = varies & ~found
             again = [] if not others.any() else self._realigned(found, places[:MOST_REALIGNED])
             if again:
                 null = own.standardized(np.stack(again))
                 evidence = _evidence(observed, null, others, control)
-        support = own.varies & (evidence <= level)
-        pvalues = evidence
-        if control == "fdr":
-            pvalues = _pvalues(observed, null, others)
+        support = varies & (evidence <= level)
+        pvalues = _pvalues(observed, null, others) if control == "fdr" else evidence
         return Decision(
             support=support,
-            statistic=observed.astype(np.float64),
-            pvalues=np.where(own.varies, pvalues, 1.0),
-            qvalues=np.where(own.varies, evidence, 1.0) if control == "fdr" else None,
+            statistic=observed,
+            pvalues=np.where(varies, pvalues, 1.0),
+            qvalues=np.where(varies, evidence, 1.0) if control == "fdr" else None,
             threshold=float(observed[support].min(initial=np.inf)),
         )
 

@@ -15,39 +15,54 @@ _CONSTANT = 1e-6
 
 @dataclass(frozen=True)
 class OwnNull:
-    """What every feature weighs where labels say nothing: mean, and 1/standard deviation, (n_features,).
+    """What every feature weighs where labels say nothing: its mean and variance, (n_features,).
 
-    The slope is 0 for a feature that always weighs the same.
+    A weight is standardised by the mean and the standard deviation of those under permuted labels and itself.
+    If labels are exchangeable then so are the n_permutations + 1 rows of weights, and they stay so: the
+    observed row is not treated differently. Nor is another row that is put in its place.
     """
 
     mean: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    n_permutations: int
 
     @classmethod
-    def of(cls, observed: NDArray[np.floating], null: NDArray[np.floating]) -> OwnNull:
-        """From the weights by the labels as they are, (n_features,), and by permuted ones, a row each.
-
-        The observed weight counts as one of them: if labels are exchangeable then so are these
-        n_permutations + 1 rows, and they stay so when they are standardised.
-        """
-        n = len(null) + 1
-        mean = (null.sum(axis=0, dtype=np.float64) + observed) / n
-        squares = (observed - mean) ** 2
+    def of(cls, null: NDArray[np.floating]) -> OwnNull:
+        """From the weights by permuted labels, (n_permutations, n_features)."""
+        mean = null.mean(axis=0, dtype=np.float64)
+        squares = np.zeros_like(mean)
         for each in null:
             squares += (each - mean) ** 2
-        deviation = np.sqrt(squares / n)
-        varies = deviation > _CONSTANT * np.abs(mean)
-        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
+        return cls(mean, squares / len(null), len(null))
 
-    @property
-    def varies(self) -> NDArray[np.bool_]:
-        """Which features have a null to be compared with."""
-        return self.slope > 0.0
+    def with_one_more(self, weights: NDArray[np.floating]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of the null and one weight more, (…, n_features) each."""
+        n = self.n_permutations
+        apart = weights - self.mean
+        return self.mean + apart / (n + 1), np.sqrt((self.variance + apart**2 / (n + 1)) * (n / (n + 1)))
 
-    def standardized(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Weights, (…, n_features), less their means, in standard deviations; single precision stays so."""
-        dtype = weights.dtype
-        return (weights - self.mean.astype(dtype)) * self.slope.astype(dtype)
+    def standardized(self, weights: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Weights of the labels as they are, or in their place, (…, n_features); 0 where nothing varies."""
+        mean, deviation = self.with_one_more(weights)
+        return np.asarray((weights - mean) * _slope(mean, deviation))
+
+    def standardized_null(
+        self, observed: NDArray[np.floating], null: NDArray[np.floating]
+    ) -> NDArray[np.floating]:
+        """The weights by permuted labels beside the observed ones; single precision stays so."""
+        mean, deviation = self.with_one_more(observed)
+        slope = _slope(mean, deviation).astype(null.dtype)
+        return np.asarray((null - mean.astype(null.dtype)) * slope)
+
+    def varies(self, observed: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Which features have anything to be compared with."""
+        return _slope(*self.with_one_more(observed)) > 0.0
+
+
+def _slope(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1/deviation; 0 where there is none, but for rounding."""
+    varies = deviation > _CONSTANT * np.abs(mean)
+    return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
 
 
 def pooled_pvalues(observed: NDArray[np.floating], null: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -167,9 +167,11 @@ def _manhattan(table: Packed) -> NDArray[np.float64]:
     D = np.empty((n, n))
 
     def fill(i: int, j: int) -> None:
-        rows, others = slice(i, min(i + tiles.TILE, n)), slice(j, min(j + tiles.TILE, n))
-        tiles.distance_tile(X, sums, rows.start, rows.stop, others.start, others.stop, D[rows, others])
-        D[others, rows] = D[rows, others].T
+        T = np.empty((tiles.TILE, tiles.TILE))
+        i1, j1 = min(i + tiles.TILE, n), min(j + tiles.TILE, n)
+        tiles.distance_tile(X, sums, i, i1, j, j1, T)
+        D[i:i1, j:j1] = T[: i1 - i, : j1 - j]
+        D[j:j1, i:i1] = T[: i1 - i, : j1 - j].T
 
     corners = range(0, n, tiles.TILE)
     run_all(fill, [(i, j) for i in corners for j in corners if j >= i], table.n_threads)
