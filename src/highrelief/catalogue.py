@@ -201,6 +201,14 @@ WRAPPERS: Mapping[str, Method] = {
         "How many features are kept was decided by how well a classifier does with the best 1, 2, 3, 5, … on"
         " samples that were left out.",
     ),
+    "ErrorControlledSelector": Method(
+        "ErrorControlledSelector",
+        "the features that are real, at a stated error rate",
+        ("westfall1993", "benjamini1995"),
+        "Error-controlled",
+        "Which features are kept was decided by how much of this chance alone would make, so that few of"
+        " them, or probably none, are false.",
+    ),
 }
 
 #: Papers of what is no weighter, by the names of the classes in small letters.
