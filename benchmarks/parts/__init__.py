@@ -28,6 +28,7 @@ NAMES = (
     "scaling",
     "algorithms",
     "ensembles",
+    "permutation",
     "sparse",
     "big",
 )
