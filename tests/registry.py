@@ -83,6 +83,8 @@ class Family:
     own_metric: str = "manhattan"
     #: Keeps, by default, as many features as it finds best, not all that weigh more than 0.
     chooses_number: bool = False
+    #: Keeps nothing where nothing stands out from chance; all others keep one feature at least.
+    may_keep_none: bool = False
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
     inside: Any = None
 
@@ -303,6 +305,7 @@ FAMILIES = [
         },
         nonnegative=False,
         chooses_number=True,
+        may_keep_none=True,
         inside=ReliefF(n_neighbors=3),
     ),
 ]
