@@ -34,11 +34,11 @@ def mains():
 
 
 @pytest.mark.parametrize(("n", "p"), [(30, 80), (200, 20)])
-def test_shrinkage_is_that_of_ledoit_and_wolf(n, p):
+def test_shrinkage_is_half_that_of_ledoit_and_wolf(n, p):
     random = np.random.RandomState(1)
     Z = random.normal(size=(n, p)) @ np.linalg.cholesky(ar(0.6, p)).T
     Z -= Z.mean(axis=0)
-    expected = ledoit_wolf(Z, assume_centered=True)[0]
+    expected = 0.5 * ledoit_wolf(Z, assume_centered=True)[0] + 0.5 * Z.T @ Z / n
     np.testing.assert_allclose(Spectrum.shrunk(Z).matrix, expected, rtol=0, atol=1e-12)
 
 

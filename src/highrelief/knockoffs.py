@@ -1,12 +1,12 @@
 r"""Model-X knockoffs: a feature is kept if it weighs more than a copy that means nothing.
 
 Every feature gets a knockoff, drawn from the other features without a look at y, such that a feature and its
-knockoff could change places unnoticed, were it not for y. One fit weighs all of them side by side. Features that
-y does not need are as likely to lose against their knockoffs as to win: those that lose tell how many of those
-that win do so by chance.
+knockoff could change places unnoticed, were it not for y. One fit weighs all of them side by side. Features
+that y does not need are as likely to lose against their knockoffs as to win: those that lose tell how many of
+those that win do so by chance.
 
-What is null here: y and the feature are independent *given all other features*. A feature that only goes along with
-one that counts is null, and so is each of two copies of the same.
+What is null here: y and the feature are independent *given all other features*. A feature that only goes
+along with one that counts is null, and so is each of two copies of the same.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def decide_by_knockoffs(
     groups: ArrayLike | None = None,
     batches: ArrayLike | None = None,
 ) -> Decision:
-    r"""Keep the features that weigh more than their knockoffs, by a margin that bounds the false discovery rate.
+    r"""Keep the features that beat their knockoffs by a margin that bounds the false discovery rate.
 
     W is the weight of a feature minus that of its knockoff, both from one fit to all 2p columns; which of the
     two comes first is up to lots. Kept is what has a W of at least
 
-    .. math:: T = \min\Bigl\{t > 0 : \frac{1 + \#\{j : W_j \le -t\}}{\#\{j : W_j \ge t\}} \le \text{level}\Bigr\}
+    .. math:: T = \min\{t > 0 : (1 + \#\{j : W_j \le -t\}) / \#\{j : W_j \ge t\} \le \text{level}\}
 
-    (knockoff+). The false discovery rate is then at most ``level`` if rows are independent and the distribution
-    of the features is known; here their correlations are estimated, and it holds as far as the model does: a
-    Gaussian copula. The 1 has a price: nothing is kept unless 1/``level`` features are, 10 at 0.1. Two features
-    that act together are not found among thousands at that level; permutation is for them.
+    (knockoff+). The false discovery rate is then at most ``level`` if rows are independent and the
+    distribution of the features is known; here their correlations are estimated, and it holds as far as the
+    model does: a Gaussian copula. The 1 has a price: nothing is kept unless 1/``level`` features are, 10 at
+    0.1. Two features that act together are not found among thousands at that level; permutation is for them.
 
     Parameters
     ----------
@@ -74,8 +74,9 @@ def decide_by_knockoffs(
     level : float, default=0.1
         Bound of the false discovery rate, in (0, 1).
     marginals : {"empirical", "gaussian"}, default="empirical"
-        "empirical": normal scores are what is taken for Gaussian, and a knockoff has exactly the values of its
-        feature, in another order. "gaussian": the features are Gaussian as they are.
+        "empirical": normal scores are what is taken for Gaussian, and a knockoff has exactly the values of
+        its feature, in another order: binary features have binary knockoffs, and ranges are the same, by
+        which weighters scale. "gaussian": the features are Gaussian as they are.
     covariance : array-like of shape (n_features, n_features), default=None
         Covariance of the features, where it is known; with ``marginals="gaussian"`` only. None estimates the
         correlations from X, shrunk after Ledoit and Wolf.
@@ -91,21 +92,22 @@ def decide_by_knockoffs(
     Returns
     -------
     decision : Decision
-        ``statistic`` is W, ``threshold`` is T; ``qvalues`` the smallest level at which a feature would be kept.
+        ``statistic`` is W, ``threshold`` is T; ``qvalues`` the smallest level at which a feature would be
+        kept.
 
     Notes
     -----
-    Up to 600 features the knockoffs are those of minimum variance-based reconstructability (Spector and Janson,
-    2022), exact for each feature; beyond, all features share one s, and no matrix of all pairs of features is
-    made: 20,000 features of 72 samples take no more memory than a few copies of X.
+    Up to 600 features the knockoffs are those of minimum variance-based reconstructability (Spector and
+    Janson, 2022), exact for each feature; beyond, all features share one s, and no matrix of all pairs of
+    features is made: 20,000 features of 72 samples take no more memory than a few copies of X.
 
     References
     ----------
-    Candès, E., Fan, Y., Janson, L. and Lv, J. (2018). Panning for gold: model-X knockoffs for high dimensional
-    controlled variable selection. Journal of the Royal Statistical Society B 80, 551-577.
+    Candès, E., Fan, Y., Janson, L. and Lv, J. (2018). Panning for gold: model-X knockoffs for high
+    dimensional controlled variable selection. Journal of the Royal Statistical Society B 80, 551-577.
 
-    Barber, R. F. and Candès, E. (2015). Controlling the false discovery rate via knockoffs. Annals of Statistics
-    43, 2055-2085.
+    Barber, R. F. and Candès, E. (2015). Controlling the false discovery rate via knockoffs. Annals of
+    Statistics 43, 2055-2085.
     """
     _check(control, level, marginals, covariance, groups, batches)
     random = random_generator("random_state", random_state)
@@ -226,8 +228,8 @@ def _check(
     for name, value in (("groups", groups), ("batches", batches)):
         if value is not None:
             raise ValueError(
-                f"Knockoffs take samples to be independent and of one distribution, and cannot be told of {name};"
-                " use method='permutation' or 'stability'."
+                "Knockoffs take samples to be independent and of one distribution, and cannot be told of"
+                f" {name}; use method='permutation' or 'stability'."
             )
 
 
@@ -263,7 +265,8 @@ def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDA
     known = check_array(covariance, dtype=np.float64, input_name="covariance")
     if known.shape != (varies.size, varies.size):
         raise ValueError(
-            f"covariance must be of shape ({varies.size}, {varies.size}), for the features of X; got {known.shape}."
+            f"covariance must be of shape ({varies.size}, {varies.size}), for the features of X; got"
+            f" {known.shape}."
         )
     known = known[np.ix_(varies, varies)]
     if not np.allclose(known, known.T) or np.linalg.eigvalsh(known).min() <= 0.0:
@@ -277,8 +280,8 @@ def _check_room(X: NDArray[np.float64]) -> None:
     needed = 8.0 * (6 * n * p + (6 * p * p if p <= MOST_APART else 2 * p * min(n, p)))
     if needed > memory_budget(None):
         raise MemoryError(
-            f"Knockoffs of {p} features of {n} samples need about {needed / 2**30:.1f} GiB; keep fewer features"
-            " first, by something that does not look at y."
+            f"Knockoffs of {p} features of {n} samples need about {needed / 2**30:.1f} GiB; keep fewer"
+            " features first, by something that does not look at y."
         )
 
 

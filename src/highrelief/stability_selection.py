@@ -1,19 +1,20 @@
 r"""Stability selection: features that nearly every half of the samples puts among the best.
 
-Of B pairs of halves that share no sample, each half is weighed by itself and names its q best features. What is
-kept is named by a share of at least τ of all 2B halves. How large τ must be follows from how many features can
-be expected to get that far by chance.
+Of B pairs of halves that share no sample, each half is weighed by itself and names its q best features. What
+is kept is named by a share of at least τ of all 2B halves. How large τ must be follows from how many features
+can be expected to get that far by chance.
 
-What is null here: a feature that the weighter names with a probability of at most q/p in a half drawn afresh, no
-more often than a feature drawn by lot. That is a statement about the weighter at half the number of samples, not
-"no association": a weak feature that is named too seldom counts as null too, and a useless one that is
-correlated with a strong one, and so is named often, does not.
+What is null here: a feature that the weighter names with a probability of at most q/p in a half drawn afresh,
+no more often than a feature drawn by lot. That is a statement about the weighter at half the number of
+samples, not "no association": a weak feature that is named too seldom counts as null too, and a useless one
+that is correlated with a strong one, and so is named often, does not.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ from .selector_base import WeightSelector
 #: What may be taken for granted of the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
 CONTROLS = ("fdr", "fwer")
-#: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann (2010)
-#: recommend. A larger q finds more features if many are real, and asks for more agreement.
+#: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann
+#: (2010) recommend. A larger q finds more features if many are real, and asks for more agreement.
 LARGEST_SHARE = 0.9
 
 
@@ -59,8 +60,8 @@ def decide_by_stability(
 
     With V the number of null features that are kept (:mod:`above <highrelief.stability_selection>`):
 
-    - ``control="fwer"``: E V ≤ ``level``, and so P(V > 0) ≤ ``level``. A theorem if ``assumption`` is None; with
-      the other two as far as these are true.
+    - ``control="fwer"``: E V ≤ ``level``, and so P(V > 0) ≤ ``level``. A theorem if ``assumption`` is None;
+      with the other two as far as these are true.
     - ``control="fdr"``: the most features with (bound of E V)/(number kept) ≤ ``level``. An estimate of the
       false discovery rate from above, with no theorem behind it.
 
@@ -86,8 +87,8 @@ def decide_by_stability(
         follows from the number of features, never from the data) for E V ≤ ``level``, at least 1. It is the
         same for both controls: "fdr" keeps all that "fwer" does.
     assumption : {"r-concave", "unimodal", None}, default="r-concave"
-        On the distributions of the shares of halves, and of pairs, that name a null feature. "r-concave": with
-        r = −1/4 and r = −1/2. The less is assumed, the larger τ.
+        On the distributions of the shares of halves, and of pairs, that name a null feature. "r-concave":
+        with r = −1/4 and r = −1/2. The less is assumed, the larger τ.
     n_jobs : int or None, default=None
         How many fits at a time; the result is the same.
     verbose : int, default=0
@@ -106,8 +107,8 @@ def decide_by_stability(
     Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
     selection. Journal of the Royal Statistical Society B 75, 55-80.
 
-    Meinshausen, N. and Bühlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B 72,
-    417-473.
+    Meinshausen, N. and Bühlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B
+    72, 417-473.
     """
     check_choice("control", control, CONTROLS)
     check_number("level", level, above=0.0, below=1.0)
@@ -132,11 +133,26 @@ def decide_by_stability(
     bound = expected_false(n_features, n_pairs, assumption)
     q = _checked_size(n_best, n_features, bound, level)
     counts = named(fits.member_weights_, q, np.random.RandomState(seed_of_lots)).sum(axis=0)
-    return _decision(counts, bound(q), control, level)
+    return decided(counts, bound(q), control, level)
 
 
-def _decision(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str, level: float) -> Decision:
-    """Cut at the least share that keeps to the level; ``counts`` of the 2B halves name a feature."""
+def decided(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str, level: float) -> Decision:
+    """Cut at the least share that keeps to the level.
+
+    Parameters
+    ----------
+    counts : array of shape (n_features,)
+        How many of the 2B halves name each feature.
+    bounds : array of shape (n_pairs,)
+        Of :func:`expected_false`, for the q in use.
+    control, level
+        As in :func:`decide_by_stability`.
+
+    Returns
+    -------
+    decision : Decision
+        What is kept.
+    """
     n_pairs = bounds.size
     shares = counts / (2 * n_pairs)
     least = np.arange(n_pairs + 1, 2 * n_pairs + 1)
@@ -193,28 +209,35 @@ def expected_false(
         return np.where(known, np.minimum(constant * theta * q, plain(q)), plain(q))
 
     def concave(q: int) -> NDArray[np.float64]:
-        if q >= p:
-            return np.full(n_pairs, float(p))
-        of_pairs = concave_tails((q / p) ** 2, n_pairs, -1 / 2)[1:]
-        of_halves = concave_tails(q / p, 2 * n_pairs, -1 / 4)[n_pairs + 1 :]
-        return np.asarray(p * np.minimum(of_pairs, of_halves))
+        return np.array(_concave_bounds(p, q, n_pairs))
 
     return {"r-concave": concave, "unimodal": unimodal, None: plain}[assumption]
+
+
+@lru_cache(maxsize=1000)
+def _concave_bounds(p: int, q: int, n_pairs: int) -> tuple[float, ...]:
+    """Kept: they depend on no data, and take as long as small fits."""
+    if q >= p:
+        return (float(p),) * n_pairs
+    of_pairs = concave_tails((q / p) ** 2, n_pairs, -1 / 2)[1:]
+    of_halves = concave_tails(q / p, 2 * n_pairs, -1 / 4)[n_pairs + 1 :]
+    return tuple((p * np.minimum(of_pairs, of_halves)).tolist())
 
 
 def _checked_size(
     n_best: int | None, n_features: int, bound: Callable[[int], NDArray[np.float64]], level: float
 ) -> int:
     """How many features a half names, if possible so few that some τ keeps to the level."""
-    most = _largest(n_features, lambda q: bool(bound(q)[-1] <= level))
+    possible = bool(bound(1)[-1] <= level)
     if n_best is not None:
         check_count("n_best", n_best, at_most=n_features, of="features of X")
-        if 0 < most < int(n_best):
+        if possible and bound(int(n_best))[-1] > level:
+            most = _largest(n_features, lambda q: bool(bound(q)[-1] <= level))
             raise ValueError(
-                f"n_best={n_best!r} of {n_features} features are so many that even those which all halves name"
-                f" could be there by chance, at level={level!r}; use at most {most}."
+                f"n_best={n_best!r} of {n_features} features are so many that even those which all halves"
+                f" name could be there by chance, at level={level!r}; use at most {most}."
             )
-    if most == 0:
+    if not possible:
         warn_user(
             f"With {n_features} feature(s), even one that all halves name could be there by chance: stability"
             f" cannot keep any at level={level!r}.",
@@ -222,12 +245,32 @@ def _checked_size(
         )
     if n_best is not None:
         return int(n_best)
-    return max(_largest(n_features, lambda q: bool(np.any(_usual(bound(q)) <= level))), 1)
+    return usual_size(n_features, bound, level)
 
 
-def _usual(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The bounds at τ up to the largest that is wanted."""
-    return bounds[: max(round(2 * bounds.size * LARGEST_SHARE) - bounds.size, 1)]
+def usual_size(n_features: int, bound: Callable[[int], NDArray[np.float64]], level: float) -> int:
+    """The largest q with which a τ of at most 0.9 keeps to the level; at least 1.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    bound : function of q
+        Of :func:`expected_false`.
+    level : float
+        What E V must be at most.
+
+    Returns
+    -------
+    q : int
+        How many features a half names.
+    """
+
+    def suits(q: int) -> bool:
+        bounds = bound(q)
+        return bool(np.any(bounds[: max(round(2 * bounds.size * LARGEST_SHARE) - bounds.size, 1)] <= level))
+
+    return max(_largest(n_features, suits), 1)
 
 
 def _largest(n_features: int, suits: Callable[[int], bool]) -> int:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 #: Where the offset a of the extremal distributions is looked for.
 _OFFSETS = (1e-9, 1e9)
 _BISECTIONS = 60
-#: Points between two lengths of the support at which the tail is tried before the best place is narrowed down.
+#: Points between two lengths of the support at which the tail is tried before the best place is narrowed
+#: down.
 _TRIED = 8
 _NARROWINGS = 30
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
@@ -19,10 +20,10 @@ _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 def concave_tails(mean: float, n_steps: int, r: float) -> NDArray[np.float64]:
     r"""Largest P(X ≥ t/n) of any r-concave X on {0, 1/n, …, 1} with a mean of at most ``mean``, for all t.
 
-    A distribution f on the points 0, 1, …, n is r-concave, r < 0, if its support has no gaps and f^r is convex
-    there. The larger r, the faster its tails fall; r → −∞ leaves it unimodal. The tail beyond t > 2·mean is
-    heaviest where f^r is as little convex as can be, that is linear, up to the last point of the support, whose
-    probability is what the mean asks for:
+    A distribution f on the points 0, 1, …, n is r-concave, r < 0, if its support has no gaps and f^r is
+    convex there. The larger r, the faster its tails fall; r → −∞ leaves it unimodal. The tail beyond t >
+    2·mean is heaviest where f^r is as little convex as can be, that is linear, up to the last point of the
+    support, whose probability is what the mean asks for:
 
     .. math:: f(i) = c (a + i)^{1/r}, \; i \le k, \qquad 0 \le f(k + 1) \le c (a + k + 1)^{1/r}.
 

@@ -4,7 +4,8 @@ For rows x of mean 0 and covariance Σ, and S = diag(s) with 0 ≤ S ≤ 2Σ, a 
 
 .. math:: \tilde x \mid x \sim N\bigl(x - S \Sigma^{-1} x,\; 2S - S \Sigma^{-1} S\bigr).
 
-Then x and x̃ have the covariance [Σ, Σ − S; Σ − S, Σ], and any features can change places with their knockoffs.
+Then x and x̃ have the covariance [Σ, Σ − S; Σ − S, Σ], and any features can change places with their
+knockoffs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from scipy.optimize import minimize_scalar
 
 #: Features up to which each has an s of its own; beyond, all share one, and no p × p matrix is made.
 MOST_APART = 600
+#: Share of Ledoit and Wolf's shrinkage that is used. All of it weakens correlations so much that null features
+#: beside those that count win against their knockoffs too often (a false discovery rate of 0.22 ± 0.01 at 0.2,
+#: correlations of 0.5, 100 features of 300 samples; 0.15 with the true covariance); half of it gives 0.14, and
+#: none 0.07, at a quarter of the power.
+HALF_WAY = 0.5
 _MOST_SWEEPS = 30
 #: Share of the loss by which a sweep must improve it. Any s is valid: it is only a matter of power.
 _ENOUGH = 1e-5
@@ -55,10 +61,11 @@ class Spectrum:
 
     @classmethod
     def shrunk(cls, Z: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> Spectrum:
-        """Ledoit and Wolf's estimate for centred rows, (1 − γ) ZᵀZ/n + γ m I with m the mean variance.
+        """Estimate for centred rows, (1 − γ) ZᵀZ/n + γ m I with m the mean variance, γ ``HALF_WAY`` to theirs.
 
-        Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance matrices.
-        Journal of Multivariate Analysis 88, 365-411. All by the rows: the samples are often the fewer.
+        Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
+        matrices. Journal of Multivariate Analysis 88, 365-411. All by the rows: the samples are often the
+        fewer.
         """
         n = float(len(Z)) if copies is None else float(copies.sum())
         counted = Z if copies is None else Z * np.sqrt(copies)[:, np.newaxis]
@@ -70,6 +77,7 @@ class Spectrum:
         fourth = float(np.square(lengths) @ (np.ones(len(Z)) if copies is None else copies)) / n
         off = squares - p * mean**2
         shrinkage = min(max(fourth - squares, 0.0) / n, off) / off if off > 0.0 else 1.0
+        shrinkage *= HALF_WAY
         return cls(rows.T, (1.0 - shrinkage) * values + shrinkage * mean, float(shrinkage * mean))
 
     def least(self) -> float:
@@ -129,8 +137,8 @@ def diagonal(sigma: NDArray[np.float64]) -> NDArray[np.float64]:
     all knockoffs. With c the column j of M = (2Σ − S)⁻¹, s_j + δ adds δ‖c‖²/(1 − δ c_j) to tr M, and the best
     δ is (1 − ‖c‖ s_j)/(c_j + ‖c‖): always inside of what is possible.
 
-    Spector, A. and Janson, L. (2022). Powerful knockoffs via minimizing reconstructability. Annals of Statistics
-    50, 252-276.
+    Spector, A. and Janson, L. (2022). Powerful knockoffs via minimizing reconstructability. Annals of
+    Statistics 50, 252-276.
 
     Parameters
     ----------
