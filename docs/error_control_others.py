@@ -1,6 +1,7 @@
-"""Numbers and pictures of docs/error_control_others.md: ``python docs/error_control_others.py SEEDS [PART ...]``.
+"""Makes the numbers and the picture of docs/error_control_others.md.
 
-How often stability selection and knockoffs are wrong, each about its own null, and what they find.
+``python docs/error_control_others.py SEEDS [PART ...]``: how often stability selection and knockoffs are
+wrong, each about its own null, and what they find.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from highrelief.stability_selection import decide_by_stability, decided, expecte
 HERE = Path(__file__).parent
 PAGE = HERE / "error_control_others.md"
 KEPT = HERE / "error_control_others.json"
-N_PAIRS = 50
+N_PAIRS = 20
 LEVEL = {"stability": 0.1, "knockoffs": 0.2}
 
 

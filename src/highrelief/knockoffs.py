@@ -120,7 +120,7 @@ def decide_by_knockoffs(
         )
     with one_blas_thread():
         copied = knockoffs_of(samples, random, marginals=marginals, covariance=covariance, copies=copies)
-    swapped = random.randint(2, size=samples.shape[1]).astype(bool)
+    swapped = random.random_sample(samples.shape[1]) < 0.5
     member = _member(estimator, n_jobs, int(random.randint(SEEDS)))
     told = {} if copies is None else {"sample_weight": copies}
     side_by_side = np.hstack([np.where(swapped, copied, samples), np.where(swapped, samples, copied)])

@@ -20,10 +20,10 @@ from scipy.optimize import minimize_scalar
 
 #: Features up to which each has an s of its own; beyond, all share one, and no p × p matrix is made.
 MOST_APART = 600
-#: Share of Ledoit and Wolf's shrinkage that is used. All of it weakens correlations so much that null features
-#: beside those that count win against their knockoffs too often (a false discovery rate of 0.22 ± 0.01 at 0.2,
-#: correlations of 0.5, 100 features of 300 samples; 0.15 with the true covariance); half of it gives 0.14, and
-#: none 0.07, at a quarter of the power.
+#: Share of Ledoit and Wolf's shrinkage that is used. All of it weakens correlations so much that null
+#: features beside those that count win against their knockoffs too often (a false discovery rate of
+#: 0.22 ± 0.01 at 0.2, correlations of 0.5, 100 features of 300 samples; 0.15 with the true covariance); half
+#: of it gives 0.14, and none 0.07, at a quarter of the power.
 HALF_WAY = 0.5
 _MOST_SWEEPS = 30
 #: Share of the loss by which a sweep must improve it. Any s is valid: it is only a matter of power.
@@ -61,7 +61,7 @@ class Spectrum:
 
     @classmethod
     def shrunk(cls, Z: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> Spectrum:
-        """Estimate for centred rows, (1 − γ) ZᵀZ/n + γ m I with m the mean variance, γ ``HALF_WAY`` to theirs.
+        """Estimate for centred rows, (1 − γ) ZᵀZ/n + γ m I, m the mean variance, γ ``HALF_WAY`` to theirs.
 
         Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
         matrices. Journal of Multivariate Analysis 88, 365-411. All by the rows: the samples are often the
