@@ -26,7 +26,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import highrelief
-from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    EnsembleWeighting,
+    ErrorControlledSelector,
+    FisherScore,
+    IRelief,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+)
 from highrelief.datasets import make_xor
 
 NAMES = ["height", "weight", "age", "pulse", "salt", "iron"]
