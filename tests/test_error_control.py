@@ -371,6 +371,40 @@ class TestGroups:
         assert selector.fit(X, y, batches=batches).pvalues_.shape == (X.shape[1],)
 
 
+class TestOtherMethods:
+    @pytest.fixture
+    def shifted(self):
+        rng = np.random.default_rng(0)
+        y = np.arange(120) % 2
+        X = rng.standard_normal((120, 30))
+        X[:, :10] += 1.5 * y[:, np.newaxis]
+        return X, y
+
+    @pytest.mark.parametrize(
+        ("method", "has", "lacks"),
+        [("stability", "selection_probability_", "pvalues_"), ("knockoff", "qvalues_", "pvalues_")],
+    )
+    def test_are_asked(self, shifted, method, has, lacks):
+        selector = ErrorControlledSelector(ReliefF(), method=method, level=0.2, random_state=0).fit(*shifted)
+        assert selector.get_support()[:10].any()
+        assert getattr(selector, has).shape == (30,)
+        assert not hasattr(selector, lacks)
+        assert np.array_equal(selector.get_support(), selector.statistic_ >= selector.threshold_)
+
+    def test_are_told_their_options(self, shifted):
+        common = {"method": "stability", "control": "fwer", "random_state": 0}
+        selector = ErrorControlledSelector(ReliefF(), options={"n_pairs": 5}, **common).fit(*shifted)
+        shares = selector.selection_probability_ * 10
+        np.testing.assert_allclose(shares, np.round(shares))
+
+    def test_nulls_differ(self, shifted):
+        sentences = set()
+        for method in ("permutation", "stability", "knockoff"):
+            selector = ErrorControlledSelector(FisherScore(), method=method, n_permutations=5, random_state=0)
+            sentences.add(selector.fit(*shifted).null_)
+        assert len(sentences) == 3
+
+
 class TestRefused:
     def test_no_margins(self):
         X, y = noise()

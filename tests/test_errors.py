@@ -260,6 +260,7 @@ BAD_PARAMETERS = {
         "n_permutations": COUNT,
         "statistic": choice(None, True, "weight"),
         "keep_found": FLAG,
+        "options": [3, "n_pairs", ["n_pairs"], {"n_pairs": 10}],
     },
 }
 #: What meta-estimators are wrapped around.

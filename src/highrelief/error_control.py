@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from .decisions import Decision
 from .input_base import warn_user
 from .label_permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 from .members import SEEDS, seeded_clone, unseeded
-from .meta_base import MetaTable, SingleFitWeighter, weights_of
+from .meta_base import MetaTable, SingleFitWeighter, Told, weights_of
 from .progress import watched, with_callbacks
 from .resampling import group_codes
 from .selector_base import best_features
@@ -90,6 +91,9 @@ class ErrorControlledSelector(SingleFitWeighter):
         weights are margins.
     keep_found : bool, default=True
         Whether there is a second round, of at most 200 fits. Not with whole groups, see ``fit``.
+    options : dict or None, default=None
+        Further arguments of :func:`~highrelief.stability_selection.decide_by_stability`, such as
+        ``{"n_pairs": 100}``, or of :func:`~highrelief.knockoffs.decide_by_knockoffs`; none for permutations.
     n_features_to_select : int, float or None, default=None
         None: what is decided, which may be nothing. A number, or a share of the features, is kept instead,
         and may be set after ``fit``.
@@ -166,6 +170,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         n_permutations: int = 200,
         statistic: str = "auto",
         keep_found: bool = True,
+        options: dict[str, Any] | None = None,
         n_features_to_select: int | float | None = None,
         weighted: bool | str = False,
         n_jobs: int | None = None,
@@ -185,6 +190,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         self.n_permutations = n_permutations
         self.statistic = statistic
         self.keep_found = keep_found
+        self.options = options
         self.random_state = random_state
 
     def _check_parameters(self, n_samples: int) -> None:
@@ -196,6 +202,10 @@ class ErrorControlledSelector(SingleFitWeighter):
         check_choice("statistic", self.statistic, STATISTICS)
         check_flag("keep_found", self.keep_found)
         check_seed("random_state", self.random_state)
+        if self.options is not None and not isinstance(self.options, Mapping):
+            raise TypeError(f"options={self.options!r} must be None, or a dict of arguments by their names.")
+        if self.options and self.method == "permutation":
+            raise ValueError(f"options={self.options!r} are for stability and knockoff, not for permutation.")
         if self.statistic == "margins" and not hasattr(self.estimator, "margins"):
             raise ValueError(
                 f"statistic={self.statistic!r} needs an estimator that has margins, and"
@@ -249,7 +259,9 @@ class ErrorControlledSelector(SingleFitWeighter):
             decision = self._by_permutation(table, groups, batches, random)
         else:
             given = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
-            told = {name: np.asarray(each)[table.kept] for name, each in given.items() if each is not None}
+            told: Told = {
+                name: np.asarray(each)[table.kept] for name, each in given.items() if each is not None
+            }
             decision = self._by_others(table, told, random)
         self._decision = decision
         self.statistic_, self.threshold_ = decision.statistic, decision.threshold
@@ -283,15 +295,14 @@ class ErrorControlledSelector(SingleFitWeighter):
             )
         return decision
 
-    def _by_others(
-        self, table: MetaTable, told: dict[str, NDArray[Any]], random: np.random.RandomState
-    ) -> Decision:
+    def _by_others(self, table: MetaTable, told: Told, random: np.random.RandomState) -> Decision:
         """Decide by one of the methods that have modules of their own, imported when they are asked for."""
         common: dict[str, Any] = {
             "control": self.control,
             "level": self.level,
             "n_jobs": self.n_jobs,
             "random_state": int(random.randint(SEEDS)),
+            **(self.options or {}),
         }
         if self.method == "stability":
             from .stability_selection import decide_by_stability  # noqa: PLC0415
