@@ -42,18 +42,10 @@ NAMES = ["height", "weight", "age", "pulse", "salt", "iron"]
 takes_sample_weight = over_entries(lambda entry: entry.sample_weight)
 
 
-def told_apart(estimator):
-    """Checks that take a sample of weight 2 for two samples, whose labels permutations would exchange."""
-    if not isinstance(estimator, ErrorControlledSelector):
-        return {}
-    names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
-    return dict.fromkeys(names, "permutations exchange labels of samples, not of copies")
-
-
-@parametrize_with_checks(
-    [entry.make() for entry in ENTRIES] + CLASSIFIERS + FOR_NUMBERS, expected_failed_checks=told_apart
-)
+@parametrize_with_checks([entry.make() for entry in ENTRIES] + CLASSIFIERS + FOR_NUMBERS)
 def test_checks_of_scikit_learn(estimator, check):
+    if isinstance(estimator, ErrorControlledSelector) and "weight_equivalence" in check.func.__name__:
+        pytest.skip("A sample of weight 2 is one sample, whose labels permutations move at once.")
     check(estimator)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
 
+from .asked import OPTION, is_given, request_of
 from .endings import told, unread
 from .options import (
     DATA,
@@ -47,7 +47,6 @@ from .paper_commands import reproduce
 
 if TYPE_CHECKING:
     from .runs.rank import Ranking
-    from .runs.request import Request
     from .runs.screen import Screen
 
 app = typer.Typer(
@@ -122,21 +121,21 @@ def rank(
             if not no_report:
                 check_pages()
         for name in ("resamples", "groups"):
-            if out is None and _is_given(context, name):
+            if out is None and is_given(context, name):
                 raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
             beside = {"repeat", "top", "out", "resamples", "no_report", "jobs", "force", "quiet", "debug"}
-            given = [name for name in context.params if _is_given(context, name) and name not in beside]
+            given = [name for name in context.params if is_given(context, name) and name not in beside]
             if given:
                 names = ", ".join(
-                    "DATA" if name == "data" else _OPTION.get(name, f"--{name}") for name in given
+                    "DATA" if name == "data" else OPTION.get(name, f"--{name}") for name in given
                 )
                 raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
-            others = resamples if _is_given(context, "resamples") else None
+            others = resamples if is_given(context, "resamples") else None
             ranking = repeated(repeat, resamples=others, n_jobs=jobs, watcher=screen)
         else:
-            request = _request(context)
+            request = request_of(context)
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
         # Before it is shown: who reads it may not read on.
         if out is not None:
@@ -196,7 +195,7 @@ def select(
             )
         if top is not None:
             for name in ("level", "by", "permutations", "groups"):
-                if _is_given(context, name):
+                if is_given(context, name):
                     raise UsageError(f"--{name} is for --control fdr or fwer.")
 
         from .runs import control as controlling  # noqa: PLC0415
@@ -206,7 +205,7 @@ def select(
 
         check_selection(out, force=force)
         screen = Screen(quiet=quiet)
-        request = _request(context)
+        request = request_of(context)
         if top is not None:
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
             names = write_selection(ranking, top, out, force=force)
@@ -269,7 +268,7 @@ def compare(
             if not no_report:
                 check_pages()
         screen = Screen(quiet=quiet)
-        request = _request(context)
+        request = request_of(context)
         names = [name.strip() for name in methods.split(",") if name.strip()]
         found = compared(
             request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
@@ -369,66 +368,6 @@ def warmup() -> None:
             )
         )
     console.print(str(result), highlight=False, soft_wrap=True)
-
-
-#: Options that are not called as what they are kept in.
-_OPTION = {
-    "settings": "--set",
-    "identifiers": "--id",
-    "missing_value": "--missing-value",
-    "batch_neighbors": "--batch-neighbors",
-}
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _request(context: typer.Context) -> Request:
-    """What is asked for, from the options by their names; a command may lack some."""
-    from .runs.errors import UsageError  # noqa: PLC0415
-    from .runs.methods import parsed_settings  # noqa: PLC0415
-    from .runs.request import Request  # noqa: PLC0415
-
-    given = context.params
-    if given["data"] is None or given["target"] is None:
-        raise UsageError("DATA and --target COLUMN are needed, or --repeat run.json.")
-    return Request(
-        data=str(given["data"]),
-        target=given["target"],
-        method=given.get("method", ""),
-        settings=parsed_settings(given.get("settings") or ()) | _where_neighbors_are(given),
-        seed=given["seed"],
-        labels=None if given["labels"] is None else str(given["labels"]),
-        transpose=given["transpose"],
-        identifiers=tuple(given["identifiers"] or ()),
-        drop=tuple(given["drop"] or ()),
-        separator={"\\t": "\t", "tab": "\t"}.get(given["sep"], given["sep"]),
-        decimal=given["decimal"],
-        encoding=given["encoding"],
-        missing=given.get("missing", "auto"),
-        missing_values=tuple(given["missing_value"] or ()),
-        categorical=tuple(given.get("categorical") or ()),
-        resamples=given.get("resamples", 0),
-        batch=given.get("batch"),
-        # Of the report, or of the permutations; a comparison keeps them by themselves.
-        groups=given.get("groups") if "resamples" in given or "control" in given else None,
-    )
-
-
-def _where_neighbors_are(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The setting that --batch-neighbors stands for."""
-    from .runs.errors import UsageError  # noqa: PLC0415
-
-    where = given.get("batch_neighbors")
-    if where is None:
-        return {}
-    if given["batch"] is None:
-        raise UsageError("--batch-neighbors needs --batch COLUMN.")
-    if where not in ("within", "across"):
-        raise UsageError(f"--batch-neighbors is within or across, and not {where!r}.")
-    return {"batch_neighbors": where}
 
 
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:
