@@ -281,6 +281,13 @@ class TestEvidence:
                 getattr(selector, name)
         assert "Marginal" in selector.null_
 
+    def test_where_everything_is_found_the_first_round_decides(self):
+        X, y = noise(60, 1)
+        X[:, 0] += 3.0 * y
+        selector = ErrorControlledSelector(ReliefF(), n_permutations=30, random_state=0).fit(X, y)
+        assert selector.get_support().tolist() == [True]
+        np.testing.assert_allclose(selector.pvalues_, 1 / 31)
+
     def test_constant_features_are_no_part_of_it(self):
         X, y = noise(50, 6)
         with_constant = np.column_stack([X, np.ones(50), np.ones(50)])

@@ -111,11 +111,11 @@ class PermutationTest:
         null, others = own.standardized_null(weights, null), varies
         evidence = _evidence(observed, null, others, control)
         found = varies & (evidence <= level)
-        if keep_found and found.any() and self.exchange.blocks is None:
-            others = varies & ~found
-            again = [] if not others.any() else self._realigned(found, places[:MOST_REALIGNED])
+        rest = varies & ~found
+        if keep_found and found.any() and rest.any() and self.exchange.blocks is None:
+            again = self._realigned(found, places[:MOST_REALIGNED])
             if again:
-                null = own.standardized(np.stack(again))
+                null, others = own.standardized(np.stack(again)), rest
                 evidence = _evidence(observed, null, others, control)
         support = varies & (evidence <= level)
         pvalues = _pvalues(observed, null, others) if control == "fdr" else evidence
