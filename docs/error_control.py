@@ -159,7 +159,7 @@ def judged(kept: NDArray[np.bool_], real: NDArray[np.bool_]) -> list[float]:
     """Share of false features among those kept, whether there is any, and share of the real ones found."""
     false = int((kept & ~real).sum())
     found = float(kept[real].mean()) if real.any() else np.nan
-    return [false / max(1, int(kept.sum())), float(false > 0), found]
+    return [round(each, 4) for each in (false / max(1, int(kept.sum())), float(false > 0), found)]
 
 
 def by_t_tests(problem: Problem) -> NDArray[np.bool_]:

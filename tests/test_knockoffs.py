@@ -211,13 +211,30 @@ def test_threads_and_seeds(mains, estimator):
     assert not np.array_equal(one, decide_by_knockoffs(estimator, *mains, random_state=6).statistic)
 
 
+def test_a_table_drawn_from_the_same_seed_has_other_knockoffs():
+    """Else the noise would be the table, and every knockoff its feature."""
+    seen = []
+
+    class Weigher(BaseEstimator):
+        def fit(self, X, y):
+            seen.append(X)
+            self.feature_weights_ = np.zeros(X.shape[1])
+            return self
+
+    X = np.random.RandomState(0).standard_normal((200, 12))
+    options = {"marginals": "gaussian", "covariance": np.eye(12)}
+    decide_by_knockoffs(Weigher(), X, np.arange(200) % 2, random_state=0, **options)
+    correlations = np.corrcoef(seen[0].T)[:12, 12:]
+    assert np.abs(correlations).max() < 5 / np.sqrt(200)
+
+
 def test_known_covariance(mains):
     X, y = mains
     known = {"marginals": "gaussian", "covariance": np.eye(40)}
     one = decide_by_knockoffs(LogisticRegression(), X, y, level=0.2, random_state=0, **known)
     assert one.support[:12].sum() >= 10
     # Knockoffs of independent features know nothing of them.
-    copied = knockoffs_of(X, np.random.RandomState(0), **known)
+    copied = knockoffs_of(X, np.random.RandomState(7), **known)
     assert np.abs(np.corrcoef(X.T, copied.T)[:40, 40:]).max() < 5 / np.sqrt(500)
 
 

@@ -110,7 +110,9 @@ def decide_by_knockoffs(
     Statistics 43, 2055-2085.
     """
     _check(control, level, marginals, covariance, groups, batches)
-    random = random_generator("random_state", random_state)
+    # Not the stream of the seed itself: tables are drawn from small seeds too, and noise that were the same
+    # numbers would make each knockoff its feature.
+    random = np.random.RandomState(random_generator("random_state", random_state).randint(SEEDS, size=4))
     samples, target, copies = _table(estimator, X, y, sample_weight)
     if samples.shape[1] < 1.0 / level:
         warn_user(

@@ -20,7 +20,7 @@ def heaviest_concave_tail(mean, n_steps, r, t, seed=0, tried=40_000, polished=4)
         pieces = np.hstack([np.ones((k + 1, 1)), np.maximum(apart, 0)[:, :-1], np.maximum(-apart, 0)[:, 1:]])
 
         def densities(logs, pieces=pieces):
-            f = (np.exp(logs) @ pieces.T) ** (1.0 / r)
+            f = (np.exp(np.clip(logs, -30.0, 10.0)) @ pieces.T) ** (1.0 / r)
             return f / f.sum(axis=-1, keepdims=True)
 
         def lack(logs, densities=densities, points=points):
@@ -36,7 +36,6 @@ def heaviest_concave_tail(mean, n_steps, r, t, seed=0, tried=40_000, polished=4)
             found = minimize(
                 negative_tail,
                 start,
-                bounds=[(-30.0, 10.0)] * start.size,
                 constraints={"type": "ineq", "fun": lack},
                 method="SLSQP",
                 options={"maxiter": 500, "ftol": 1e-13},
