@@ -30,6 +30,7 @@ from highrelief import (
     SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
+    ErrorControlledSelector,
     FisherScore,
     GFlip,
     HKNNClassifier,
@@ -89,6 +90,8 @@ class Family:
     chooses_number: bool = False
     #: Looks at the features that are kept only: how many that is must be known when it is fitted.
     groups_features: bool = False
+    #: Keeps nothing where nothing stands out from chance; all others keep one feature at least.
+    may_keep_none: bool = False
     #: What a meta-estimator is wrapped around; parameters that it does not have itself are of this one.
     inside: Any = None
 
@@ -337,6 +340,18 @@ FAMILIES = [
         },
         nonnegative=False,
         groups_features=True,
+        inside=ReliefF(n_neighbors=3),
+    ),
+    Family(
+        ErrorControlledSelector,
+        {
+            "": {"n_permutations": 9, "level": 0.5, "random_state": 0},
+            "fwer": {"n_permutations": 9, "control": "fwer", "level": 0.5, "random_state": 0},
+            "margins": {"n_permutations": 4, "level": 0.5, "statistic": "margins", "random_state": 0},
+        },
+        nonnegative=False,
+        chooses_number=True,
+        may_keep_none=True,
         inside=ReliefF(n_neighbors=3),
     ),
 ]

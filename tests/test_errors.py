@@ -32,6 +32,7 @@ from highrelief import (
     SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
+    ErrorControlledSelector,
     FisherScore,
     GFlip,
     HKNNClassifier,
@@ -295,6 +296,18 @@ BAD_PARAMETERS = {
             [np.nan],
         ],
         "rule": choice(None, True, "1-se"),
+    },
+    ErrorControlledSelector: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
+        **RANDOM,
+        "estimator": ["relieff", ReliefF, None, 3],
+        "method": choice(None, True, "permutations"),
+        "control": choice(None, True, "fdp"),
+        "level": [0, 0.0, 1, 1.0, -0.1, 2, np.nan, "10%", True, None],
+        "n_permutations": COUNT,
+        "statistic": choice(None, True, "weight"),
+        "keep_found": FLAG,
+        "options": [3, "n_pairs", ["n_pairs"], {"n_pairs": 10}],
     },
 }
 #: What meta-estimators are wrapped around.

@@ -27,7 +27,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import highrelief
-from highrelief import EnsembleWeighting, FisherScore, IRelief, OnlineIRelief, Relief, ReliefF
+from highrelief import (
+    EnsembleWeighting,
+    ErrorControlledSelector,
+    FisherScore,
+    IRelief,
+    OnlineIRelief,
+    Relief,
+    ReliefF,
+)
 from highrelief.datasets import make_xor
 
 NAMES = ["height", "weight", "age", "pulse", "salt", "iron"]
@@ -37,6 +45,8 @@ takes_sample_weight = over_entries(lambda entry: entry.sample_weight)
 
 @parametrize_with_checks([entry.make() for entry in ENTRIES] + CLASSIFIERS + FOR_NUMBERS)
 def test_checks_of_scikit_learn(estimator, check):
+    if isinstance(estimator, ErrorControlledSelector) and "weight_equivalence" in check.func.__name__:
+        pytest.skip("A sample of weight 2 is one sample, whose labels permutations move at once.")
     check(estimator)
 
 

@@ -29,6 +29,7 @@ NAMES = (
     "algorithms",
     "ensembles",
     "cross_validation",
+    "permutation",
     "sparse",
     "big",
 )

@@ -41,6 +41,39 @@ def relieff(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_jobs: i
     return lambda: ReliefF(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(X, y).feature_weights_
 
 
+def _labelings(y: NDArray[np.integer], n_permutations: int) -> NDArray[np.int64]:
+    codes = np.unique(y, return_inverse=True)[1]
+    random = np.random.RandomState(0)
+    return np.stack([random.permutation(codes) for _ in range(n_permutations)])
+
+
+def permutations(X: NDArray[Any], y: NDArray[np.integer], n_permutations: int, n_jobs: int = 1) -> Call:
+    """Weights by permuted labels, all at once; those of the first are compared."""
+    from highrelief import ReliefF
+
+    labels = _labelings(y, n_permutations)
+
+    def call() -> NDArray[Any]:
+        weighter = ReliefF(n_jobs=n_jobs)
+        rows = weighter._rows(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
+        return rows.mean_margins(labels, np.float32)[0]
+
+    return call
+
+
+def permuted_fits(X: NDArray[Any], y: NDArray[np.integer], n_permutations: int, n_jobs: int = 1) -> Call:
+    """The same by a fit to each."""
+    from highrelief import ReliefF
+
+    labels = _labelings(y, n_permutations)
+
+    def call() -> NDArray[Any]:
+        weights = [ReliefF(n_jobs=n_jobs).fit(X, each).feature_weights_ for each in labels]
+        return weights[0]
+
+    return call
+
+
 def relieff_incomplete(
     X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, share: float, n_jobs: int = 1
 ) -> Call:

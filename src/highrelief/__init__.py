@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .dann import DANN
     from .elimination import IterativeElimination
     from .ensemble import EnsembleWeighting
+    from .error_control import ErrorControlledSelector
     from .fisher import FisherScore
     from .frel import FREL
     from .gflip import GFlip
@@ -52,6 +53,7 @@ __all__ = [
     "SURF",
     "CrossValidatedSelector",
     "EnsembleWeighting",
+    "ErrorControlledSelector",
     "FisherScore",
     "GFlip",
     "HKNNClassifier",
@@ -81,6 +83,7 @@ _HOMES = {
     "LOGOCV": "logo_cv",
     "CrossValidatedSelector": "cv_selector",
     "EnsembleWeighting": "ensemble",
+    "ErrorControlledSelector": "error_control",
     "FisherScore": "fisher",
     "HKNNClassifier": "hknn",
     "GFlip": "gflip",

@@ -208,6 +208,14 @@ WRAPPERS: Mapping[str, Method] = {
         "Redundancy-filtered",
         "Of features that say much the same, by their correlation, only the best is kept.",
     ),
+    "ErrorControlledSelector": Method(
+        "ErrorControlledSelector",
+        "the features that are real, at a stated error rate",
+        ("westfall1993", "benjamini1995"),
+        "Error-controlled",
+        "Which features are kept was decided by how much of this chance alone would make, so that few of"
+        " them, or probably none, are false.",
+    ),
 }
 
 #: Papers of what is no weighter, by the names of the classes in small letters.

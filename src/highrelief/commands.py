@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
 
+from .asked import OPTION, is_given, request_of
 from .endings import told, unread
 from .options import (
     DATA,
     TARGET,
     Batch,
     BatchNeighbors,
+    By,
     Categorical,
+    Control,
     Data,
     Debug,
     Decimal,
     Drop,
     Encoding,
+    ExchangeGroups,
     Force,
     Groups,
     Identifiers,
     Interactions,
     Jobs,
     Labels,
+    Level,
     MaxRedundancy,
     Method,
     Missing,
     MissingValue,
     NoReport,
+    Permutations,
     Quiet,
     Resamples,
     Seed,
@@ -44,7 +49,6 @@ from .paper_commands import cite, reproduce
 
 if TYPE_CHECKING:
     from .runs.rank import Ranking
-    from .runs.request import Request
     from .runs.screen import Screen
 
 app = typer.Typer(
@@ -122,24 +126,24 @@ def rank(
             if not no_report:
                 check_pages()
         for name in ("resamples", "groups", "interactions"):
-            if out is None and _is_given(context, name):
+            if out is None and is_given(context, name):
                 raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
             beside = {"repeat", "top", "out", "resamples", "interactions", "no_report"}
             beside |= {"jobs", "force", "quiet", "debug"}
-            given = [name for name in context.params if _is_given(context, name) and name not in beside]
+            given = [name for name in context.params if is_given(context, name) and name not in beside]
             if given:
                 names = ", ".join(
-                    "DATA" if name == "data" else _OPTION.get(name, f"--{name}") for name in given
+                    "DATA" if name == "data" else OPTION.get(name, f"--{name}") for name in given
                 )
                 raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
-            others = resamples if _is_given(context, "resamples") else None
+            others = resamples if is_given(context, "resamples") else None
             ranking = repeated(
                 repeat, resamples=others, interactions=interactions, n_jobs=jobs, watcher=screen
             )
         else:
-            request = _request(context)
+            request = request_of(context)
             ranking = ranked(request, n_jobs=jobs, watcher=screen)
         # Before it is shown: who reads it may not read on.
         if out is not None:
@@ -159,10 +163,17 @@ def select(
     context: typer.Context,
     data: Data,
     target: Target,
-    top: Annotated[int, typer.Option(min=1, help="How many features to keep.", show_default=False)],
     out: Annotated[
         Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
     ],
+    top: Annotated[
+        int | None, typer.Option(min=1, help="How many features to keep.", show_default=False)
+    ] = None,
+    control: Control = None,
+    level: Level = 0.1,
+    by: By = "permutation",
+    permutations: Permutations = 200,
+    groups: ExchangeGroups = None,
     method: Method = "irelief",
     settings: Settings = None,
     max_redundancy: MaxRedundancy = None,
@@ -184,18 +195,45 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the table with its best features only, values as they are."""
+    """Write the table with its best features only: so many, or those that are real at an error rate."""
     with told(debug):
+        from .runs.errors import UsageError  # noqa: PLC0415
+
+        if (top is None) == (control is None):
+            raise UsageError(
+                "--top N says how many features to keep, --control fdr or fwer at what error rate:"
+                " one of the two is needed."
+            )
+        if top is not None:
+            for name in ("level", "by", "permutations", "groups"):
+                if is_given(context, name):
+                    raise UsageError(f"--{name} is for --control fdr or fwer.")
+
+        from .runs import control as controlling  # noqa: PLC0415
         from .runs.rank import rank as ranked  # noqa: PLC0415
         from .runs.screen import Screen  # noqa: PLC0415
         from .runs.select import check_selection, write_selection  # noqa: PLC0415
 
         check_selection(out, force=force)
         screen = Screen(quiet=quiet)
-        request = _request(context)
-        ranking = ranked(request, n_jobs=jobs, watcher=screen, n_best=top)
-        names = write_selection(ranking, top, out, force=force)
-        screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+        request = request_of(context)
+        if top is not None:
+            ranking = ranked(request, n_jobs=jobs, watcher=screen, n_best=top)
+            names = write_selection(ranking, top, out, force=force)
+            screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+            return
+        assert control is not None
+        wanted = controlling.Control(control, level, by, permutations)
+        controlling.check_evidence(out, force=force)
+        found = controlling.decided(request, wanted, n_jobs=jobs, watcher=screen)
+        beside = found.write(out, force=force)
+        with unread():
+            screen.decisions(found.header(), found.rows(kept_only=True))
+        screen.note(found.sentence())
+        screen.note(f"What is tested. {found.selector.null_}")
+        screen.note(
+            f"Written: {out}, {len(found.ranking.read.y):,} samples and {found.n_kept:,} features; {beside}"
+        )
 
 
 @app.command()
@@ -241,7 +279,7 @@ def compare(
             if not no_report:
                 check_pages()
         screen = Screen(quiet=quiet)
-        request = _request(context)
+        request = request_of(context)
         names = [name.strip() for name in methods.split(",") if name.strip()]
         found = compared(
             request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
@@ -329,69 +367,6 @@ def warmup() -> None:
             )
         )
     console.print(str(result), highlight=False, soft_wrap=True)
-
-
-#: Options that are not called as what they are kept in.
-_OPTION = {
-    "settings": "--set",
-    "identifiers": "--id",
-    "missing_value": "--missing-value",
-    "batch_neighbors": "--batch-neighbors",
-    "max_redundancy": "--max-redundancy",
-}
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _request(context: typer.Context) -> Request:
-    """What is asked for, from the options by their names; a command may lack some."""
-    from .runs.errors import UsageError  # noqa: PLC0415
-    from .runs.methods import parsed_settings  # noqa: PLC0415
-    from .runs.request import Request  # noqa: PLC0415
-
-    given = context.params
-    if given["data"] is None or given["target"] is None:
-        raise UsageError("DATA and --target COLUMN are needed, or --repeat run.json.")
-    return Request(
-        data=str(given["data"]),
-        target=given["target"],
-        method=given.get("method", ""),
-        settings=parsed_settings(given.get("settings") or ()) | _where_neighbors_are(given),
-        seed=given["seed"],
-        labels=None if given["labels"] is None else str(given["labels"]),
-        transpose=given["transpose"],
-        identifiers=tuple(given["identifiers"] or ()),
-        drop=tuple(given["drop"] or ()),
-        separator={"\\t": "\t", "tab": "\t"}.get(given["sep"], given["sep"]),
-        decimal=given["decimal"],
-        encoding=given["encoding"],
-        missing=given.get("missing", "auto"),
-        missing_values=tuple(given["missing_value"] or ()),
-        categorical=tuple(given.get("categorical") or ()),
-        resamples=given.get("resamples", 0),
-        interactions=given.get("interactions"),
-        max_redundancy=given.get("max_redundancy"),
-        batch=given.get("batch"),
-        # Of the report; a comparison keeps them by themselves.
-        groups=given.get("groups") if "resamples" in given else None,
-    )
-
-
-def _where_neighbors_are(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The setting that --batch-neighbors stands for."""
-    from .runs.errors import UsageError  # noqa: PLC0415
-
-    where = given.get("batch_neighbors")
-    if where is None:
-        return {}
-    if given["batch"] is None:
-        raise UsageError("--batch-neighbors needs --batch COLUMN.")
-    if where not in ("within", "across"):
-        raise UsageError(f"--batch-neighbors is within or across, and not {where!r}.")
-    return {"batch_neighbors": where}
 
 
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:

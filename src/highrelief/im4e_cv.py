@@ -28,7 +28,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
     ----------
     sigmas : array-like or None, default=None
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
-        2, 1, ½ and ¼ times the width that ``IM4E(sigma="auto")`` finds with all samples.
+        2, 1, ½ and ¼ times the width that ``IM4E(sigma="auto")`` finds with all samples and ``perplexity``.
     w_step : {"paper", "exact"}, default="paper"
         How weights follow from v: by eq. (9), or as the exact minimiser of C on the simplex, which is the
         projection of v on it, (v − θ)⁺ with θ such that the sum is 1.

@@ -29,7 +29,8 @@ class IReliefCV(CrossValidatedWidth, IRelief):
     ----------
     sigmas : array-like or None, default=None
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
-        2, 1, ½ and ¼ times the width that ``IRelief(sigma="auto")`` finds with all samples.
+        2, 1, ½ and ¼ times the width that ``IRelief(sigma="auto")`` finds with all samples and the
+        ``perplexity``.
     margin : {"nearest", "prior"}, default="nearest"
         For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
         weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20).

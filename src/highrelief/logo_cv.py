@@ -34,7 +34,7 @@ class LOGOCV(CrossValidatedWidth, LOGO):
     ----------
     sigmas : array-like or None, default=None
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
-        2, 1, ½ and ¼ times the width that ``LOGO(sigma="auto")`` finds with all samples.
+        2, 1, ½ and ¼ times the width that ``LOGO(sigma="auto")`` finds with all samples and ``perplexity``.
     alphas : array-like or None, default=None
         Penalties that are tried, as shares in (0, 1] of the smallest λ that leaves no feature, in every step.
         None: 0.5, 0.2 and 0.1. Shares mean the same in a fold as with all samples; λ itself, of a sum over

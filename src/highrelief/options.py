@@ -51,6 +51,25 @@ BatchNeighbors = Annotated[
 Groups = Annotated[
     str | None, typer.Option(help="Column: equal values stay in one fold, or in one half of a report.")
 ]
+Control = Annotated[
+    str | None,
+    typer.Option(
+        help="Keep the features that are real: fdr bounds the share of false ones, fwer the chance of any.",
+        show_default=False,
+    ),
+]
+Level = Annotated[float, typer.Option(help="With --control: the error rate.")]
+By = Annotated[str, typer.Option(help="With --control: permutation, stability or knockoff.")]
+Permutations = Annotated[
+    int, typer.Option(min=1, help="With --control: how often labels are dealt out at random.")
+]
+ExchangeGroups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        help="With --control: column; labels are exchanged within equal values, or of whole groups.",
+    ),
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; can be repeated.")]
 Separator = Annotated[str | None, typer.Option("--sep", help="What separates the fields, if not found out.")]
 Decimal = Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")]

@@ -25,6 +25,7 @@ import highrelief
 from .core.absent import Absent
 from .core.missing import MOST_IN_NETWORK, MissingValues
 from .core.neighbor_search import BAND
+from .core.neighborhood import Neighborhood
 from .core.packed import Packed
 from .core.positive_margins import PositiveMargins
 from .core.radius_rows import RadiusPasses
@@ -42,6 +43,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "IReliefCV": [],
     "LOGOCV": [],
     "EnsembleWeighting": [],
+    "ErrorControlledSelector": [],
     "IterativeElimination": [],
     "RedundancyFilter": [],
     "VarianceReduction": [],
@@ -164,6 +166,8 @@ def _run(step: Step) -> None:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
                 _use(estimator, csr_array(X), y)
+        if step.estimator == "ReliefF" and X.dtype.kind == "f" and not gaps:
+            _use_labelings(estimator, X, y)
         if step.estimator != "IRelief" or X.dtype.kind != "f":
             continue
         if gaps:
@@ -194,6 +198,14 @@ def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
         estimator.predict(X)
     if hasattr(estimator, "partial_fit"):
         estimator.partial_fit(X, y)
+
+
+def _use_labelings(weighter: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
+    """What permutations of the labels run."""
+    rows = weighter._rows(weighter._check_fit(X, y))
+    for among in (Neighborhood(1, weighter.metric), Neighborhood(2, weighter.metric, rank_decay=1.0)):
+        for dtype in (np.float32, np.float64):
+            rows.relabeled(among).mean_margins(np.stack([y, y[::-1]]), dtype)
 
 
 def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:

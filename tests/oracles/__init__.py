@@ -18,12 +18,14 @@ from .frel_2015 import *
 from .hknn_2002 import *
 from .im4e_2015 import *
 from .irelief_2007 import *
+from .knockoffs_2018 import *
 from .lfe_2008 import *
 from .lhr_2014 import *
 from .logo_2010 import *
 from .online_2007 import *
 from .relief_1994 import *
 from .rrelieff_1997 import *
+from .shah_samworth_2013 import *
 from .shared import *
 from .simba_2004 import *
 from .stability_2015 import *

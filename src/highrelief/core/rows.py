@@ -19,6 +19,7 @@ from .nearest_rows import NearestPass
 from .neighborhood import Neighborhood
 from .packed import Packed
 from .radius_rows import RadiusPasses
+from .relabeled_rows import RelabeledRows
 from .soft_neighborhoods import SoftNeighborhoods
 from .soft_rows import WIDTH_ANCHORS, SoftPasses
 from .sparse_margins import SparseMargins
@@ -79,6 +80,12 @@ class LocalRows:
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
         """One pass over the nearest neighbours of the anchors (None: all samples)."""
         return self._nearest_pass(among, self._mask(anchors))
+
+    def relabeled(
+        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> RelabeledRows:
+        """The nearest neighbours of all samples under many labelings; every sample once, and complete."""
+        return RelabeledRows(self._table, among, class_weights)
 
     def nearest_targets(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> TargetPass:
         """The same where samples have no classes, but targets."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,6 +97,7 @@ def rank(
     n_jobs: int | None = None,
     folder: Path | None = None,
     digest: Mapping[str, str] | None = None,
+    around: Callable[[Any], Any] | None = None,
     watcher: Watcher = NOBODY,
     n_best: int | None = None,
 ) -> Ranking:
@@ -104,11 +105,12 @@ def rank(
 
     ``n_best``: how many features are wanted of which no two say the same, where that is asked for.
     ``folder``: where files are looked for that are not where they were. ``digest``: of the files that are
-    expected; others are refused.
+    expected; others are refused. ``around``: puts another estimator, which takes groups, around the method.
     """
     source = request.source(folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
     check_batches(request.method, estimator, request.batch)
+    estimator = estimator if around is None else around(estimator)
     estimator = without_redundancy(estimator, request.max_redundancy)
     request = resolved(request, estimator)
     started, begin = datetime.now(UTC), time.perf_counter()
@@ -122,21 +124,25 @@ def rank(
     if n_best is not None and request.max_redundancy is not None:
         estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
     with watcher.working(f"Weighing {len(table.feature_names):,} features"):
-        told = fitted(estimator, table, request.settings)
+        told = fitted(estimator, table, request.settings, groups=None if around is None else table.groups)
     for each in told:
         watcher.note(f"- {each}")
     seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
     return Ranking(request, as_read, table, estimator, told, found, started, seconds)
 
 
-def fitted(estimator: Any, table: LabelledTable, settings: Mapping[str, Any]) -> list[str]:
+def fitted(
+    estimator: Any, table: LabelledTable, settings: Mapping[str, Any], groups: Any = None
+) -> list[str]:
     """Fit an estimator; returns what it warned of, each once."""
     if table.categorical:
         estimator.set_params(**{categories_parameter(estimator): table.categorical})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            estimator.fit(table.X, table.y, **({} if table.batches is None else {"batches": table.batches}))
+            given = {"batches": table.batches, "groups": groups}
+            told_of = {name: each for name, each in given.items() if each is not None}
+            estimator.fit(table.X, table.y, **told_of)
         except (ValueError, TypeError) as error:
             sentence = " ".join(str(error).split())
             if any(sentence.startswith(f"{name}=") for name in settings):

@@ -101,6 +101,21 @@ class Screen(Watcher):
             table.add_row(str(rank), Text(one_line(name)), f"{weight:.4g}", Text(bar, style="cyan"))
         self.out.print(table)
 
+    def decisions(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Show the features that are kept: a table on a terminal, lines with tabs elsewhere."""
+        if not self.out.is_terminal:
+            shown = [
+                [one_line(each) if isinstance(each, str) else repr(each) for each in row] for row in rows
+            ]
+            self.out.file.write("\n".join("\t".join(line) for line in (header, *shown)) + "\n")
+            return
+        table = Table(box=None, pad_edge=False)
+        for heading in header:
+            table.add_column(heading, justify="left" if heading == "feature" else "right")
+        for row in rows:
+            table.add_row(*(Text(each if isinstance(each, str) else f"{each:.4g}") for each in row))
+        self.out.print(table)
+
     def comparison(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Show methods side by side: a table on a terminal, lines with tabs elsewhere."""
         if not self.out.is_terminal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,19 @@ def check_selection(path: Path, *, force: bool) -> None:
 
 def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -> list[str]:
     """Write the samples, their classes and the best features as they are; returns the names of these."""
-    kind = path.suffix.lower()
     ranked = ranking.table.feature_names
     if n_best > len(ranked):
         raise UsageError(f"--top {n_best} is more than the {len(ranked):,} features there are.")
     filtered = ranking.request.max_redundancy is not None
-    best = {
-        ranked[j]
-        for j in (ranking.estimator.get_support(indices=True) if filtered else ranking.order[:n_best])
-    }
+    best = ranking.estimator.get_support(indices=True) if filtered else ranking.order[:n_best]
+    return write_features(ranking, {ranked[j] for j in best}, path, force=force)
+
+
+def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: bool) -> list[str]:
+    """Write the samples, their classes and the features of these names as they are; returns the names."""
+    kind = path.suffix.lower()
     table = ranking.read
-    places = [j for j, name in enumerate(table.feature_names) if name in best]
+    places = [j for j, name in enumerate(table.feature_names) if name in chosen]
     names = [table.feature_names[j] for j in places]
     X, target = table.X[:, places], ranking.request.target
     words = [name for name in names if len(table.levels.get(name, ())) > 2]

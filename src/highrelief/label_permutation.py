@@ -1,0 +1,244 @@
+"""Which features weigh more than they would if the labels were dealt out at random."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+from .core.multiplicity import OwnNull, benjamini_hochberg, pooled_pvalues, step_down_maxt
+from .core.relabeled_rows import RelabeledRows
+from .core.relabeling import relabelings, same_within
+from .decisions import Decision
+from .members import SEEDS, run_some, seeded_clone, unseeded
+from .meta_base import MetaTable, weights_of
+from .relief import Relief, ReliefF
+
+#: What is compared: the weights, or the weights times the mean margin.
+STATISTICS = ("auto", "weights", "margins")
+#: Most fits with the features that were found kept beside the labels.
+MOST_REALIGNED = 200
+#: Samples up to which lists of all neighbours are held.
+_MOST_LISTED = 8192
+
+Advance = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Which labels may be exchanged."""
+
+    #: (n_samples,) labels move within these; None: anywhere.
+    strata: NDArray[np.int64] | None
+    #: (n_samples,) samples that get the same label again; None: each its own.
+    blocks: NDArray[np.int64] | None
+
+    @classmethod
+    def among(
+        cls, y: NDArray[Any], groups: NDArray[np.int64] | None, batches: NDArray[np.int64] | None
+    ) -> Exchange:
+        """Within batches; within groups, or, where all samples of a group have one label, of whole groups."""
+        labels = _label_codes(y)
+        blocks = groups if groups is not None and same_within(labels, groups) else None
+        strata = [each for each in (groups if blocks is None else None, batches) if each is not None]
+        if not strata:
+            return cls(None, blocks)
+        codes = np.unique(np.stack(strata), axis=1, return_inverse=True)[1].ravel()
+        if blocks is not None:
+            # A group that is in two batches is exchanged in each by itself.
+            blocks = np.unique(np.stack([blocks, codes]), axis=1, return_inverse=True)[1].ravel()
+        found = cls(codes, blocks)
+        if same_within(labels, codes):
+            raise ValueError(
+                "Labels cannot be permuted: all samples of a batch, or of a batch and group, have the same"
+                " label, so that nothing tells what goes with the label from what goes with the batch."
+            )
+        return found
+
+    def places(self, seeds: NDArray[np.int64], n_samples: int) -> list[NDArray[np.int64]]:
+        """Whose label each sample gets, permutation by permutation."""
+        return list(relabelings(seeds, n_samples, self.strata, self.blocks))
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """Refits of an estimator to permuted labels.
+
+    Parameters
+    ----------
+    fitted : estimator
+        A clone that was fitted to the table.
+    table : MetaTable
+        What it was fitted to.
+    exchange : Exchange
+        Which labels may be exchanged.
+    statistic : str
+        One of ``STATISTICS``.
+    weighter : FeatureWeighter or None
+        The weighter of this package in the middle of it, if there is one.
+    n_jobs : int or None
+        How many fits at a time.
+    advance : callable
+        Told of every fit; returns whether that is enough.
+    """
+
+    fitted: Any
+    table: MetaTable
+    exchange: Exchange
+    statistic: str
+    weighter: Any
+    n_jobs: int | None
+    advance: Advance
+
+    def decide(self, seeds: NDArray[np.int64], control: str, level: float, *, keep_found: bool) -> Decision:
+        """Compare the weights with those by permuted labels, and keep what stands out.
+
+        ``keep_found``: what is found is kept beside the labels in a second round, in which the rows of all
+        other features are permuted against both. Only if something is found: where nothing is, the labels
+        are all that there is to permute, and the first round is exact.
+        """
+        places = self.exchange.places(seeds, self.table.n_samples)
+        weights, null = self._weights(places)
+        own = OwnNull.of(null)
+        varies, observed = own.varies(weights), own.standardized(weights)
+        null, others = own.standardized_null(weights, null), varies
+        evidence = _evidence(observed, null, others, control)
+        found = varies & (evidence <= level)
+        rest = varies & ~found
+        if keep_found and found.any() and rest.any() and self.exchange.blocks is None:
+            again = self._realigned(found, places[:MOST_REALIGNED])
+            if again:
+                null, others = own.standardized(np.stack(again)), rest
+                evidence = _evidence(observed, null, others, control)
+        support = varies & (evidence <= level)
+        pvalues = _pvalues(observed, null, others) if control == "fdr" else evidence
+        return Decision(
+            support=support,
+            statistic=observed,
+            pvalues=np.where(varies, pvalues, 1.0),
+            qvalues=np.where(varies, evidence, 1.0) if control == "fdr" else None,
+            threshold=float(observed[support].min(initial=np.inf)),
+        )
+
+    # Weights by permuted labels
+
+    def _weights(
+        self, places: Sequence[NDArray[np.int64]]
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """What is compared, by the labels as they are and by permuted ones."""
+        rows = self._relabeled_rows()
+        if rows is not None:
+            as_they_are = np.arange(self.table.n_samples)
+            codes = self.table.codes[np.stack([as_they_are, *places])]
+            weights = rows.mean_margins(codes, np.float32)
+            for _ in places:
+                self.advance()
+            return weights[0], weights[1:]
+        observed = self._compared(self.fitted, self.table.X, self.table.y)
+        return observed, np.stack(self._refits([(self.table.X, self.table.y[each]) for each in places]))
+
+    def _relabeled_rows(self) -> RelabeledRows | None:
+        """All labelings at once, where neighbours do not depend on labels and nothing else is told."""
+        fitted, table = self.fitted, self.table
+        # Class weights that follow from the sizes of classes differ where whole groups are exchanged.
+        resized = self.exchange.blocks is not None and isinstance(
+            fitted.get_params().get("class_weight"), str
+        )
+        plain = (
+            type(fitted) in (Relief, ReliefF)
+            and not fitted._samples
+            and getattr(fitted, "categorical_features", None) is None
+            and not sparse.issparse(table.X)
+            and table.ranges.finite
+            and table.copies is None
+            and not table.told_to("estimator")
+            and table.n_samples <= _MOST_LISTED
+        )
+        if not plain or resized or self.statistic == "margins":
+            return None
+        weighter = clone(fitted)
+        X = table.X if np.issubdtype(table.X.dtype, np.floating) else table.X.astype(np.float64)
+        rows = weighter._rows(weighter._check_fit(X, table.y))
+        return rows.relabeled(weighter._neighborhood(), weighter._class_weights)
+
+    def _realigned(
+        self, found: NDArray[np.bool_], places: Sequence[NDArray[np.int64]]
+    ) -> list[NDArray[np.floating]]:
+        """Weights with the features that were found left beside the labels, and all others moved."""
+        X = self.table.X
+        return self._refits([(partial(_moved, X, found, each), self.table.y) for each in places])
+
+    def _refits(self, tables: Sequence[tuple[Any, NDArray[Any]]]) -> list[NDArray[np.floating]]:
+        names = unseeded(self.fitted)
+        seeds = np.random.RandomState(len(tables)).randint(SEEDS, size=len(tables))
+        fit = partial(self._refit, names)
+        arguments = [(*each, int(seed)) for each, seed in zip(tables, seeds, strict=True)]
+        with warnings.catch_warnings():
+            # What a weighter says of labels that mean nothing is of no use to anyone.
+            warnings.simplefilter("ignore")
+            weights = run_some(
+                fit, arguments, self.advance, ours=self.weighter is not None, n_jobs=self.n_jobs
+            )
+        return [each for each in weights if each is not None]
+
+    def _refit(self, names: list[str], argument: tuple[Any, NDArray[Any], int]) -> NDArray[np.float64]:
+        X, y, seed = argument
+        samples = X() if callable(X) else X
+        member = seeded_clone(self.fitted, names, seed)
+        member.fit(samples, y, **self.table.told_to("estimator"))
+        return self._compared(member, samples, y)
+
+    def _compared(self, fitted: Any, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights of a fitted estimator; times its mean margin, unless they are margins."""
+        weights = weights_of(fitted, self.table.X.shape[1])
+        if not self._by_margins:
+            return weights
+        told = self.table.told_to("estimator")
+        more = {"batches": told["batches"]} if "batches" in told else {}
+        margins = np.average(np.nan_to_num(fitted.margins(X, y, **more)), weights=self.table.copies)
+        return weights * float(margins)
+
+    @property
+    def _by_margins(self) -> bool:
+        if self.statistic != "auto":
+            return self.statistic == "margins"
+        return hasattr(self.fitted, "margins") and not isinstance(self.weighter, (Relief, ReliefF))
+
+
+def _evidence(
+    observed: NDArray[np.floating], null: NDArray[np.floating], others: NDArray[np.bool_], control: str
+) -> NDArray[np.float64]:
+    """What is compared with the level; ``others`` are the features whose weights make the null."""
+    if control == "fdr":
+        return benjamini_hochberg(_pvalues(observed, null, others))
+    return step_down_maxt(observed, np.where(others, null, -np.inf))
+
+
+def _pvalues(
+    observed: NDArray[np.floating], null: NDArray[np.floating], others: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    return pooled_pvalues(observed, null if others.all() else null[:, others])
+
+
+def _moved(X: Any, found: NDArray[np.bool_], places: NDArray[np.int64]) -> Any:
+    """The table with the rows of all features but those found in another order."""
+    if sparse.issparse(X):
+        columns = np.concatenate([np.flatnonzero(found), np.flatnonzero(~found)])
+        rows = X.tocsr()
+        together = sparse.hstack([rows[:, found], rows[places][:, ~found]], format="csr")
+        return together[:, np.argsort(columns)].asformat(X.format)
+    moved = X[places]
+    moved[:, found] = X[:, found]
+    return moved
+
+
+def _label_codes(y: NDArray[Any]) -> NDArray[np.int64]:
+    axis = 0 if y.ndim > 1 else None
+    return np.unique(y, axis=axis, return_inverse=True)[1].ravel()

@@ -1,0 +1,353 @@
+r"""Stability selection: features that nearly every half of the samples puts among the best.
+
+Of B pairs of halves that share no sample, each half is weighed by itself and names its q best features. What
+is kept is named by a share of at least τ of all 2B halves. How large τ must be follows from how many features
+can be expected to get that far by chance.
+
+What is null here: a feature that the weighter names with a probability of at most q/p in a half drawn afresh,
+no more often than a feature drawn by lot. That is a statement about the weighter at half the number of
+samples, not "no association": a weak feature that is named too seldom counts as null too, and a useless one
+that is correlated with a strong one, and so is named often, does not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .core.concave_tails import concave_tails
+from .core.parameters import check_choice, check_count, check_number, random_generator
+from .core.subsets import MOST_DRAWS
+from .decisions import Decision
+from .halves import HALF, HalfFits, members
+from .input_base import warn_user
+from .members import SEEDS
+from .meta_base import MetaTable, fit_inside, innermost, weights_of
+from .resampling import Draw, ResampledWeighter, suiting
+from .selector_base import WeightSelector
+
+#: What may be taken for granted of the selection probabilities of null features.
+ASSUMPTIONS = ("r-concave", "unimodal", None)
+CONTROLS = ("fdr", "fwer")
+#: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann
+#: (2010) recommend. A larger q finds more features if many are real, and asks for more agreement.
+LARGEST_SHARE = 0.9
+
+
+def decide_by_stability(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike | None,
+    *,
+    control: str = "fwer",
+    level: float = 0.1,
+    n_pairs: int = 50,
+    n_best: int | None = None,
+    assumption: str | None = "r-concave",
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
+) -> Decision:
+    r"""Keep the features that most halves of the samples name, with a bound on how many null ones are kept.
+
+    With V the number of null features that are kept (:mod:`above <highrelief.stability_selection>`):
+
+    - ``control="fwer"``: E V ≤ ``level``, and so P(V > 0) ≤ ``level``. A theorem if ``assumption`` is None;
+      with the other two as far as these are true.
+    - ``control="fdr"``: the most features with (bound of E V)/(number kept) ≤ ``level``. An estimate of the
+      false discovery rate from above, with no theorem behind it.
+
+    Halves have ⌊n/2⌋ samples of each class, what is odd is left out by lot: given the classes, two halves are
+    independent and of one distribution, as the theory asks. Groups are kept together, and halved without
+    regard to classes; so are the samples where y holds numbers. A sample and its copies are in one half.
+
+    Parameters
+    ----------
+    estimator : estimator
+        What weighs the features; it is cloned. Only weights > 0 can be among the best; equal ones are drawn
+        by lot.
+    X, y, sample_weight, groups, batches
+        As in the fit of a meta-estimator.
+    control : {"fwer", "fdr"}, default="fwer"
+        What is bounded.
+    level : float, default=0.1
+        By how much, in (0, 1).
+    n_pairs : int, default=50
+        B, at least 2.
+    n_best : int or None, default=None
+        q, how many features a half names. None: as many as can be with a τ of at most 0.9 (a number that
+        follows from the number of features, never from the data) for E V ≤ ``level``, at least 1. It is the
+        same for both controls: "fdr" keeps all that "fwer" does.
+    assumption : {"r-concave", "unimodal", None}, default="r-concave"
+        On the distributions of the shares of halves, and of pairs, that name a null feature. "r-concave":
+        with r = −1/4 and r = −1/2. The less is assumed, the larger τ.
+    n_jobs : int or None, default=None
+        How many fits at a time; the result is the same.
+    verbose : int, default=0
+        1 shows progress.
+    random_state : int, RandomState or None, default=None
+        Which halves are drawn.
+
+    Returns
+    -------
+    decision : Decision
+        ``selection_probability`` is the share of the halves that name a feature, ``threshold`` is τ;
+        ``qvalues``, for ``control="fdr"``, the smallest level at which a feature would be kept.
+
+    References
+    ----------
+    Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
+    selection. Journal of the Royal Statistical Society B 75, 55-80.
+
+    Meinshausen, N. and Bühlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B
+    72, 417-473.
+    """
+    check_choice("control", control, CONTROLS)
+    check_number("level", level, above=0.0, below=1.0)
+    check_count("n_pairs", n_pairs, at_least=2)
+    check_choice("assumption", assumption, ASSUMPTIONS)
+    random = random_generator("random_state", random_state)
+    seed, seed_of_lots = random.randint(SEEDS, size=2)
+    fits = _PairFits(
+        estimator,
+        n_estimators=2 * int(n_pairs),
+        max_samples=HALF,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        random_state=int(seed),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # y may be None, for an estimator that needs none.
+        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
+    _say_unsettled(fits.estimators_)
+    n_features = fits.member_weights_.shape[1]
+    bound = expected_false(n_features, n_pairs, assumption)
+    q = _checked_size(n_best, n_features, bound, level)
+    counts = named(fits.member_weights_, q, np.random.RandomState(seed_of_lots)).sum(axis=0)
+    return decided(counts, bound(q), control, level)
+
+
+def decided(counts: NDArray[np.int64], bounds: NDArray[np.float64], control: str, level: float) -> Decision:
+    """Cut at the least share that keeps to the level.
+
+    Parameters
+    ----------
+    counts : array of shape (n_features,)
+        How many of the 2B halves name each feature.
+    bounds : array of shape (n_pairs,)
+        Of :func:`expected_false`, for the q in use.
+    control, level
+        As in :func:`decide_by_stability`.
+
+    Returns
+    -------
+    decision : Decision
+        What is kept.
+    """
+    n_pairs = bounds.size
+    shares = counts / (2 * n_pairs)
+    least = np.arange(n_pairs + 1, 2 * n_pairs + 1)
+    kept = (counts >= least[:, np.newaxis]).sum(axis=1)
+    rates, qvalues = bounds, None
+    if control == "fdr":
+        rates = np.divide(bounds, kept, out=np.full(n_pairs, np.inf), where=kept > 0)
+        best = np.minimum.accumulate(np.concatenate([np.full(n_pairs + 1, 1.0), rates]))
+        qvalues = best[counts]
+    reached = np.flatnonzero(rates <= level)
+    threshold = least[reached[0]] / (2 * n_pairs) if reached.size else np.inf
+    return Decision(shares >= threshold, shares, None, qvalues, shares, float(threshold))
+
+
+# How many null features are kept
+
+
+def expected_false(
+    n_features: int, n_pairs: int, assumption: str | None
+) -> Callable[[int], NDArray[np.float64]]:
+    r"""Bounds of E V as a function of q, for τ = 1/2 + 1/2B, 1/2 + 2/2B, …, 1.
+
+    With θ = q/p, of which :math:`L_\theta`, the null features, are named with a probability of at most θ:
+
+    - nothing assumed (Theorem 1): θ q/(2τ − 1);
+    - unimodal (Theorem 2): C(τ, B) θ q;
+    - r-concave (eq. 8): p min{D(θ², 2τ − 1, B, −1/2), D(θ, τ, 2B, −1/4)}, D the heaviest tail
+      (:func:`.concave_tails`): of the share of pairs whose halves both name a feature, and of halves that do.
+
+    Parameters
+    ----------
+    n_features, n_pairs : int
+        p and B.
+    assumption : {"r-concave", "unimodal", None}
+        As in :func:`decide_by_stability`.
+
+    Returns
+    -------
+    bounds : function of q
+        Returns an array of shape (n_pairs,).
+    """
+    p, tau = n_features, 0.5 + np.arange(1, n_pairs + 1) / (2 * n_pairs)
+
+    def plain(q: int) -> NDArray[np.float64]:
+        return np.asarray(np.minimum(q * q / p / (2 * tau - 1), p))
+
+    def unimodal(q: int) -> NDArray[np.float64]:
+        theta, half_step = q / p, 1 / (2 * n_pairs)
+        known = tau > min(0.5 + theta**2, 0.5 + half_step + 0.75 * theta**2)
+        if theta > 1 / np.sqrt(3):
+            return plain(q)
+        middle = 2 * np.maximum(2 * tau - 1 - half_step, half_step)
+        constant = np.where(tau <= 0.75, 1 / middle, 4 * (1 - tau + half_step) / (1 + 2 * half_step))
+        return np.where(known, np.minimum(constant * theta * q, plain(q)), plain(q))
+
+    def concave(q: int) -> NDArray[np.float64]:
+        return np.array(_concave_bounds(p, q, n_pairs))
+
+    return {"r-concave": concave, "unimodal": unimodal, None: plain}[assumption]
+
+
+@lru_cache(maxsize=1000)
+def _concave_bounds(p: int, q: int, n_pairs: int) -> tuple[float, ...]:
+    """Kept: they depend on no data, and take as long as small fits."""
+    if q >= p:
+        return (float(p),) * n_pairs
+    of_pairs = concave_tails((q / p) ** 2, n_pairs, -1 / 2)[1:]
+    of_halves = concave_tails(q / p, 2 * n_pairs, -1 / 4)[n_pairs + 1 :]
+    return tuple((p * np.minimum(of_pairs, of_halves)).tolist())
+
+
+def _checked_size(
+    n_best: int | None, n_features: int, bound: Callable[[int], NDArray[np.float64]], level: float
+) -> int:
+    """How many features a half names, if possible so few that some τ keeps to the level."""
+    possible = bool(bound(1)[-1] <= level)
+    if n_best is not None:
+        check_count("n_best", n_best, at_most=n_features, of="features of X")
+        if possible and bound(int(n_best))[-1] > level:
+            most = _largest(n_features, lambda q: bool(bound(q)[-1] <= level))
+            raise ValueError(
+                f"n_best={n_best!r} of {n_features} features are so many that even those which all halves"
+                f" name could be there by chance, at level={level!r}; use at most {most}."
+            )
+    if not possible:
+        warn_user(
+            f"With {n_features} feature(s), even one that all halves name could be there by chance: stability"
+            f" cannot keep any at level={level!r}.",
+            UserWarning,
+        )
+    if n_best is not None:
+        return int(n_best)
+    return usual_size(n_features, bound, level)
+
+
+def usual_size(n_features: int, bound: Callable[[int], NDArray[np.float64]], level: float) -> int:
+    """The largest q with which a τ of at most 0.9 keeps to the level; at least 1.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    bound : function of q
+        Of :func:`expected_false`.
+    level : float
+        What E V must be at most.
+
+    Returns
+    -------
+    q : int
+        How many features a half names.
+    """
+
+    def suits(q: int) -> bool:
+        bounds = bound(q)
+        return bool(np.any(bounds[: max(round(2 * bounds.size * LARGEST_SHARE) - bounds.size, 1)] <= level))
+
+    return max(_largest(n_features, suits), 1)
+
+
+def _largest(n_features: int, suits: Callable[[int], bool]) -> int:
+    """The largest q below n_features that suits, 0 if none does; those that do come first."""
+    low, high = 0, n_features
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if suits(middle) else (low, middle)
+    return low
+
+
+# Which features a half names
+
+
+def named(scores: NDArray[np.float64], q: int, random: np.random.RandomState) -> NDArray[np.bool_]:
+    """The q best of each row, lots drawn among equals for the last places; never those at −inf."""
+    shares = members(HalfFits(scores, 0), q)
+    chosen = shares == 1.0
+    for row in np.flatnonzero(np.any((shares > 0.0) & ~chosen, axis=1)):
+        equals = np.flatnonzero((shares[row] > 0.0) & ~chosen[row])
+        chosen[row, random.permutation(equals)[: q - np.count_nonzero(chosen[row])]] = True
+    return chosen & (scores > -np.inf)
+
+
+def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
+    """What a fitted estimator ranks the features by; −inf for those of a weight that is not > 0."""
+    weights = weights_of(fitted, n_features)
+    inside = innermost(fitted)
+    finer = np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
+    return np.where(weights > 0.0, finer, -np.inf)
+
+
+class _PairFits(ResampledWeighter):
+    """Fits to pairs of halves of one distribution."""
+
+    _size_name = "the share"
+    _ask = staticmethod(_scores)
+
+    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
+        random = random_generator("random_state", self.random_state)
+        suits = suiting(table)
+        draws = []
+        for seed in random.randint(SEEDS, size=self.n_estimators // 2):
+            of_pair = np.random.RandomState(seed)
+            for _ in range(MOST_DRAWS):
+                pair = equal_halves(of_pair, table.codes if groups is None else groups, groups is not None)
+                if all(half.size > 1 and suits(half) for half in pair):
+                    break
+            else:
+                raise ValueError(
+                    f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
+                    " classes on either side: there are too few samples, or groups, for stability selection."
+                )
+            draws += [Draw(half, int(of_pair.randint(SEEDS))) for half in pair]
+        return draws
+
+
+def equal_halves(
+    random: np.random.RandomState, codes: NDArray[np.int64], together: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of two halves with ⌊n_c/2⌋ samples of each class c; or ⌊G/2⌋ of G groups, kept ``together``."""
+    side = np.full(codes.size, -1)
+    if together:
+        order = random.permutation(int(codes.max()) + 1)
+        half = order.size // 2
+        of_group = np.full(order.size, -1)
+        of_group[order[:half]], of_group[order[half : 2 * half]] = 0, 1
+        side = of_group[codes]
+    else:
+        for c in range(int(codes.max()) + 1):
+            of_class = random.permutation(np.flatnonzero(codes == c))
+            half = of_class.size // 2
+            side[of_class[:half]], side[of_class[half : 2 * half]] = 0, 1
+    return np.flatnonzero(side == 0), np.flatnonzero(side == 1)
+
+
+def _say_unsettled(fitted: list[Any]) -> None:
+    unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fitted)
+    if unsettled:
+        warn_user(f"The fits to {unsettled} of {len(fitted)} halves did not come to rest.", UserWarning)
