@@ -87,7 +87,9 @@ class SpyClassifier(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("scale", SCALERS)
-@pytest.mark.parametrize("estimator", [ReliefF(n_neighbors=3), FisherScore(), IRelief()], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [ReliefF(n_neighbors=3), FisherScore(), IRelief(perplexity=0.5)], ids=str
+)
 def test_one_ranking_per_fold_and_every_cut_scored(estimator, scale):
     X, y = continuous_table(90)
     X = np.column_stack([X, np.random.default_rng(0).normal(size=(90, 30))])
