@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IM4E, LOGO, IRelief
-from highrelief.core.automatic import effective_number, joined
+from highrelief.core.automatic import joined
 from highrelief.datasets import make_twonorm, make_waveform, make_xor
 
 
@@ -31,23 +31,25 @@ class TestJoined:
         w, nu = random.uniform(size=9), random.normal(size=9)
         np.testing.assert_allclose(joined(1e-200 * w, 1e9 * nu), joined(w, nu), rtol=1e-12)
 
-    def test_few_learned_features_outweigh_many_first_margins(self):
+    def test_learned_features_that_the_first_look_did_not_show_outweigh_it(self):
         w, nu = np.zeros(1002), np.ones(1002)
         w[:2] = 1.0
         ours = joined(w, nu)
+        # cos² is 2/1002.
         np.testing.assert_allclose(ours[2:] / ours[0], 2 / 1002 / np.sqrt(1002) * np.sqrt(2), rtol=2e-3)
+        np.testing.assert_allclose(joined(w, 1.0 - w), np.maximum(w, 0.0) / np.sqrt(2.0), atol=1e-15)
 
-    def test_as_many_learned_as_first_count_the_same(self):
-        np.testing.assert_allclose(joined(np.array([3.0, 4.0]), np.array([4.0, 3.0])), np.sqrt([0.5, 0.5]))
+    def test_both_count_the_same_where_they_agree(self):
+        w = np.array([3.0, 0.0, 4.0])
+        np.testing.assert_allclose(joined(w, 7.0 * w), w / 5.0, rtol=1e-15)
+        # A hair apart, the middle of both.
+        np.testing.assert_allclose(joined(np.array([1.0, 1e-6]), np.array([1.0, 0.0])), [1.0, 5e-7], rtol=1e-9)
 
     def test_no_first_margin_leaves_the_learned(self):
         w = np.array([3.0, 0.0, 4.0])
-        np.testing.assert_array_equal(joined(w, np.zeros(3)), w)
+        np.testing.assert_allclose(joined(w, np.zeros(3)), w / 5.0, rtol=1e-15)
+        np.testing.assert_allclose(joined(w, -np.ones(3)), w / 5.0, rtol=1e-15)
         np.testing.assert_array_equal(joined(np.zeros(3), w), np.zeros(3))
-
-    def test_effective_number(self):
-        assert effective_number(np.array([2.0, 2.0, 0.0, -9.0])) == pytest.approx(2.0)
-        assert effective_number(-np.ones(3)) == 1.0
 
 
 class TestAgainstTheOracle:

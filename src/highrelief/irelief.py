@@ -117,8 +117,8 @@ class IRelief(ClassMargins, RepeatedWeighter):
     With ``sigma="auto"`` and ``perplexity=None`` nothing is left to choose. Beside the averaged weights w,
     the margin ν while all weights are equal is found once, at a perplexity of 0.7, with γ = 1 and misses
     class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with
-    c = min(1, K(w)/K(ν)) and :math:`K(v) = (\sum v^+)^2 / \sum (v^+)^2`: where few features act together w
-    alone counts, where many tell the same ν keeps w from preferring some of them by chance.
+    :math:`c = \cos^2(w, \nu^+)`: where features act only together ν does not show those that w has found, and
+    w counts more; where many tell the same ν keeps w from preferring some of them by chance.
 
     References
     ----------

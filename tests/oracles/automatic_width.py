@@ -113,17 +113,16 @@ def irelief_auto(
 
 
 def joined_weights(w, nu):
-    """(w/||w|| + c nu/||nu||)^+ at norm 1, c = min(1, K(w)/K(nu)), K(v) = (sum v^+)^2 / sum (v^+)^2.
+    """(w/||w|| + c nu/||nu||)^+ at norm 1, c = cos^2 of the angle between w and the positive part of nu.
 
-    w at norm 1 where nothing would be left.
+    w at norm 1 where nothing would be left, or nu has no positive part.
     """
-
-    def effective_number(v):
-        positive = [value for value in v if value > 0]
-        return sum(positive) ** 2 / sum(value**2 for value in positive) if positive else 1.0
-
-    c = min(1.0, effective_number(w) / effective_number(nu))
-    both = np.maximum(w / np.sqrt(np.sum(w**2)) + c * nu / np.sqrt(np.sum(nu**2)), 0.0)
+    w = w / np.sqrt(np.sum(w**2))
+    positive = [max(value, 0.0) for value in nu]
+    if not any(positive):
+        return w
+    c = sum(a * b for a, b in zip(w, positive, strict=True)) ** 2 / sum(value**2 for value in positive)
+    both = np.maximum(w + c * nu / np.sqrt(np.sum(nu**2)), 0.0)
     both = both if both.any() else w
     return both / np.sqrt(np.sum(both**2))
 

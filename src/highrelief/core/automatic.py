@@ -27,20 +27,13 @@ def first_margin(rows: LocalRows, n_features: int) -> NDArray[np.float64]:
 def joined(learned: NDArray[np.float64], first: NDArray[np.float64]) -> NDArray[np.float64]:
     """(w/‖w‖₂ + c·ν/‖ν‖₂)⁺ at unit norm: learned weights w, and the margin ν that they began with.
 
-    c = min(1, K(w)/K(ν)), with K(v) = (Σv⁺)²/Σ(v⁺)² the number of features that share the weight in effect.
-    Where few features act together w has found them, c is small, and the many small ν of the others add
-    nothing. Where many features tell the same, w prefers some of them by chance, and ν sets that right.
+    c = cos²(w, ν⁺) is the share of w that ν explains. Where features act only together ν does not show those
+    that w has found, c is small, and the many small ν of the others add little. Where many features tell the
+    same, ν shows them too; w prefers some of them by chance, and ν sets that right.
     """
-    unit = unit_positive_part(learned)
-    length = euclidean_norm(first)
-    if unit is None or not length > 0.0:
-        return learned
-    share = min(1.0, effective_number(unit) / effective_number(first))
-    both = unit_positive_part(unit + share / length * first)
+    unit, shown = unit_positive_part(learned), unit_positive_part(first)
+    if unit is None or shown is None:
+        return learned if unit is None else unit
+    share = float((unit * shown).sum()) ** 2
+    both = unit_positive_part(unit + share / euclidean_norm(first) * first)
     return unit if both is None else both
-
-
-def effective_number(v: NDArray[np.float64]) -> float:
-    """(Σv⁺)²/Σ(v⁺)²: k for k equal values and zeros; 1 where nothing is positive."""
-    unit = unit_positive_part(v)
-    return 1.0 if unit is None else float(unit.sum()) ** 2
