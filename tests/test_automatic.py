@@ -43,7 +43,8 @@ class TestJoined:
         w = np.array([3.0, 0.0, 4.0])
         np.testing.assert_allclose(joined(w, 7.0 * w), w / 5.0, rtol=1e-15)
         # A hair apart, the middle of both.
-        np.testing.assert_allclose(joined(np.array([1.0, 1e-6]), np.array([1.0, 0.0])), [1.0, 5e-7], rtol=1e-9)
+        near = joined(np.array([1.0, 1e-6]), np.array([1.0, 0.0]))
+        np.testing.assert_allclose(near, [1.0, 5e-7], rtol=1e-9)
 
     def test_no_first_margin_leaves_the_learned(self):
         w = np.array([3.0, 0.0, 4.0])
