@@ -1,5 +1,6 @@
 """Which features are real, by permuted labels."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -32,7 +33,10 @@ from highrelief.core.multiplicity import (
 )
 from highrelief.core.relabeling import relabelings, same_within
 from highrelief.datasets import make_xor
+from highrelief.error_control import OPTIONS
+from highrelief.knockoffs import decide_by_knockoffs
 from highrelief.label_permutation import Exchange, _moved
+from highrelief.stability_selection import decide_by_stability
 
 
 @pytest.fixture(scope="module")
@@ -429,6 +433,19 @@ class TestOtherMethods:
         selector = ErrorControlledSelector(ReliefF(), options={"n_pairs": 5}, **common).fit(*shifted)
         shares = selector.selection_probability_ * 10
         np.testing.assert_allclose(shares, np.round(shares))
+
+    @pytest.mark.parametrize("method", ["stability", "knockoff"])
+    @pytest.mark.parametrize("name", ["level", "random_state", "n_pair", "sample_weight"])
+    def test_options_do_not_undo_parameters(self, shifted, method, name):
+        selector = ErrorControlledSelector(FisherScore(), method=method, options={name: 0.5})
+        with pytest.raises(ValueError, match=f"{name} cannot be among them"):
+            selector.fit(*shifted)
+
+    def test_options_are_those_of_the_methods(self):
+        own = {"control", "level", "n_jobs", "verbose", "random_state", "sample_weight", "groups", "batches"}
+        for method, decide in (("stability", decide_by_stability), ("knockoff", decide_by_knockoffs)):
+            names = set(inspect.signature(decide).parameters) - {"estimator", "X", "y"} - own
+            assert names == set(OPTIONS[method])
 
     def test_nulls_differ(self, shifted):
         sentences = set()

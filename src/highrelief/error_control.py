@@ -25,6 +25,13 @@ METHODS = ("permutation", "stability", "knockoff")
 #: What is controlled.
 CONTROLS = ("fdr", "fwer")
 
+#: What a method may be told beside what is a parameter of the selector.
+OPTIONS = {
+    "permutation": (),
+    "stability": ("n_pairs", "n_best", "assumption"),
+    "knockoff": ("marginals", "covariance"),
+}
+
 #: What is tested, by method.
 NULLS = {
     "permutation": (
@@ -209,6 +216,12 @@ class ErrorControlledSelector(SingleFitWeighter):
             raise TypeError(f"options={self.options!r} must be None, or a dict of arguments by their names.")
         if self.options and self.method == "permutation":
             raise ValueError(f"options={self.options!r} are for stability and knockoff, not for permutation.")
+        unknown = sorted(set(self.options or ()) - set(OPTIONS[self.method]))
+        if unknown:
+            raise ValueError(
+                f"options={self.options!r}: {', '.join(unknown)} cannot be among them; method={self.method!r}"
+                f" has {', '.join(OPTIONS[self.method])}."
+            )
         if self.statistic == "margins" and not hasattr(self.estimator, "margins"):
             raise ValueError(
                 f"statistic={self.statistic!r} needs an estimator that has margins, and"
