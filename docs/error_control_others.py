@@ -57,7 +57,7 @@ GENOTYPES = "genotypes"
 
 
 def problem(design: str, n: int, p: int, n_true: int, strength: float = 5.0) -> Problem:
-    """Gaussian features, or genotypes cut from them, of which some, evenly spaced and of alternating sign, make the classes."""
+    """Gaussian features, of which some, evenly spaced and of alternating sign, make the classes."""
     root = np.linalg.cholesky(covariance(design, p))
     true = np.zeros(p, dtype=bool)
     true[np.linspace(0, p - 1, n_true).astype(int)] = True

@@ -37,8 +37,8 @@ NULLS = {
     "permutation": (
         "Marginal: the null features, all together, are independent of the label and of the features that are"
         " real. If no feature is real, the error rate is at most the level, exactly, whatever the weighter"
-        " and however features depend on each other. Beside real features it is as far as noise weighs what"
-        " it does when its rows are permuted against what was found, an approximation; a feature that only"
+        " and however features depend on each other. Beside real features that is an approximation: as far as"
+        " noise weighs what it does when its rows are permuted against what was found. A feature that only"
         " follows a real one is not null."
     ),
     "stability": (

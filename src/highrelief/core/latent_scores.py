@@ -79,7 +79,9 @@ def _take_turns(
     With Ω the inverse of the covariance, z_j given the others has the mean z_j − (Ω z)_j/Ω_jj and the
     variance 1/Ω_jj. Ω is known by the eigenvectors V: no p × p matrix is made, but Z V is kept up to date.
     """
-    vectors, rest = covariance.vectors, 1.0 / covariance.rest
+    vectors = covariance.vectors
+    # Where the eigenvectors are all there are, nothing is left beside them, and its variance may be 0.
+    rest = 0.0 if vectors.shape[0] == vectors.shape[1] else 1.0 / covariance.rest
     beyond = 1.0 / covariance.values - rest
     along = Z @ vectors
     for j, ends in zip(tied, bounds, strict=True):
