@@ -42,7 +42,7 @@ def test_knockoffs_keep_to_their_level(experiments, design, n_true):
 
 
 def test_knockoffs_of_few_values_keep_to_their_level(experiments):
-    """They did not while lots decided among equals: 0.42 instead of 0.2."""
+    """Lots among equals made it 0.22 here, and up to 0.42 where real features are neighbours."""
     found = experiments.knockoffs(experiments.problem(experiments.GENOTYPES, 300, 60, 15), 60, IRelief())
     assert within(found["fdr"], 0.2)
 
