@@ -42,6 +42,8 @@ class Problem(NamedTuple):
 def covariance(design: str, p: int) -> NDArray[np.float64]:
     """Covariance of the features."""
     places = np.arange(p)
+    if design == GENOTYPES:
+        design = "AR 0.7"
     if design.startswith("AR"):
         return float(design.rsplit(maxsplit=1)[-1]) ** np.abs(np.subtract.outer(places, places))
     if design == "blocks":
@@ -50,6 +52,8 @@ def covariance(design: str, p: int) -> NDArray[np.float64]:
 
 
 DESIGNS = ("independent", "AR 0.5", "AR 0.9", "blocks")
+#: Numbers 0, 1, 2, behind which is a chain.
+GENOTYPES = "genotypes"
 
 
 def problem(design: str, n: int, p: int, n_true: int, strength: float = 5.0) -> Problem:
@@ -63,6 +67,9 @@ def problem(design: str, n: int, p: int, n_true: int, strength: float = 5.0) -> 
     def draw(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         random = np.random.RandomState(seed)
         X = random.standard_normal((n, p)) @ root.T
+        if design == GENOTYPES:
+            X = (X > 0.2).astype(np.float64) + (X > 1.0)
+            X -= X.mean(axis=0)
         return X, (X @ effects + random.logistic(size=n) > 0.0).astype(np.int64)
 
     return Problem(draw, true)
@@ -172,6 +179,9 @@ def measure_knockoffs(n_seeds: int) -> dict[str, Any]:
         for name, n_true in (("global null", 0), ("15 true", 15)):
             _say(cells, f"{design}, {name}", knockoffs(problem(design, 300, 100, n_true), n_seeds, IRelief()))
     _say(cells, "products of 5 pairs, 10 true", knockoffs(pairs(600, 60, 5), n_seeds, IRelief()))
+    for name, n_true in (("global null", 0), ("15 true", 15)):
+        found = knockoffs(problem(GENOTYPES, 300, 60, n_true), n_seeds, IRelief())
+        _say(cells, f"{GENOTYPES}, {name}", found)
     return cells
 
 

@@ -1,5 +1,6 @@
 """Which features are real, by permuted labels."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -23,10 +24,19 @@ from highrelief import (
     ReliefF,
     RReliefF,
 )
-from highrelief.core.multiplicity import OwnNull, benjamini_hochberg, pooled_pvalues, step_down_maxt
+from highrelief.core.multiplicity import (
+    OwnNull,
+    benjamini_hochberg,
+    global_pvalue,
+    pooled_pvalues,
+    step_down_maxt,
+)
 from highrelief.core.relabeling import relabelings, same_within
 from highrelief.datasets import make_xor
+from highrelief.error_control import OPTIONS
+from highrelief.knockoffs import decide_by_knockoffs
 from highrelief.label_permutation import Exchange, _moved
+from highrelief.stability_selection import decide_by_stability
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +83,23 @@ class TestManyAtOnce:
         z, Z = oracle.standardized(*weights)
         single = (1 + (Z.max(axis=1)[:, np.newaxis] >= z - 1e-4).sum(axis=0)) / (1 + len(Z))
         assert np.all(step_down_maxt(z, Z) <= single)
+
+    def test_how_often_labels_by_lot_are_as_striking(self, weights):
+        z, Z = oracle.standardized(*weights)
+        for rows in (np.vstack([z, Z]), np.repeat([*z, *Z[0]], 3).reshape(-1, 3)):
+            for b in range(len(rows)):
+                others = np.delete(rows, b, axis=0)
+                np.testing.assert_allclose(
+                    global_pvalue(rows[b], others), oracle.global_pvalue(rows[b], others)
+                )
+
+    def test_labels_by_lot_are_as_striking_as_level_times_at_most(self):
+        # 30 copies of one feature are found together, by pooled p-values alone at every second labeling.
+        rows = np.repeat(np.random.default_rng(0).standard_normal(2), 30).reshape(2, 30)
+        first, second = rows[np.argsort(-rows[:, 0])]
+        assert benjamini_hochberg(pooled_pvalues(first, second[np.newaxis])).max() < 0.1
+        assert global_pvalue(first, second[np.newaxis]) == 0.5
+        assert global_pvalue(second, first[np.newaxis]) == 1.0
 
     def test_benjamini_and_hochberg(self):
         p = np.random.default_rng(0).uniform(size=50) ** 3
@@ -228,14 +255,16 @@ class TestFindsWhatIsReal:
 
     def test_a_number_of_features_may_be_asked_for_afterwards(self):
         X, y = noise()
-        selector = ErrorControlledSelector(ReliefF(), n_permutations=5, random_state=0).fit(X, y)
+        selector = ErrorControlledSelector(ReliefF(), n_permutations=9, random_state=0).fit(X, y)
         assert selector.set_params(n_features_to_select=3).get_support().sum() == 3
 
 
 class TestEvidence:
     def test_q_values_follow_from_p_values(self, xor):
         selector = ErrorControlledSelector(ReliefF(), n_permutations=50, random_state=1).fit(*xor)
-        np.testing.assert_allclose(selector.qvalues_, stats.false_discovery_control(selector.pvalues_))
+        rates = stats.false_discovery_control(selector.pvalues_)
+        assert rates.min() < 1 / 51
+        np.testing.assert_allclose(selector.qvalues_, np.maximum(rates, 1 / 51))
         assert np.array_equal(selector.get_support(), selector.qvalues_ <= selector.level)
         assert selector.pvalues_.min() > 0.0
 
@@ -294,6 +323,7 @@ class TestEvidence:
         few = ErrorControlledSelector(ReliefF(), n_permutations=20, random_state=0).fit(X, y)
         more = ErrorControlledSelector(ReliefF(), n_permutations=20, random_state=0).fit(with_constant, y)
         np.testing.assert_allclose(more.pvalues_[:6], few.pvalues_)
+        np.testing.assert_allclose(more.qvalues_[:6], few.qvalues_)
         assert np.all(more.pvalues_[6:] == 1.0)
         assert not more.get_support()[6:].any()
 
@@ -304,7 +334,7 @@ class TestTheSame:
         X, y = noise(50, 300)
         X[:, 0] += 3.0 * y
         one, two = (
-            ErrorControlledSelector(weighter, n_permutations=8, n_jobs=n, random_state=0).fit(X, y)
+            ErrorControlledSelector(weighter, n_permutations=9, n_jobs=n, random_state=0).fit(X, y)
             for n in (1, 2)
         )
         assert same_bits(one.statistic_, two.statistic_)
@@ -374,7 +404,7 @@ class TestGroups:
     def test_batches(self):
         X, y = continuous_table(60, n_classes=2)
         batches = np.arange(60) % 3
-        selector = ErrorControlledSelector(ReliefF(n_neighbors=3), n_permutations=5, random_state=0)
+        selector = ErrorControlledSelector(ReliefF(n_neighbors=3), n_permutations=9, random_state=0)
         assert selector.fit(X, y, batches=batches).pvalues_.shape == (X.shape[1],)
 
 
@@ -404,10 +434,23 @@ class TestOtherMethods:
         shares = selector.selection_probability_ * 10
         np.testing.assert_allclose(shares, np.round(shares))
 
+    @pytest.mark.parametrize("method", ["stability", "knockoff"])
+    @pytest.mark.parametrize("name", ["level", "random_state", "n_pair", "sample_weight"])
+    def test_options_do_not_undo_parameters(self, shifted, method, name):
+        selector = ErrorControlledSelector(FisherScore(), method=method, options={name: 0.5})
+        with pytest.raises(ValueError, match=f"{name} cannot be among them"):
+            selector.fit(*shifted)
+
+    def test_options_are_those_of_the_methods(self):
+        own = {"control", "level", "n_jobs", "verbose", "random_state", "sample_weight", "groups", "batches"}
+        for method, decide in (("stability", decide_by_stability), ("knockoff", decide_by_knockoffs)):
+            names = set(inspect.signature(decide).parameters) - {"estimator", "X", "y"} - own
+            assert names == set(OPTIONS[method])
+
     def test_nulls_differ(self, shifted):
         sentences = set()
         for method in ("permutation", "stability", "knockoff"):
-            selector = ErrorControlledSelector(FisherScore(), method=method, n_permutations=5, random_state=0)
+            selector = ErrorControlledSelector(FisherScore(), method=method, n_permutations=9, random_state=0)
             sentences.add(selector.fit(*shifted).null_)
         assert len(sentences) == 3
 
@@ -423,7 +466,11 @@ class TestRefused:
         with pytest.raises(ValueError, match="only one class"):
             ErrorControlledSelector(ReliefF()).fit(X, np.zeros(60))
 
-    def test_too_few_permutations_are_told_of(self):
-        X, y = noise()
-        with pytest.warns(UserWarning, match="cannot tell p-values below 0.2"):
-            ErrorControlledSelector(ReliefF(), control="fwer", n_permutations=4, random_state=0).fit(X, y)
+    @pytest.mark.parametrize("control", ["fdr", "fwer"])
+    def test_too_few_permutations_are_told_of(self, control):
+        X, y = noise(60, 1)
+        X = np.repeat(X, 30, axis=1) + 3.0 * y[:, np.newaxis]
+        selector = ErrorControlledSelector(ReliefF(), control=control, n_permutations=4, random_state=0)
+        with pytest.warns(UserWarning, match=r"chances below 0.2: .* At least 9 are needed"):
+            assert not selector.fit(X, y).get_support().any()
+        assert selector.set_params(n_permutations=9).fit(X, y).get_support().all()

@@ -13,7 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from highrelief import LOGO, IRelief, ReliefF
 from highrelief.core import gaussian_knockoffs
+from highrelief.core import latent_scores as scores_behind
 from highrelief.core.gaussian_knockoffs import Spectrum, diagonal, draw_knockoffs, one_for_all
+from highrelief.core.latent_scores import latent_scores
 from highrelief.knockoffs import decide_by_knockoffs, knockoff_cut, knockoffs_of
 
 
@@ -139,6 +141,58 @@ def test_correlations_survive(marginals):
     off = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(among[:6, 6:][off], among[:6, :6][off], atol=0.06)
     assert np.all(np.diag(among[:6, 6:]) < 0.9)
+
+
+def of_few_values(n, p, seed=0):
+    """Genotypes 0, 1, 2 behind which is a chain."""
+    chain = np.random.RandomState(seed).normal(size=(n, p)) @ np.linalg.cholesky(ar(0.8, p)).T
+    return (chain > 0.2).astype(float) + (chain > 1.0)
+
+
+def test_correlations_of_features_of_few_values_survive():
+    """Those of a knockoff with other features are those of its feature; lots among equals lose a part."""
+    X = of_few_values(4000, 6)
+    copied = knockoffs_of(X, np.random.RandomState(1))
+    for j, other in ((0, 1), (2, 1), (2, 3), (1, 4)):
+        expected = np.corrcoef(X[:, j], X[:, other])[0, 1]
+        assert np.corrcoef(copied[:, j], X[:, other])[0, 1] == pytest.approx(expected, abs=0.05)
+
+
+def test_scores_are_in_the_order_of_the_values():
+    X = np.column_stack([of_few_values(60, 4), np.arange(60.0)])
+    lots = np.random.RandomState(0).normal(size=(60, 5))
+    scores = latent_scores(X, lots, np.random.RandomState(0))
+    np.testing.assert_allclose(scores[:, 4], lots[:, 4], rtol=1e-12)
+    for j in range(4):
+        for low, high in ((0.0, 1.0), (1.0, 2.0)):
+            assert scores[X[:, j] == low, j].max() <= scores[X[:, j] == high, j].min() + 1e-9
+
+
+def test_scores_without_ties_are_left_alone():
+    X, random = np.random.RandomState(0).normal(size=(40, 3)), np.random.RandomState(1)
+    assert latent_scores(X, X, random) is X
+    assert random.randint(1000) == np.random.RandomState(1).randint(1000)
+
+
+@pytest.mark.parametrize(("n", "p"), [(50, 4), (5, 8)])
+def test_scores_are_drawn_given_all_others(n, p, monkeypatch):
+    """The mean and the variance of one Gaussian number given the others, by the covariance itself."""
+    Z = np.random.RandomState(0).normal(size=(n, p))
+    covariance, told = Spectrum.shrunk(Z - Z.mean(axis=0)), []
+
+    def drawn(mean, deviation, *others):
+        told.append((mean, deviation))
+        return mean + 1.0
+
+    monkeypatch.setattr(scores_behind, "_drawn_between", drawn)
+    scores_behind._take_turns(moved := Z.copy(), covariance, np.array([1, 3]), [None, None], None)
+    sigma = covariance.matrix
+    for j, (mean, deviation) in zip((1, 3), told, strict=True):
+        others = np.delete(np.arange(p), j)
+        by_others = np.linalg.solve(sigma[np.ix_(others, others)], sigma[others, j])
+        np.testing.assert_allclose(mean, Z[:, others] @ by_others, atol=1e-9)
+        np.testing.assert_allclose(deviation**2, sigma[j, j] - sigma[j, others] @ by_others)
+        Z[:, j] = moved[:, j]
 
 
 def test_y_plays_no_part_in_the_drawing(mains):

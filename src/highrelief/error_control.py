@@ -25,13 +25,21 @@ METHODS = ("permutation", "stability", "knockoff")
 #: What is controlled.
 CONTROLS = ("fdr", "fwer")
 
+#: What a method may be told beside what is a parameter of the selector.
+OPTIONS = {
+    "permutation": (),
+    "stability": ("n_pairs", "n_best", "assumption"),
+    "knockoff": ("marginals", "covariance"),
+}
+
 #: What is tested, by method.
 NULLS = {
     "permutation": (
-        "Marginal: the feature, together with all others that are not found, is independent of the label and"
-        " of the features that are found. If no feature is real, the error rate holds exactly, whatever the"
-        " weighter and however features depend on each other. Beside real features it holds as far as noise"
-        " weighs what it does when its rows are permuted; a feature that only follows a real one is not null."
+        "Marginal: the null features, all together, are independent of the label and of the features that are"
+        " real. If no feature is real, the error rate is at most the level, exactly, whatever the weighter"
+        " and however features depend on each other. Beside real features that is an approximation: as far as"
+        " noise weighs what it does when its rows are permuted against what was found. A feature that only"
+        " follows a real one is not null."
     ),
     "stability": (
         "By frequency: the feature is among the best in half of the samples no more often than one drawn by"
@@ -58,8 +66,10 @@ class ErrorControlledSelector(SingleFitWeighter):
     .. math:: p_j = \frac{1 + \#\{(b, i) : z_i^{(b)} \ge z_j\}}{1 + B d}
 
     pools the d features: 200 permutations of 20,000 features tell p-values down to 2.5e-7. These go to
-    Benjamini and Hochberg's procedure; for the family-wise error, the step-down maxT of Westfall and Young
-    compares :math:`z_j` with the largest of each permutation.
+    Benjamini and Hochberg's procedure; as it may err more often than it says where features depend on each
+    other, no q-value is below the share of labelings, the permuted ones and the labels as they are, whose
+    lowest is as low. For the family-wise error, the step-down maxT of Westfall and Young compares :math:`z_j`
+    with the largest of each permutation.
 
     Beside real features noise may weigh more, or less, than it does when nothing is real. Hence a second
     round (``keep_found``): the features found in the first stay with their labels, the rows of all others are
@@ -84,7 +94,7 @@ class ErrorControlledSelector(SingleFitWeighter):
     level : float, default=0.1
         What it may be, in (0, 1).
     n_permutations : int, default=200
-        B. With "fwer" no p-value is below 1/(B + 1).
+        B. No level below 1/(B + 1) keeps anything.
     statistic : {"auto", "weights", "margins"}, default="auto"
         What permutations compare: the weights, or the weights times the mean margin of the samples by them.
         "auto": "margins" for weighters of this package that have them, but for Relief and ReliefF, whose
@@ -206,6 +216,12 @@ class ErrorControlledSelector(SingleFitWeighter):
             raise TypeError(f"options={self.options!r} must be None, or a dict of arguments by their names.")
         if self.options and self.method == "permutation":
             raise ValueError(f"options={self.options!r} are for stability and knockoff, not for permutation.")
+        unknown = sorted(set(self.options or ()) - set(OPTIONS[self.method]))
+        if unknown:
+            raise ValueError(
+                f"options={self.options!r}: {', '.join(unknown)} cannot be among them; method={self.method!r}"
+                f" has {', '.join(OPTIONS[self.method])}."
+            )
         if self.statistic == "margins" and not hasattr(self.estimator, "margins"):
             raise ValueError(
                 f"statistic={self.statistic!r} needs an estimator that has margins, and"
@@ -287,9 +303,9 @@ class ErrorControlledSelector(SingleFitWeighter):
             )
             decision = test.decide(seeds, self.control, self.level, keep_found=self.keep_found)
         least = 1.0 / (1 + self.n_permutations)
-        if self.control == "fwer" and least > self.level:
+        if least > self.level:
             warn_user(
-                f"n_permutations={self.n_permutations} cannot tell p-values below {least:.2g}: nothing can be"
+                f"n_permutations={self.n_permutations} cannot tell chances below {least:.2g}: nothing can be"
                 f" kept at level={self.level}. At least {int(np.ceil(1.0 / self.level)) - 1} are needed.",
                 UserWarning,
             )

@@ -21,6 +21,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
 from .core.gaussian_knockoffs import MOST_APART, Spectrum, draw_knockoffs
+from .core.latent_scores import latent_scores
 from .core.memory import memory_budget
 from .core.parameters import check_choice, check_number, checked_thread_count, random_generator
 from .core.threads import one_blas_thread
@@ -76,7 +77,8 @@ def decide_by_knockoffs(
     marginals : {"empirical", "gaussian"}, default="empirical"
         "empirical": normal scores are what is taken for Gaussian, and a knockoff has exactly the values of
         its feature, in another order: binary features have binary knockoffs, and ranges are the same, by
-        which weighters scale. "gaussian": the features are Gaussian as they are.
+        which weighters scale. Where features take few values, scores of equals are drawn as the model says
+        (:mod:`highrelief.core.latent_scores`). "gaussian": the features are Gaussian as they are.
     covariance : array-like of shape (n_features, n_features), default=None
         Covariance of the features, where it is known; with ``marginals="gaussian"`` only. None estimates the
         correlations from X, shrunk after Ledoit and Wolf.
@@ -178,7 +180,9 @@ def knockoffs_of(
         return knockoffs
     given = X[:, varies]
     _check_room(given)
-    scores = given if marginals == "gaussian" else _normal_scores(given, random)
+    scores = given
+    if marginals == "empirical":
+        scores = latent_scores(given, _normal_scores(given, random), random, copies)
     mean = np.average(scores, axis=0, weights=copies)
     scale = np.sqrt(np.average(np.square(scores - mean), axis=0, weights=copies))
     if covariance is not None:
@@ -279,7 +283,7 @@ def _checked_covariance(covariance: ArrayLike, varies: NDArray[np.bool_]) -> NDA
 def _check_room(X: NDArray[np.float64]) -> None:
     """Raise before memory runs out: eigenvectors, scores, noise and knockoffs are there at the same time."""
     n, p = X.shape
-    needed = 8.0 * (6 * n * p + (6 * p * p if p <= MOST_APART else 2 * p * min(n, p)))
+    needed = 8.0 * (9 * n * p + (6 * p * p if p <= MOST_APART else 2 * p * min(n, p)))
     if needed > memory_budget(None):
         raise MemoryError(
             f"Knockoffs of {p} features of {n} samples need about {needed / 2**30:.1f} GiB; keep fewer"

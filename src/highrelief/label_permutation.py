@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from .core.multiplicity import OwnNull, benjamini_hochberg, pooled_pvalues, step_down_maxt
+from .core.multiplicity import OwnNull, benjamini_hochberg, global_pvalue, pooled_pvalues, step_down_maxt
 from .core.relabeled_rows import RelabeledRows
 from .core.relabeling import relabelings, same_within
 from .decisions import Decision
@@ -107,25 +107,24 @@ class PermutationTest:
         places = self.exchange.places(seeds, self.table.n_samples)
         weights, null = self._weights(places)
         own = OwnNull.of(null)
-        varies, observed = own.varies(weights), own.standardized(weights)
-        null, others = own.standardized_null(weights, null), varies
-        evidence = _evidence(observed, null, others, control)
-        found = varies & (evidence <= level)
-        rest = varies & ~found
-        if keep_found and found.any() and rest.any() and self.exchange.blocks is None:
-            again = self._realigned(found, places[:MOST_REALIGNED])
+        varies = own.varies(weights)
+        if not varies.any():
+            return _decision(varies, np.empty(0), np.empty(0), np.empty(0), control, level)
+        # What never varies is no part of it: neither of the pool, nor of the number of features.
+        columns = slice(None) if varies.all() else varies
+        own, weights = own.of_features(columns), weights[columns]
+        observed, null = own.standardized(weights), own.standardized_null(weights, null[:, columns])
+        others = np.ones(observed.size, dtype=np.bool_)
+        least = global_pvalue(observed, null) if control == "fdr" else 0.0
+        evidence = np.maximum(_evidence(observed, null, others, control), least)
+        found = evidence <= level
+        if keep_found and found.any() and not found.all() and self.exchange.blocks is None:
+            again = self._realigned(_among(varies, found, False), places[:MOST_REALIGNED])
             if again:
-                null, others = own.standardized(np.stack(again)), rest
-                evidence = _evidence(observed, null, others, control)
-        support = varies & (evidence <= level)
+                null, others = own.standardized(np.stack(again)[:, columns]), ~found
+                evidence = np.maximum(_evidence(observed, null, others, control), least)
         pvalues = _pvalues(observed, null, others) if control == "fdr" else evidence
-        return Decision(
-            support=support,
-            statistic=observed,
-            pvalues=np.where(varies, pvalues, 1.0),
-            qvalues=np.where(varies, evidence, 1.0) if control == "fdr" else None,
-            threshold=float(observed[support].min(initial=np.inf)),
-        )
+        return _decision(varies, observed, pvalues, evidence, control, level)
 
     # Weights by permuted labels
 
@@ -210,6 +209,32 @@ class PermutationTest:
         if self.statistic != "auto":
             return self.statistic == "margins"
         return hasattr(self.fitted, "margins") and not isinstance(self.weighter, (Relief, ReliefF))
+
+
+def _among(varies: NDArray[np.bool_], of_those: NDArray[Any], otherwise: Any) -> NDArray[Any]:
+    """What is known of features that vary, in its place among all."""
+    values = np.full(varies.size, otherwise, dtype=of_those.dtype)
+    values[varies] = of_those
+    return values
+
+
+def _decision(
+    varies: NDArray[np.bool_],
+    observed: NDArray[np.float64],
+    pvalues: NDArray[np.float64],
+    evidence: NDArray[np.float64],
+    control: str,
+    level: float,
+) -> Decision:
+    evidence = _among(varies, evidence, 1.0)
+    statistic, support = _among(varies, observed, 0.0), evidence <= level
+    return Decision(
+        support=support,
+        statistic=statistic,
+        pvalues=_among(varies, pvalues, 1.0),
+        qvalues=evidence if control == "fdr" else None,
+        threshold=float(statistic[support].min(initial=np.inf)),
+    )
 
 
 def _evidence(

@@ -30,3 +30,13 @@ def step_down_maxt(z, Z):
         largest = max(largest, (1 + count) / (1 + n_permutations))
         adjusted[j] = largest
     return adjusted
+
+
+def global_pvalue(z, Z):
+    """How many of all labelings have a rate by Benjamini and Hochberg, each among the others, as low as z."""
+    rows = [z, *Z]
+    lowest = []
+    for b, row in enumerate(rows):
+        pvalues = sorted(pooled_pvalues(row, np.delete(rows, b, axis=0), np.ones(len(row), bool)))
+        lowest.append(min(1.0, *(p * len(row) / (k + 1) for k, p in enumerate(pvalues))))
+    return sum(each <= lowest[0] * (1 + 1e-12) for each in lowest) / len(rows)

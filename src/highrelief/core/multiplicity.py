@@ -58,6 +58,10 @@ class OwnNull:
         """Which features have anything to be compared with."""
         return _slope(*self.with_one_more(observed)) > 0.0
 
+    def of_features(self, columns: NDArray[np.bool_] | slice) -> OwnNull:
+        """Those of some features."""
+        return OwnNull(self.mean[columns], self.variance[columns], self.n_permutations)
+
 
 def _slope(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray[np.float64]:
     """1/deviation; 0 where there is none, but for rounding."""
@@ -112,3 +116,37 @@ def benjamini_hochberg(pvalues: NDArray[np.float64]) -> NDArray[np.float64]:
     adjusted = np.empty(n)
     adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return adjusted
+
+
+def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) -> float:
+    """p-value of "no feature is real": how often permuted labels get to a rate as low as the observed ones.
+
+    The rate is the lowest that :func:`benjamini_hochberg` makes of :func:`pooled_pvalues`. Features that
+    depend on each other reach low ones together, more often than the procedure allows for; here every row
+    is judged among all others as the observed one is, so that this p-value is exact whatever they depend on.
+
+    Parameters
+    ----------
+    observed : (n_features,)
+        Standardised weights.
+    null : (n_permutations, n_features)
+        The same under permuted labels.
+    """
+    n_permutations, n = null.shape
+    own = observed.astype(null.dtype)
+    pool = np.sort(np.concatenate([own, null.ravel()]))
+
+    def lowest(row: NDArray[np.floating], from_: float) -> float:
+        top = np.sort(row[row >= from_])
+        least = (top - TIED).astype(top.dtype)
+        in_row = np.sort(row[row >= from_ - 2.0 * TIED])
+        above = pool.size - np.searchsorted(pool, least) - (in_row.size - np.searchsorted(in_row, least))
+        rates = (1.0 + above) / (1.0 + n_permutations * n) * (n / np.arange(top.size, 0.0, -1.0))
+        return float(min(rates.min(initial=1.0), 1.0))
+
+    reached = lowest(own, -np.inf)
+    # Nothing below this can have a p-value, and so a rate, as low.
+    most = int(reached * (1 + n_permutations * n)) + n
+    from_ = float(pool[-most]) if most < pool.size else -np.inf
+    count = sum(lowest(each, from_) <= reached * (1.0 + 1e-12) for each in null)
+    return (1.0 + count) / (1.0 + n_permutations)
