@@ -27,6 +27,8 @@ PAGE = HERE / "error_control_others.md"
 KEPT = HERE / "error_control_others.json"
 N_PAIRS = 20
 LEVEL = {"stability": 0.1, "knockoffs": 0.2}
+#: What knockoffs are weighed by: the averaged iteration alone, which finds what acts together.
+WEIGHTER = IRelief(perplexity=0.5)
 
 
 class Problem(NamedTuple):
@@ -177,10 +179,10 @@ def measure_knockoffs(n_seeds: int) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for design in DESIGNS:
         for name, n_true in (("global null", 0), ("15 true", 15)):
-            _say(cells, f"{design}, {name}", knockoffs(problem(design, 300, 100, n_true), n_seeds, IRelief(perplexity=0.5)))
-    _say(cells, "products of 5 pairs, 10 true", knockoffs(pairs(600, 60, 5), n_seeds, IRelief(perplexity=0.5)))
+            _say(cells, f"{design}, {name}", knockoffs(problem(design, 300, 100, n_true), n_seeds, WEIGHTER))
+    _say(cells, "products of 5 pairs, 10 true", knockoffs(pairs(600, 60, 5), n_seeds, WEIGHTER))
     for name, n_true in (("global null", 0), ("15 true", 15)):
-        found = knockoffs(problem(GENOTYPES, 300, 60, n_true), n_seeds, IRelief(perplexity=0.5))
+        found = knockoffs(problem(GENOTYPES, 300, 60, n_true), n_seeds, WEIGHTER)
         _say(cells, f"{GENOTYPES}, {name}", found)
     return cells
 

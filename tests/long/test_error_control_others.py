@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from highrelief import IRelief, ReliefF
+from highrelief import ReliefF
 
 SCRIPT = Path(__file__).resolve().parents[2] / "docs" / "error_control_others.py"
 
@@ -37,13 +37,13 @@ def test_stability_keeps_to_its_level(experiments, design, n_true):
 @pytest.mark.parametrize("design", ["independent", "AR 0.5", "AR 0.9", "blocks"])
 @pytest.mark.parametrize("n_true", [0, 15])
 def test_knockoffs_keep_to_their_level(experiments, design, n_true):
-    found = experiments.knockoffs(experiments.problem(design, 300, 100, n_true), 60, IRelief(perplexity=0.5))
+    found = experiments.knockoffs(experiments.problem(design, 300, 100, n_true), 60, experiments.WEIGHTER)
     assert within(found["fdr"], 0.2)
 
 
 def test_knockoffs_of_few_values_keep_to_their_level(experiments):
     """Lots among equals made it 0.22 here, and up to 0.42 where real features are neighbours."""
-    found = experiments.knockoffs(experiments.problem(experiments.GENOTYPES, 300, 60, 15), 60, IRelief(perplexity=0.5))
+    found = experiments.knockoffs(experiments.problem(experiments.GENOTYPES, 300, 60, 15), 60, experiments.WEIGHTER)
     assert within(found["fdr"], 0.2)
 
 
@@ -54,6 +54,6 @@ def test_stability_finds_interactions(experiments):
 
 
 def test_knockoffs_find_interactions(experiments):
-    found = experiments.knockoffs(experiments.pairs(600, 60, 5), 30, IRelief(perplexity=0.5))
+    found = experiments.knockoffs(experiments.pairs(600, 60, 5), 30, experiments.WEIGHTER)
     assert found["power"][0] > 0.4
     assert found["power_t"][0] < 0.1
