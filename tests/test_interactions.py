@@ -227,6 +227,14 @@ def test_names_of_a_frame_and_words():
     np.testing.assert_array_equal(again.losses, some.losses)
 
 
+def test_a_polars_frame():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({f"g{j}": X[:, j] for j in range(5)})
+    found = interactions(ReliefF(), frame, y, n_resamples=0)
+    np.testing.assert_array_equal(found.losses, interactions(ReliefF(), X[:, :5], y, n_resamples=0).losses)
+    assert found.names == [f"g{j}" for j in found.features]
+
+
 def test_numbers_groups_weights_and_batches():
     target = X[:, 0] * X[:, 1]
     table = interactions(RReliefF(), X, target, n_features=5, n_resamples=4, random_state=0)
