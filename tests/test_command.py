@@ -52,7 +52,7 @@ class TestRank:
         assert result.stderr == ""
         assert result.stdout
 
-    @pytest.mark.parametrize("method", ["irelief", "relieff", "simba", "online-irelief"])
+    @pytest.mark.parametrize("method", ["irelief", "relieff", "simba", "online-irelief", "irelief-cv"])
     def test_a_record_gives_the_same_bytes(self, table, tmp_path, method):
         from highrelief.catalogue import METHODS
 

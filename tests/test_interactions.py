@@ -194,6 +194,23 @@ def test_any_estimator_fitted_or_not(estimator):
     assert np.isfinite(table.weights).all()
 
 
+def test_an_ensemble_of_weights_of_norm_1_loses_what_its_members_lose():
+    """Without the strongest of three main effects the others weigh more, at norm 1, and lose nothing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.normal(size=(200, 5)) + np.outer(y, [3.0, 1.5, 1.0, 0.0, 0.0])
+    alone = interactions(IRelief(), X, y, n_resamples=0).losses
+    ensemble = EnsembleWeighting(IRelief(), n_estimators=3, random_state=0)
+    of_mean = interactions(ensemble, X, y, n_resamples=0, random_state=0).losses
+    np.testing.assert_allclose(of_mean[:3, :3], alone[:3, :3], atol=0.1)
+
+
+def test_ranks_are_no_weights():
+    ensemble = EnsembleWeighting(ReliefF(), n_estimators=2, aggregate="ranks", random_state=0)
+    with pytest.raises(ValueError, match=r"aggregate='ranks' .*aggregate='weights' gives weights"):
+        interactions(ensemble, X, y, n_resamples=0)
+
+
 def test_names_of_a_frame_and_words():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(X[:, :5], columns=list("abcde"))
@@ -208,6 +225,14 @@ def test_names_of_a_frame_and_words():
     places = ReliefF(categorical_features=["word", "same"])
     again = interactions(places, frame, y, features=["b", "word", "a"], n_resamples=0)
     np.testing.assert_array_equal(again.losses, some.losses)
+
+
+def test_a_polars_frame():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({f"g{j}": X[:, j] for j in range(5)})
+    found = interactions(ReliefF(), frame, y, n_resamples=0)
+    np.testing.assert_array_equal(found.losses, interactions(ReliefF(), X[:, :5], y, n_resamples=0).losses)
+    assert found.names == [f"g{j}" for j in found.features]
 
 
 def test_numbers_groups_weights_and_batches():
@@ -311,3 +336,12 @@ def test_a_report_shows_the_groups_of_a_filter():
     assert not plain.filtered
     assert [each.representative for each in plain.similar] == ["x1"]
     assert plain.similar[0].members[0].similarity == pytest.approx(-1.0)
+
+
+def test_a_report_names_the_groups_of_categories():
+    levels = np.random.default_rng(0).integers(0, 3, size=(100, 3)).astype(float)
+    levels = np.column_stack([levels, 2.0 - levels[:, 0]])
+    of_class = ((levels[:, 0] == 1) ^ (levels[:, 1] == 1)).astype(int)
+    weighter = ReliefF(categorical_features=[0, 1, 2, 3], n_features_to_select=3)
+    found = report(RedundancyFilter(weighter).fit(levels, of_class), levels, of_class, resamples=0).contents
+    assert found.absent["correlations"].endswith("x0 stands for x3.")

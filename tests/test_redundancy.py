@@ -7,6 +7,7 @@ import scipy.sparse
 from oracles.redundancy import correlation, groups_by_hand
 from scipy import stats
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from highrelief import (
     CrossValidatedSelector,
     EnsembleWeighting,
+    ErrorControlledSelector,
     FisherScore,
     IRelief,
     IterativeElimination,
@@ -254,6 +256,26 @@ def test_around_any_selector(selector):
         order = np.argsort(-found.feature_weights_, kind="stable")
         expected = groups_by_hand(X, [j for j in order if kept[j]], 0.7, "complete")
         assert [group.tolist() for group in found.groups_] == expected
+
+
+def test_where_nothing_is_found_to_be_real_nothing_is_kept():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 8)), np.arange(60) % 2
+    inside = ErrorControlledSelector(ReliefF(), level=0.01, n_permutations=50, random_state=0)
+    found = RedundancyFilter(inside).fit(X, y)
+    assert not found.estimator_.get_support().any()
+    assert not found.get_support().any()
+    assert found.groups_ == []
+    np.testing.assert_array_equal(found.labels_, -1)
+    further = RedundancyFilter(inside, n_features_to_select=2).fit(X, y)
+    assert further.get_support().sum() == 2
+    assert not further.set_params(n_features_to_select=None).get_support().any()
+
+
+def test_a_selector_without_weights_is_refused():
+    X, y = related(80, 12)
+    with pytest.raises(ValueError, match="SelectKBest weighs no features"):
+        RedundancyFilter(SelectKBest(k=3)).fit(X, y)
 
 
 def test_a_grid_search_over_the_threshold():

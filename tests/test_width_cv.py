@@ -367,6 +367,23 @@ def test_missing_values_words_and_weights(estimator):
         np.testing.assert_array_equal(np.isnan(model.outlier_proba_), np.arange(120) < 10)
 
 
+@over_all
+def test_copies_are_copies_where_values_are_missing(estimator):
+    rng = np.random.default_rng(5)
+    X, y = xor(60)
+    X[rng.uniform(size=X.shape) < 0.15] = np.nan
+    folds = [
+        (np.flatnonzero(np.arange(60) % 3 != v), np.flatnonzero(np.arange(60) % 3 == v)) for v in range(3)
+    ]
+    copies = rng.integers(0, 4, size=60)
+    rows = np.repeat(np.arange(60), copies)
+    of_rows = [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in folds]
+    weighed = estimator(cv=folds).fit(X, y, sample_weight=copies)
+    copied = estimator(cv=of_rows).fit(X[rows], y[rows])
+    np.testing.assert_allclose(weighed.scores_, copied.scores_, rtol=1e-12)
+    np.testing.assert_allclose(weighed.feature_weights_, copied.feature_weights_, atol=1e-10)
+
+
 def test_weights_of_classes_by_name():
     X, y = continuous_table(90)
     words = np.array(["a", "b", "c"])[y]

@@ -41,6 +41,15 @@ METHODS: Mapping[str, Method] = {
         " classes than from those of its own. It looks at one sample after another, and each moves the"
         " weights a little.",
     ),
+    "irelief-cv": Method(
+        "IReliefCV",
+        "I-RELIEF, the kernel width chosen by cross-validation",
+        ("sun2007",),
+        "Cross-validated I-RELIEF",
+        "I-RELIEF weighs a feature by its margin: how much farther a sample is from samples of other classes"
+        " than from those of its own, near samples counted more. How near is near was chosen by how well"
+        " samples that were left out are classified under the weights.",
+    ),
     "relief": Method(
         "Relief",
         "nearest hit and nearest miss",
@@ -108,6 +117,15 @@ METHODS: Mapping[str, Method] = {
         "LOGO looks for few features by which samples are nearer to their own class than to others. A penalty"
         " sets the weights of all others to 0: of features that say the same it keeps one or a few.",
     ),
+    "logo-cv": Method(
+        "LOGOCV",
+        "LOGO, kernel width and penalty chosen by cross-validation",
+        ("sun2010",),
+        "Cross-validated LOGO",
+        "LOGO looks for few features by which samples are nearer to their own class than to others; a penalty"
+        " sets the weights of all others to 0. How large it is, and how near is near, were chosen by how well"
+        " samples that were left out are classified under the weights.",
+    ),
     "im4e": Method(
         "IM4E",
         "margins that do not hang on single samples",
@@ -115,6 +133,15 @@ METHODS: Mapping[str, Method] = {
         "I-M4E",
         "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
         " which this does not hang on single neighbours.",
+    ),
+    "im4e-cv": Method(
+        "IM4ECV",
+        "I-M4E, the kernel width chosen by cross-validation",
+        ("bei2015",),
+        "Cross-validated I-M4E",
+        "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
+        " which this does not hang on single neighbours. How near is near was chosen by how well samples that"
+        " were left out are classified.",
     ),
     "frel": Method(
         "FREL",

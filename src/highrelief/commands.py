@@ -155,7 +155,9 @@ def rank(
                 path = write_report(ranking, out, n_jobs=jobs, watcher=screen)
                 screen.note(f"Report: {path}")
             elif ranking.request.interactions:
-                write_interactions(ranking, interactions_of(ranking, n_jobs=jobs, watcher=screen), out)
+                found = interactions_of(ranking, n_jobs=jobs, watcher=screen)
+                for name in write_interactions(ranking, found, out):
+                    screen.note(f"Written: {out / name}")
 
 
 @app.command()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .irelief import IRelief
-from .progress import with_callbacks
 from .width_cv import CrossValidatedWidth, Part
 
 
@@ -197,39 +196,6 @@ class IReliefCV(CrossValidatedWidth, IRelief):
         self.scoring = scoring
         self.rule = rule
         self.warm_steps = warm_steps
-
-    @with_callbacks
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        batches: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose σ in a cross-validation, and weigh the features with it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies, in one fold, also in the score.
-        batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. The rule that is scored takes the samples as one
-            table, and the folds do not go by batches.
-        groups : array-like of shape (n_samples,), default=None
-            Samples of the same group (such as those of one patient) are in one fold.
-
-        Returns
-        -------
-        self : object
-            The fitted weighter.
-        """
-        return self._cross_validate(self._check_fit(X, y, sample_weight, batches), groups)
 
     def _first(self) -> NDArray[np.float64]:
         return self._first_weights(uniform=1.0 / self.n_features_in_, norm=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from .core.sparse_margins import MarginColumns
 from .input_base import Table
 from .logo import LOGO
-from .progress import with_callbacks
 from .width_cv import CrossValidatedWidth, Part, checked_grid, nearest_to_middle, outwards
 
 #: Penalties that are tried where the user gives none, as shares of the smallest that leaves no feature.
@@ -200,39 +199,6 @@ class LOGOCV(CrossValidatedWidth, LOGO):
         self.cv = cv
         self.scoring = scoring
         self.warm_steps = warm_steps
-
-    @with_callbacks
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        batches: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Choose σ and λ in a cross-validation, and weigh the features with them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples. Where values are missing (NaN), differences are what they are expected to be.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts: weight s means s copies, in one fold, also in the score.
-        batches : array-like of shape (n_samples,), default=None
-            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. The rule that is scored takes the samples as one
-            table, and the folds do not go by batches.
-        groups : array-like of shape (n_samples,), default=None
-            Samples of the same group (such as those of one patient) are in one fold.
-
-        Returns
-        -------
-        self : object
-            The fitted weighter.
-        """
-        return self._cross_validate(self._check_fit(X, y, sample_weight, batches), groups)
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)

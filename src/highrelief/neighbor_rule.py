@@ -58,7 +58,7 @@ class NeighborRule(ClassifierMixin, BaseEstimator):
         self.classes_, self.feature_weights_ = classes, weights
         self._active = np.flatnonzero(weights > 0.0)
         fitted = self._weighted(X)
-        self._means = np.nanmean(fitted, axis=0)
+        self._means = _known_means(fitted, copies)
         self._fitted = np.where(np.isnan(fitted), self._means, fitted)
         self._members = np.zeros((codes.size, classes.size))
         self._members[np.arange(codes.size), codes] = 1.0 if copies is None else copies
@@ -87,6 +87,13 @@ class NeighborRule(ClassifierMixin, BaseEstimator):
         votes = self.predict_proba(X)
         most = votes.max(axis=1, keepdims=True)
         return self.classes_[np.argmax(votes >= most * (1.0 - _TIED), axis=1)]
+
+
+def _known_means(X: NDArray[np.float64], copies: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Means of the known values of columns, each sample counted as its copies; 0 where none is known."""
+    counts = ~np.isnan(X) * (1.0 if copies is None else copies[:, np.newaxis])
+    sums = np.sum(np.where(np.isnan(X), 0.0, X) * counts, axis=0)
+    return np.asarray(sums / np.maximum(counts.sum(axis=0), np.finfo(np.float64).tiny))
 
 
 def accuracy(

@@ -221,8 +221,9 @@ class RedundancyFilter(MixedSingleFitWeighter):
         if self.n_features_to_select is None:
             mask[self.representatives_] = True
             # After a fit that looked further down the ranking.
-            kept = mask & _kept(self.estimator_, self.feature_weights_)
-            return kept if kept.any() else mask
+            kept = _kept(self.estimator_, self.feature_weights_)
+            both = mask & kept
+            return both if both.any() or not kept.any() else mask
         wanted = n_features_kept(self.n_features_to_select, self.n_features_in_)
         if wanted > self.representatives_.size and np.any(self.labels_ == -1):
             raise ValueError(
@@ -266,10 +267,10 @@ def _ranked_by(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _kept(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which features a fitted estimator keeps; those above 0 where it does not select."""
+    """Which features a fitted estimator keeps, perhaps none; those above 0 where it does not select."""
     inside = innermost(fitted)
     if hasattr(inside, "get_support"):
         mask = np.asarray(inside.get_support())
-        if mask.shape == weights.shape and mask.any():
+        if mask.shape == weights.shape:
             return mask
     return best_features(weights, None)

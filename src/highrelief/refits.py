@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .abilities import categories_parameter
 from .members import seeded_clone, unseeded
-from .meta_base import MetaWeighter, innermost, weights_of
+from .meta_base import MetaWeighter, fit_inside, innermost, weights_of
 from .mixed_base import as_columns, chosen_features
 from .progress import watching
 from .selector_base import WeightSelector, falling
@@ -56,6 +56,7 @@ class Refits:
     def among(cls, features: NDArray[np.int64], estimator: Any, told: Told) -> Self:
         """Refits among these features, by who weighs them."""
         weigher = _who_weighs(estimator)
+        _refuse_ranks(weigher)
         parameter = categories_parameter(weigher)
         chosen = weigher.get_params()[parameter] if parameter else None
         mask = None
@@ -70,6 +71,9 @@ class Refits:
 
     def weights(self, rows: NDArray[np.int64], among: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
         """Weights of some of the features, fitted to some of the samples."""
+        return weights_of(self._fitted(rows, among, seed), among.size)
+
+    def _fitted(self, rows: NDArray[np.int64], among: NDArray[np.int64], seed: int) -> Any:
         places = self.features[among]
         member = _without_sizes(self.estimator, places, int(np.shape(self.told.X)[1]))
         if self.categorical is not None:
@@ -79,18 +83,19 @@ class Refits:
         # How far a refit has come is not what anybody asks.
         with watching(_nobody):
             member.fit(X, _safe_indexing(self.told.y, rows), **self.told.more(rows))
-        return weights_of(member, places.size)
+        return member
 
     def table(self, rows: NDArray[np.int64], seed: int) -> Weights:
         """Weights with all features, and of each without another, in the same units."""
         everyone = np.arange(self.features.size)
-        weights = self.weights(rows, everyone, seed)
-        norm = _norm(weights)
+        member = self._fitted(rows, everyone, seed)
+        weights = weights_of(member, everyone.size)
+        norm = _norm(member, weights)
         without = np.full((everyone.size, everyone.size), np.nan)
         for left_out in everyone:
             others = np.delete(everyone, left_out)
             found = self.weights(rows, others, seed)
-            unit = 1.0 if norm is None else float(np.linalg.norm(weights[others], norm))
+            unit = 1.0 if norm is None else _share(weights, others, norm)
             without[others, left_out] = unit * found
         return weights, without
 
@@ -122,7 +127,7 @@ def best_features(estimator: Any, told: Told, n_features: int) -> NDArray[np.int
     weights = weights_of(fitted, int(np.shape(told.X)[1]))
     inside = innermost(fitted)
     ranked_by = np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
-    best = [j for j in falling(ranked_by)[:n_features] if _varies(_safe_indexing(told.X, [j], axis=1))]
+    best = [j for j in falling(ranked_by)[:n_features] if _varies(_safe_indexing(told.X, [int(j)], axis=1))]
     if len(best) < 2:
         raise ValueError(f"Of the best {n_features} features {len(best)} vary: it takes two to interact.")
     return np.array(best, dtype=np.int64)
@@ -175,6 +180,33 @@ def _without_sizes(estimator: Any, places: NDArray[np.int64], n_features: int) -
     return member.set_params(**changes)
 
 
-def _norm(weights: NDArray[np.float64]) -> float | None:
-    """The norm in which the weights are of length 1; None if they have a size of their own."""
-    return next((p for p in _NORMS if abs(np.linalg.norm(weights, p) - 1.0) < 1e-9), None)
+def _refuse_ranks(estimator: Any) -> None:
+    """Ranks among fewer features are other numbers: nothing disappears from them."""
+    for name, value in estimator.get_params(deep=True).items():
+        if name.rpartition("__")[2] == "aggregate" and isinstance(value, str) and value == "ranks":
+            raise ValueError(
+                f"{name}='ranks' of {type(estimator).__name__} gives ranks, of which no part can disappear"
+                f" without another feature; {name}='weights' gives weights."
+            )
+
+
+def _norm(fitted: Any, weights: NDArray[np.float64]) -> float | None:
+    """The norm in which a method brings weights to length 1; None if they have a size of their own.
+
+    Members of an ensemble do so each by itself: the mean of their weights is shorter.
+    """
+    inside = fit_inside(innermost(fitted))
+    vectors = [weights]
+    if isinstance(inside, MetaWeighter) and hasattr(inside, "estimators_"):
+        vectors = [weights_of(each, inside.n_features_in_) for each in inside.estimators_]
+    vectors = [each for each in vectors if each.any()]
+    for p in _NORMS if vectors else ():
+        if all(abs(np.linalg.norm(each, p) - 1.0) < 1e-9 for each in vectors):
+            return p
+    return None
+
+
+def _share(weights: NDArray[np.float64], others: NDArray[np.int64], norm: float) -> float:
+    """How long the weights of the others are, as a part of all."""
+    length = float(np.linalg.norm(weights, norm))
+    return float(np.linalg.norm(weights[others], norm)) / length if length > 0.0 else 1.0

@@ -22,7 +22,7 @@ from .core.sparse_margins import SparseMargins
 from .folds import check_folds, has_misses, usable_folds
 from .input_base import Table, warn_user
 from .neighbor_rule import NeighborRule, checked_scorer
-from .progress import watched
+from .progress import watched, with_callbacks
 from .soft_base import AVERAGED_STEPS, RepeatedWeighter, WithDistances
 
 #: Widths that are tried where the user gives none, as multiples of the one that ``sigma="auto"`` finds.
@@ -90,6 +90,39 @@ class CrossValidatedWidth(RepeatedWeighter):
         raise NotImplementedError
 
     # Fit
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose σ, and λ if there is one, in a cross-validation, and weigh the features with it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies, in one fold, also in the score.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. The rule that is scored takes the samples as one
+            table, and the folds do not go by batches.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of the same group (such as those of one patient) are in one fold.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        return self._cross_validate(self._check_fit(X, y, sample_weight, batches), groups)
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)

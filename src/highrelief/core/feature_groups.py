@@ -55,7 +55,7 @@ def grouped(
     groups : FeatureGroups
         The groups.
     """
-    found = np.ones(1, dtype=np.int64)
+    found = np.ones(best.size, dtype=np.int64)
     if best.size > 1:
         apart = squareform(1.0 - similar, checks=False)
         found = fcluster(linkage(apart, method=method), 1.0 - threshold + _ROUNDING, criterion="distance")
@@ -69,7 +69,7 @@ def grouped(
     similarity = np.full(n_features, np.nan)
     similarity[best] = similar[np.arange(best.size), leaders[of_best]]
     order = np.argsort(of_best, kind="stable")
-    members = np.split(best[order], np.cumsum(np.bincount(of_best))[:-1])
+    members = np.split(best[order], np.cumsum(np.bincount(of_best))[:-1]) if best.size else []
     return FeatureGroups(labels, best[leaders], similarity, members)
 
 

@@ -101,7 +101,8 @@ def correlations(given: Given) -> Correlations | str:
     best = np.array([j for j in best if j not in given.categorical], dtype=np.int64)
     n_categories = min(given.order.size, N_CORRELATIONS) - best.size
     if best.size < 2:
-        return "Categories have no correlations, and among the best features there are no two others."
+        reason = "Categories have no correlations, and among the best features there are no two others."
+        return " ".join([reason, *_groups_in_words(given)])
     values = given.X[:, best].astype(np.float64)
     matrix = pairwise_pearson(values) if np.isnan(values).any() else pearson(values)
     varies = np.flatnonzero(~np.isnan(matrix.diagonal()))
@@ -142,6 +143,18 @@ def _of_filter(given: Given) -> list[SimilarFeatures]:
     return [_similar(given, group, given.estimator.similarity_[group]) for group in several[:N_GROUPS]]
 
 
+def _groups_in_words(given: Given) -> list[str]:
+    """What such a selector left out, where there is no picture; nothing of any other."""
+    if not hasattr(given.estimator, "groups_"):
+        return []
+    named = [
+        (each.representative, [member.name for member in each.members])
+        for each in _of_filter(given)[:N_NAMED_GROUPS]
+    ]
+    told = _words_of_filter(given, [[first, *others] for first, others in named])
+    return told + [f"{first} stands for {listed(others, N_NAMED_IN_GROUP)}." for first, others in named]
+
+
 def _cautions(n_categories: int, *, incomplete: bool) -> list[str]:
     told = []
     if n_categories:
@@ -177,6 +190,8 @@ def _side_by_side(
 def _words_of_filter(given: Given, groups: list[list[str]]) -> list[str]:
     fitted = given.estimator
     n_grouped = int(np.count_nonzero(fitted.labels_ >= 0))
+    if not n_grouped:
+        return ["No feature is kept, and so none was looked at for others that say the same."]
     told = [
         f"The {n_grouped:,} features that were looked at are of {counted(len(fitted.groups_), 'group')} that"
         f" say the same (similarity ≥ {fitted.threshold:g}): the best of each is kept, the others are not."
