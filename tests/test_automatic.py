@@ -106,11 +106,11 @@ class TestWhatIsChosen:
             IM4E(**fewer).fit(X, y).feature_weights_, IM4E(perplexity=0.5, **fewer).fit(X, y).feature_weights_
         )
 
-    @pytest.mark.parametrize("method", [IRelief, IM4E, LOGO])
-    def test_nothing_has_to_be(self, method):
+    @pytest.mark.parametrize(("method", "perplexity"), [(IRelief, None), (IM4E, None), (LOGO, 0.5)])
+    def test_nothing_has_to_be(self, method, perplexity):
         defaults = inspect.signature(method).parameters
         assert defaults["sigma"].default == "auto"
-        assert defaults["perplexity"].default is None
+        assert defaults["perplexity"].default == perplexity
 
 
 def test_no_cycle_is_the_answer():

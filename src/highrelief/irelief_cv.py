@@ -147,6 +147,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
 
     _plain: ClassVar[type[IRelief]] = IRelief
     _takes_sparse = False
+    _margin_may_follow = False
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class LOGO(RepeatedWeighter):
     averaging : bool or None, default=None
         Whether w is the mean of the solutions of all steps so far, instead of the last: a damped iteration,
         for where the plain one runs in a cycle. None: with ``sigma="auto"`` only.
-    perplexity : float or None, default=None
+    perplexity : float or None, default=0.5
         Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 50 plain ones.
@@ -136,7 +136,7 @@ class LOGO(RepeatedWeighter):
         sigma: str | float = "auto",
         alpha: str | float = "auto",
         averaging: bool | None = None,
-        perplexity: float | None = None,
+        perplexity: float | None = 0.5,
         max_iter: int | None = None,
         tol: float = 1e-4,
         init: str | ArrayLike = "uniform",

@@ -15,7 +15,7 @@ from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from .balance import label_codes
-from .core.parameters import check_choice, check_count
+from .core.parameters import check_choice, check_count, check_number
 from .core.rows import LocalRows
 from .core.solvers import euclidean_norm
 from .core.sparse_margins import SparseMargins
@@ -79,7 +79,10 @@ class CrossValidatedWidth(RepeatedWeighter):
 
     @property
     def _parameter_free(self) -> bool:
-        return False  # the width is what is looked for, whatever ``perplexity`` is
+        return False  # the width is what is looked for
+
+    def _check_perplexity(self) -> None:
+        check_number("perplexity", self.perplexity, above=0.0, at_most=1.0)
 
     def _first(self) -> NDArray[np.float64]:
         """Weights to begin with."""
