@@ -131,7 +131,7 @@ def main() -> None:
                 wrong = 1.0 - neighbors_right(d, y[:n], y[n : n + 300]).mean() if w.any() else 0.5
                 return roc_auc_score(truth, w), wrong
 
-            auto = IRelief().fit(X[:n], y[:n])
+            auto = IRelief(perplexity=0.5).fit(X[:n], y[:n])
             sigmas = auto.sigma_ * FACTORS
             by_width = np.array([judged(fitted(X[:n], y[:n], sigma)) for sigma in sigmas])
             quality["auto"].append(judged(auto.feature_weights_))
