@@ -490,6 +490,7 @@ main()
         result = highrelief("rank", table, "-t", "class", "--out", out, "--force")
         assert result.returncode == 0, result.stderr
         assert sorted(each.name for each in out.iterdir()) == [
+            "interactions.csv",
             "mine.txt",
             "ranking.csv",
             "report.html",

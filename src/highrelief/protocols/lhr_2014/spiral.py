@@ -45,10 +45,11 @@ ROWS = "spiral and irrelevant features"
 #: Of both classes together.
 N_SAMPLES = 400
 N_KEPT = 5
-#: For LHR the paper has k = 7 and λ = 10⁻³. Of the others it says nothing; LOGO has what its own paper has.
+#: For LHR the paper has k = 7 and λ = 10⁻³. Of the others it says nothing; LOGO has what its own paper has,
+#: I-RELIEF neighbourhoods of half the samples.
 MADE: Mapping[str, Callable[[], FeatureWeighter]] = {
     "LHR": lambda: LHRelief(n_neighbors=7, alpha=1e-3),
-    "I-RELIEF": IRelief,
+    "I-RELIEF": lambda: IRelief(perplexity=0.5),
     "LOGO": lambda: LOGO(sigma=2.0, alpha=1.0),
 }
 #: Accuracies by classifier.
