@@ -120,7 +120,7 @@ def label_noise() -> str:
         "`Relief`": Relief(),
         "`ReliefF`": ReliefF(),
         "`IRelief`": IRelief(),
-        "`IRelief(outliers=False)`": IRelief(outliers=False),
+        "`IRelief(perplexity=0.5)`": IRelief(perplexity=0.5),
     }
     return table(
         ["labels flipped", *weighters],
