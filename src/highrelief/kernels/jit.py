@@ -8,6 +8,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from .cache import keep_compiled
+from .interruption import without_interruption
 from .linking import KernelCompiler
 
 #: Every kernel, in the order of their definition.
@@ -22,8 +23,11 @@ def _compiled(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         # A later process loads what was compiled before: hundredths of a second instead of seconds.
-        ALL_KERNELS.append(keep_compiled(compile_lazily(function)))
-        return ALL_KERNELS[-1]
+        dispatcher = keep_compiled(compile_lazily(function))
+        if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT leaves Python functions as they are
+            dispatcher.compile = without_interruption(dispatcher.compile)
+        ALL_KERNELS.append(dispatcher)
+        return dispatcher
 
     return decorate
 
