@@ -57,7 +57,7 @@ def install(folder: Path) -> Path:
     kernels.mkdir(parents=True)
     source = ROOT / "src" / "highrelief"
     shutil.copyfile(source / "__init__.py", folder / "highrelief" / "__init__.py")
-    for name in ("__init__", "jit", "cache", "fingerprint", "linking", "simd"):
+    for name in ("__init__", "jit", "cache", "fingerprint", "interruption", "linking", "simd"):
         shutil.copyfile(source / "kernels" / f"{name}.py", kernels / f"{name}.py")
     (kernels / "inner.py").write_text(INNER)
     (kernels / "outer.py").write_text(OUTER)
