@@ -75,6 +75,7 @@ def test_a_kernel_that_is_interrupted_while_it_is_compiled_is_ready_afterwards()
             values[i] *= 2.0
 
     ALL_KERNELS.remove(twice)
+    twice._cache.disable()  # so that it is compiled, and not loaded
     values = np.ones(3)
     with event.install_listener("numba:compile", Interrupting()), pytest.raises(KeyboardInterrupt):
         twice(values)
