@@ -154,7 +154,7 @@ def _parts_of_package(X, y, k=1):
 
 def _scatter_of_package(X, y, k=1):
     columns, L = _parts_of_package(X, y, k)
-    return scatter.scatter_matrix(columns.whole(), L, 1)
+    return columns.scatter(L)
 
 
 def test_products_with_the_matrix_need_no_matrix():

@@ -300,12 +300,12 @@ class TestWholeNumbers:
         assert by_planes.describe()["distances"] == "bit planes"
         monkeypatch.setattr(whole_numbers, "_FEWEST_LEVEL_COLUMNS", 10**9)
         monkeypatch.setattr(
-            whole_numbers.WholeNumbers,
+            whole_numbers,
             "_levels",
-            lambda self, _: (
+            lambda columns, *_: (
                 whole_numbers.Planes(),
                 whole_numbers.Planes(),
-                np.flatnonzero(self._columns.spans > 0.0),
+                np.flatnonzero(columns.spans > 0.0),
                 0.0,
             ),
         )

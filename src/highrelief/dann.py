@@ -132,8 +132,8 @@ class DANN(FeatureExtractor):
         if self.solver_ == "dual":
             found = scatter.of_samples(columns, self._scatter(search, table, copies), self.n_components)
         else:
-            X = columns.whole()
-            found = scatter.of_matrix(self._scatter(search, table, copies, X), X, self.n_components)
+            S = self._scatter(search, table, copies, columns.matrix())
+            found = scatter.of_matrix(S, columns, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
                 f"No neighbourhood of n_neighbors={self.n_neighbors_} samples has classes with different"

@@ -189,6 +189,12 @@ class FREL(FeatureWeighter):
     _allows_missing = True
 
     @property
+    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+        if self.solver == "exact":
+            return None
+        return "Algorithm 1 visits one sample after the other; solver='exact' works where the table lies."
+
+    @property
     def _order_dependent(self) -> bool:  # type: ignore[override]
         return self.solver != "exact"
 

@@ -132,6 +132,8 @@ class GFlip(EuclideanWeighter):
     # The sign of small differences decides.
     _types = (np.float64,)
 
+    _refuses_dask = "each flip depends on those before."
+
     def __init__(
         self,
         *,

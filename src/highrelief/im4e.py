@@ -160,6 +160,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     """
 
     _allows_missing = True
+    _refuses_dask = None
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
 
     def __init__(

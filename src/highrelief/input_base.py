@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .balance import class_weights_of, label_codes
+from .cluster_input import checked_dask, is_dask, on_cluster, refuse_dask
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.encoding import Encoding
@@ -71,22 +72,41 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
     if table.encoding is not None:
         scaling = table.encoding.of_columns(scaling)
     X = table.X.astype(dtype, copy=False)
-    sparse = is_sparse(X)
     ranges = table.ranges if table.X.dtype == dtype else None
-    packed = (SparsePacked if sparse else Packed)(
+    laid_out, rows = _room_for(X)
+    packed = laid_out(
         X,
         table.codes,
         int(table.codes.max()) + 1,
         scaling=scaling,
         copies=table.copies,
         n_threads=n_threads,
-        ranges=sparse_ranges(X) if sparse and ranges is None else ranges,
+        ranges=_ranges_of(X) if ranges is None else ranges,
         absent=table.absent,
         class_weights=table.class_weights,
         reach=table.reach,
         encoding=table.encoding,
     )
-    return SparseRows(packed, memory=memory) if sparse else LocalRows(packed, memory=memory)
+    return rows(packed, memory)
+
+
+def _room_for(X: Any) -> tuple[Callable[..., Packed], Callable[[Any, float], LocalRows]]:
+    """How a table is laid out, and where its rows are worked on: by what the table is."""
+    if is_sparse(X):
+        return SparsePacked, SparseRows
+    if on_cluster(X):
+        from .core.cluster.packed import ClusterPacked  # noqa: PLC0415
+        from .core.cluster.rows import cluster_rows  # noqa: PLC0415
+
+        return ClusterPacked, cluster_rows
+    return Packed, LocalRows
+
+
+def _ranges_of(X: Any, n_threads: int = 1) -> ColumnRanges:
+    """Ranges of the columns of a table of any kind."""
+    if is_sparse(X):
+        return sparse_ranges(X)
+    return X.ranges() if on_cluster(X) else ColumnRanges.of(X, n_threads)
 
 
 def working_memory() -> float:
@@ -107,6 +127,8 @@ class ClassTableMixin(FittedViewMixin):
     _allows_missing: bool = False
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
+    # Why tables that Dask holds are not worked on where they are; None: they are.
+    _refuses_dask: str | None = "it works on tables in memory."
 
     scale: str | None
     n_jobs: int | None
@@ -150,7 +172,7 @@ class ClassTableMixin(FittedViewMixin):
             if absent is not None:
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
-            ranges = sparse_ranges(X) if is_sparse(X) else ColumnRanges.of(X)
+            ranges = _ranges_of(X)
             encoded = [encoding.of_samples(kept) for encoding in encoded]
         codes = self._set_target(y)
         self._class_weights = None
@@ -175,6 +197,8 @@ class ClassTableMixin(FittedViewMixin):
     def _set_scaling(self, table: Table) -> None:
         if is_sparse(table.X):
             self._scaling = sparse_scaling(table.X, self.scale, table.copies, table.ranges)
+        elif on_cluster(table.X):
+            self._scaling = table.X.scaling(self.scale, table.copies, table.ranges)  # type: ignore[attr-defined]
         else:
             self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
@@ -204,6 +228,14 @@ class ClassTableMixin(FittedViewMixin):
         """
         if self._takes_sparse and is_sparse(X):
             return *checked_sparse(self, X, y, reset=reset, min_samples=min_samples), None
+        if is_dask(X):
+            if self._refuses_dask is not None:
+                refuse_dask(type(self).__name__, self._refuses_dask)
+            held, target, ranges = checked_dask(
+                self, X, y, reset=reset, min_samples=min_samples, types=self._types
+            )
+            # It has what is asked of an array here: a shape, a type, some of its rows.
+            return cast("NDArray[Any]", held), self._checked_target(target), ranges, None
         samples, classes = validate_data(
             self,
             X,
@@ -245,6 +277,8 @@ class ClassTableMixin(FittedViewMixin):
         codes = label_codes("batches", batches, kept)
         if codes is not None and is_sparse(X):
             raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
+        if codes is not None and on_cluster(X):
+            raise TypeError("batches need a table in memory, but X is held by Dask. Use X.compute().")
         return None if codes is None else Reach(codes, self.batch_neighbors == "within")
 
     def _rows(self, table: Table) -> LocalRows:

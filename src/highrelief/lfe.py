@@ -104,6 +104,8 @@ class LFE(FeatureExtractor):
     (array([0, 1]), (200, 2))
     """
 
+    _refuses_dask = None
+
     discriminant_power_: float
     discriminant_power_ratio_: NDArray[np.float64]
 
@@ -187,9 +189,7 @@ class LFE(FeatureExtractor):
             return scatter.of_samples(columns, L, self.n_components)
         if self.solver_ == "arpack" and self.n_components is not None:
             return scatter.by_arpack(columns, L, self.n_components)
-        centered = columns.whole()
-        S = scatter.scatter_matrix(centered, L, self._n_threads)
-        return scatter.of_matrix(S, centered, self.n_components, L)
+        return scatter.of_features(columns, L, self.n_components)
 
     _large = ("metric_",)
 

@@ -110,6 +110,8 @@ class LHRelief(FeatureWeighter):
     array([0, 1])
     """
 
+    _refuses_dask = "it solves a problem of its own for every sample."
+
     def __init__(
         self,
         *,

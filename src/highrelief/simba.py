@@ -104,6 +104,8 @@ class Simba(EuclideanWeighter):
     _utilities = ("linear", "sigmoid")
     _order_dependent = True
 
+    _refuses_dask = "each of its steps depends on the one before."
+
     def __init__(
         self,
         *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from .threads import even_ranges, one_blas_thread, run_all
 
 #: Columns that are worked on at a time. Sums are cut here, whatever the number of threads.
 _COLUMNS_AT_ONCE = 1024
+#: Columns of a product with all others.
+_COLUMNS_OF_PRODUCT = 256
 
 
 class CenteredColumns:
@@ -58,6 +61,31 @@ class CenteredColumns:
         for a, b in self._cuts:
             X[:, a:b] = self._block(a, b)
         return X
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Something to multiply vectors with: all columns."""
+        return self._held
+
+    def squares(self) -> NDArray[np.float64]:
+        """Sums of the squares of every row."""
+        return np.einsum("ij,ij->i", self._held, self._held)
+
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """XᵀLX, (n_features, n_features)."""
+        X = self._held
+        S = np.empty((X.shape[1], X.shape[1]))
+
+        def of_columns(a: int, b: int) -> None:
+            with one_blas_thread():
+                S[:, a:b] = X.T @ (L @ X[:, a:b])
+
+        cuts = even_ranges(len(S), -(-len(S) // _COLUMNS_OF_PRODUCT))
+        run_all(of_columns, cuts, self._n_threads)
+        return S
+
+    @cached_property
+    def _held(self) -> NDArray[np.float64]:
+        return self.whole()
 
     def gram(self) -> NDArray[np.float64]:
         """Scalar products of all rows, (n_samples, n_samples)."""

@@ -49,7 +49,7 @@ class ClassDistances:
         sigma: float,
         copies: NDArray[np.float64] | None = None,
     ) -> None:
-        self._X, self._scaling, self._sigma = X, scaling, sigma
+        self._given, self._scaling, self._sigma = X, scaling, sigma
         self.n_classes = int(codes.max()) + 1
         self._position, self._codes = packing.class_layout(codes, self.n_classes)
         real = self._position != packing.PADDING
@@ -57,6 +57,11 @@ class ClassDistances:
         self._copies[real] = 1.0 if copies is None else copies[self._position[real]]
         self._w = np.zeros(-(-max(w.size, 1) // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK)
         self._w[: w.size] = w
+
+    @cached_property
+    def _X(self) -> NDArray[np.floating]:  # noqa: N802
+        """The fitted samples; where Dask holds them, they are brought here."""
+        return np.asarray(self._given)
 
     def expected(self, X: NDArray[np.floating], n_threads: int) -> NDArray[np.float64]:
         """Ψ of the rows of X, not scaled, (n_rows, n_classes)."""

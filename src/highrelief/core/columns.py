@@ -35,14 +35,24 @@ class Columns:
         Of the features.
     ranges : ColumnRanges, default=None
         Of the columns, if they are known.
+    distance_unit : float, default=None
+        As below, where these are some of the columns of a wider table.
     """
 
-    def __init__(self, X: NDArray[Any], scaling: Scaling, ranges: ColumnRanges | None = None) -> None:
+    def __init__(
+        self,
+        X: NDArray[Any],
+        scaling: Scaling,
+        ranges: ColumnRanges | None = None,
+        distance_unit: float | None = None,
+    ) -> None:
         self.X = X
         self._ranges = ColumnRanges.of(X) if ranges is None else ranges
         self.n_samples, self.n_features = X.shape
         self.dtype = float_type(X.dtype)
         self._scaling = scaling
+        if distance_unit is not None:
+            self.distance_unit = distance_unit
 
     @cached_property
     def _unit(self) -> NDArray[np.floating] | None:
@@ -86,7 +96,7 @@ class Columns:
         """
         return self.factors * self.distance_unit
 
-    @property
+    @cached_property
     def distance_unit(self) -> float:
         """A power of 2 that brings the largest scaled range near 1."""
         return float(np.ldexp(1.0, -int(np.frexp(self.spans.max())[1])))

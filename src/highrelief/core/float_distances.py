@@ -79,6 +79,15 @@ class _FloatDistances:
         return 2.0**-23 * max(1, self._n_pieces)
 
     @property
+    def noted(self) -> NDArray[np.float64]:
+        """What :attr:`off` and :attr:`relative` follow from, of the pieces made; it adds up over columns."""
+        return np.append(self._of_rows, self._n_pieces)
+
+    def note(self, noted: NDArray[np.float64]) -> None:
+        """Take over what was noted of all columns elsewhere."""
+        self._of_rows, self._n_pieces = noted[:-1], int(noted[-1])
+
+    @property
     def _vanished(self) -> float:
         """What may be lost where single terms are too small for a float32; the largest are near 1."""
         return 2.0**-120 * self._columns.n_features
@@ -234,6 +243,7 @@ class TileDistances(_FloatDistances):
         sums = np.empty(self._position.size)
         distances.row_sums(values, sums)
         self._of_rows += sums
+        self._n_pieces += 1
         return ScaledRows(values, sums)
 
     def add_tiles(

@@ -30,7 +30,8 @@ class Compared:
     """Samples compared with their neighbours."""
 
     #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
-    rows: NDArray[np.float64]
+    #: An array, or what multiplies like one where the table lies with workers.
+    rows: Any
     #: E‖miss − hit‖₁ of every sample, if it was asked for.
     gaps: NDArray[np.float64]
     #: Which samples are anchors with a hit; the rows of the others are 0.
@@ -58,7 +59,10 @@ class NearestPass:
         self._metric = METRICS[among.metric]
         self._n_neighbors = min(among.n_neighbors, table.n_samples)
         self._factors = _slot_factors(table, among.pooled)
-        self._search = self._search_type(table, among, anchors)
+        self._search = self._make_search(among)
+
+    def _make_search(self, among: Neighborhood) -> NeighborSearch:
+        return self._search_type(self._table, among, self._anchors)
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""

@@ -125,20 +125,25 @@ class NeighborSearch:
             yield from self._from_rows(anchors, report)
 
     def _from_all_distances(self, anchors: NDArray[np.int64], report: Report) -> Iterator[Neighbors]:
-        table, distances = self._table, self._distances
-        D = _distance_array(table.n_rows, table.n_rows)
-        everything = (0, table.n_rows)
-        for part, n_parts in self._pieces:
-            piece = distances.piece(part, n_parts)
-            distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
-            report()
-        self._keep_out_of_reach(D, np.arange(table.n_rows), everything)
+        table = self._table
+        D = self._all_distances(report)
+        self._keep_out_of_reach(D, np.arange(table.n_rows), (0, table.n_rows))
         # Rows of D in the order of the anchors, unless they are all of them.
         for start, end in self._batches(anchors):
             chosen = anchors[start:end]
             whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
             rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
             yield self._candidates(rows, chosen)
+
+    def _all_distances(self, report: Report) -> NDArray[np.uint32]:
+        """Distances of all rows to all, gathered over blocks of columns."""
+        distances, everything = self._distances, (0, self._table.n_rows)
+        D = distance_array(self._table.n_rows, self._table.n_rows)
+        for part, n_parts in self._pieces:
+            piece = distances.piece(part, n_parts)
+            distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
+            report()
+        return D
 
     def _batches(self, anchors: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Cut anchors so that the neighbours of a batch, were they all rows, fit into little memory."""
@@ -160,9 +165,8 @@ class NeighborSearch:
             whole = distances.piece(0, 1)
         for start in range(0, anchors.size, at_once):
             chosen = anchors[start : start + at_once]
-            missing = -chosen.size % packing.ROW_BLOCK
-            rows = np.concatenate([chosen, np.repeat(chosen[-1:], missing)])
-            D = _distance_array(rows.size, _padded_columns(table.n_rows))
+            rows = padded_rows(chosen)
+            D = distance_array(rows.size, _padded_columns(table.n_rows))
             for part, n_parts in pieces:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
@@ -191,7 +195,7 @@ class NeighborSearch:
         piece = distances.piece(0, 1)
         bands = self._bands
         widest = max(b - a for a, b in bands)
-        D, E = _distance_array(widest, widest), _distance_array(widest, widest)
+        D, E = distance_array(widest, widest), distance_array(widest, widest)
         for i, rows in enumerate(bands):
             for others in bands[i:]:
                 mirror = D if rows == others else E
@@ -374,34 +378,35 @@ class NeighborSearch:
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         """Add up the exact distances of the candidates that are not sure."""
-        table = self._table
-        for array, first, which in self.columns.blocks():
-            factors = self.columns.distance_factors[which]
+        exact += added_exact(
+            self.columns, self._table.position, found, self._metric, ranges, self._table.n_threads
+        )
 
-            def measure(
-                a: int,
-                b: int,
-                array: NDArray[np.floating] = array,
-                first: int = first,
-                factors: NDArray[np.float64] = factors,
-            ) -> None:
-                nearest.add_exact(
-                    array,
-                    first,
-                    factors,
-                    self._metric,
-                    table.position,
-                    found.anchors,
-                    a,
-                    b,
-                    found.start,
-                    found.count,
-                    found.sure,
-                    found.rows,
-                    exact,
-                )
 
-            run_all(measure, ranges, table.n_threads)
+def added_exact(
+    columns: Columns,
+    position: NDArray[np.int64],
+    found: Neighbors,
+    metric: int,
+    ranges: list[tuple[int, int]] | None = None,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Exact distances of the candidates that are not sure, over the columns; squares for Euclidean ones."""
+    exact = np.zeros(found.rows.size)
+    lists = found.start, found.count, found.sure, found.rows, exact
+    for array, first, which in columns.blocks():
+        block = (array, first, columns.distance_factors[which], metric, position, found.anchors)
+
+        def measure(a: int, b: int, block: tuple = block) -> None:
+            nearest.add_exact(*block, a, b, *lists)
+
+        run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
+    return exact
+
+
+def padded_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same rows, the last of them repeated, in whole blocks of the kernels."""
+    return np.concatenate([rows, np.repeat(rows[-1:], -rows.size % packing.ROW_BLOCK)])
 
 
 def _is_wide(table: Packed) -> bool:
@@ -422,13 +427,13 @@ def _padded_columns(n: int) -> int:
     return -(-n // 64) * 64
 
 
-def _distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
+def distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
     """Room for distances; the kernels look at 64 columns at a time, and beyond the last."""
     width = _padded_columns(n_columns)
     return np.empty(n_rows * width + 64, np.uint32)[: n_rows * width].reshape(n_rows, width)
 
 
 def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
-    copy = _distance_array(rows.size, D.shape[1])
+    copy = distance_array(rows.size, D.shape[1])
     np.take(D, rows, axis=0, out=copy)
     return copy

@@ -78,13 +78,13 @@ class Packed:
         self.position, self.codes = packing.class_layout(codes, n_classes)
         self.real = self.position != packing.PADDING
         self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
-        self._given_codes, self._given_copies, self._absent = codes, copies, absent
+        self.given_codes, self._given_copies, self._absent = codes, copies, absent
         self.copies = np.zeros(self.n_rows)
         self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
         self.n_copies = float(self.copies.sum())
         of_classes = np.bincount(self.codes, weights=self.copies, minlength=n_classes)
         self.priors = of_classes / self.n_copies
-        self._class_weights = None if class_weights is None else class_weights[:n_classes]
+        self.class_weights = None if class_weights is None else class_weights[:n_classes]
         self.reach = reach
         #: How much the term of a row counts in a sum over samples.
         self.row_weights = self.copies if class_weights is None else self.copies * class_weights[self.codes]
@@ -187,13 +187,13 @@ class Packed:
         """
         if self.reach is None:
             priors = self.priors
-            if self._class_weights is not None:
-                priors = priors * self._class_weights
+            if self.class_weights is not None:
+                priors = priors * self.class_weights
                 priors = priors / priors.sum()
             return np.tile(priors, (self.n_classes, 1)) / (1.0 - priors)[:, np.newaxis]
-        amounts = self.reach.amounts(self._given_codes, self.n_classes, self._given_copies)
-        if self._class_weights is not None:
-            amounts = amounts * self._class_weights
+        amounts = self.reach.amounts(self.given_codes, self.n_classes, self._given_copies)
+        if self.class_weights is not None:
+            amounts = amounts * self.class_weights
         by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
         of_misses = by_class.copy()
         of_misses[np.arange(self.n_classes), :, np.arange(self.n_classes)] = 0.0
@@ -234,7 +234,7 @@ class Packed:
     def rows_in_reach(self) -> NDArray[np.int64]:
         """Number of rows that could be neighbours of every row, by their class; for batches."""
         assert self.reach is not None
-        found = self.reach.amounts(self._given_codes, self.n_classes)[self.batches].astype(np.int64)
+        found = self.reach.amounts(self.given_codes, self.n_classes)[self.batches].astype(np.int64)
         if self.within:
             # A row that stands for several copies of a sample is a neighbour of itself.
             found[np.arange(self.n_rows), self.codes] -= self.copies <= 1.0
@@ -245,7 +245,7 @@ class Packed:
         """Ordered pairs of copies in reach of each other, each with itself if it reaches its own batch."""
         if self.reach is None:
             return self.n_copies**2
-        amounts = self.reach.amounts(self._given_codes, self.n_classes, self.copies_given)
+        amounts = self.reach.amounts(self.given_codes, self.n_classes, self.copies_given)
         return float(self.copies @ amounts.sum(axis=1)[self.batches])
 
     @property
@@ -258,7 +258,7 @@ class Packed:
         """Copies of others, and of itself but for one, that every row reaches; None: of all samples."""
         if self.reach is None:
             return None
-        amounts = self.reach.amounts(self._given_codes, self.n_classes, self.copies_given)
+        amounts = self.reach.amounts(self.given_codes, self.n_classes, self.copies_given)
         found = amounts.sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.copies, 1.0), 0.0) if self.within else found
 
@@ -271,17 +271,20 @@ class Packed:
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""
         return Packed(
-            np.take(self.raw, features, axis=1),  # in C order, and faster than an index
-            self._given_codes,
+            self._taken(features),
+            self.given_codes,
             self.n_classes,
             scaling=self.scaling.of(features),
             copies=self._given_copies,
             n_threads=self.n_threads,
             ranges=None if self.ranges is None else self.ranges.of_features(features),
             absent=None if self._absent is None else self._absent.of_features(features),
-            class_weights=self._class_weights,
+            class_weights=self.class_weights,
             reach=self.reach,
         )
+
+    def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        return np.take(self.raw, features, axis=1)  # in C order, and faster than an index
 
     def under(self, w: NDArray[np.float64]) -> Packed:
         """The same rows with every feature scaled to its range times its weight; those of weight 0 leave."""
@@ -289,14 +292,14 @@ class Packed:
         table = self if features.size == self.n_features else self.of_features(features)
         return Packed(
             table.raw,
-            self._given_codes,
+            self.given_codes,
             self.n_classes,
             scaling=table.scaling.times(w[features]),
             copies=self._given_copies,
             n_threads=self.n_threads,
             ranges=table.ranges,
             absent=table._absent,
-            class_weights=self._class_weights,
+            class_weights=self.class_weights,
             reach=self.reach,
         )
 

@@ -64,9 +64,8 @@ class PairSums:
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'| for some features, with ``block`` as room for columns."""
-        if block is None:
-            block = block_of_columns(self._table, features.size, self._table.dtype)
-        return self._sums(features, self.tiles, block) + self._lacked[features]
+        sums = sums_of_products(self._table, features, self.tiles, self.row_totals, block)
+        return sums + self._lacked[features]
 
     def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numbers between which the sums of all features lie, found in single precision."""
@@ -74,7 +73,8 @@ class PairSums:
         spans, total = table.scaled.spans, np.abs(self.tiles).sum(dtype=np.float64)
         block = block_of_columns(table, table.n_features, np.dtype(np.float32))
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = self._sums(np.arange(table.n_features), self.tiles.astype(np.float32), block)
+            tiles = self.tiles.astype(np.float32)
+            sums = sums_of_products(table, np.arange(table.n_features), tiles, self.row_totals, block)
         # The sum over pairs, and two values and a coefficient that were rounded before.
         roundings = kernels.relative_error(np.dtype(np.float32), table.n_rows) + 4.0 * _SINGLE
         error = 2.0 * roundings * total * spans
@@ -93,25 +93,34 @@ class PairSums:
         lacked = self._lacks.sums(self.tiles, parts_of_tiles(self._table), all_features)
         return self._lacks.added_to(sums, lacked, self._own)
 
-    def _sums(
-        self, features: NDArray[np.int64], tiles: NDArray[np.floating], block: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
-        table = self._table
 
-        def products(a: int, b: int) -> NDArray[np.float64]:
-            out = np.zeros(block.shape[1])
-            kernels.add_products(block, tiles, a, b, out)
-            return out
+def sums_of_products(
+    table: Packed,
+    features: NDArray[np.int64],
+    tiles: NDArray[np.floating],
+    row_totals: NDArray[np.float64],
+    block: NDArray[np.floating] | None = None,
+) -> NDArray[np.float64]:
+    """Σ over pairs of coefficient·|x − x'| for some features of a table from which nothing is missing.
 
-        sums = np.empty(features.size)
-        for start in range(0, features.size, block.shape[1]):
-            which = features[start : start + block.shape[1]]
-            table.scaled.write(which, block)
-            minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
-            of_block = -2.0 * minima[: which.size]
-            packing.mix_rows(self.row_totals, block, of_block)
-            sums[start : start + which.size] = of_block
-        return sums
+    ``tiles``: the coefficients, whose sums over every row are ``row_totals``; ``block``: room for columns.
+    """
+    room = block_of_columns(table, features.size, table.dtype) if block is None else block
+
+    def products(a: int, b: int) -> NDArray[np.float64]:
+        out = np.zeros(room.shape[1])
+        kernels.add_products(room, tiles, a, b, out)
+        return out
+
+    sums = np.empty(features.size)
+    for start in range(0, features.size, room.shape[1]):
+        which = features[start : start + room.shape[1]]
+        table.scaled.write(which, room)
+        minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
+        of_block = -2.0 * minima[: which.size]
+        packing.mix_rows(row_totals, room, of_block)
+        sums[start : start + which.size] = of_block
+    return sums
 
 
 def columns_at_once(table: Packed) -> int:

@@ -14,10 +14,8 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .centered_columns import CenteredColumns
-from .threads import even_ranges, one_blas_thread, run_all
+from .threads import one_blas_thread
 
-#: Columns of a product that are worked on at a time.
-_COLUMNS_AT_ONCE = 256
 #: Where fewer than one in so many eigenvectors are wanted, they are found one by one.
 _FEW = 4
 #: Below this size everything is found at once.
@@ -42,28 +40,20 @@ def laplacian(shares: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags(both_ways.sum(axis=1)) - both_ways)
 
 
-def scatter_matrix(X: NDArray[np.float64], L: Any, n_threads: int) -> NDArray[np.float64]:
-    """XᵀLX, (n_features, n_features)."""
-    S = np.empty((X.shape[1], X.shape[1]))
-
-    def of_columns(a: int, b: int) -> None:
-        with one_blas_thread():
-            S[:, a:b] = X.T @ (L @ X[:, a:b])
-
-    cuts = even_ranges(len(S), -(-len(S) // _COLUMNS_AT_ONCE))
-    run_all(of_columns, cuts, n_threads)
-    return S
+def of_features(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Directions:
+    """Directions of XᵀLX, from that matrix itself; ``n_wanted``: the most, None for all."""
+    return of_matrix(columns.scatter(L), columns, n_wanted, L)
 
 
 def of_matrix(
-    S: NDArray[np.float64], X: NDArray[np.float64], n_wanted: int | None, L: Any = None
+    S: NDArray[np.float64], columns: CenteredColumns, n_wanted: int | None, L: Any = None
 ) -> Directions:
-    """Directions of a scatter matrix of the centred rows X; ``n_wanted``: the most, None for all.
+    """Directions of a scatter matrix S of the centred rows.
 
     ``L`` of XᵀLX, if S is a difference of scatter matrices, which may cancel.
     """
     with one_blas_thread():
-        values, vectors = _leading(S, n_wanted, _Rounding.of(X, L))
+        values, vectors = _leading(S, n_wanted, _Rounding.of(columns, L))
     return Directions(values, _signed(vectors.T))
 
 
@@ -86,7 +76,7 @@ def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Direct
 
 def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
     """Directions of XᵀLX by products with X, L and Xᵀ alone; fewer than there are features are wanted."""
-    X = columns.whole()
+    X = columns.matrix()
     shape = (columns.n_features, columns.n_features)
     operator = LinearOperator(shape, matvec=lambda v: X.T @ (L @ (X @ v)), dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(columns.n_features)
@@ -96,7 +86,7 @@ def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
         values, vectors = eigsh(operator, n_wanted, which="LA", v0=start)
     order = np.argsort(-values, kind="stable")
     values, vectors = values[order], vectors[:, order]
-    n_positive = _Rounding.of(X, L).n_positive(values)
+    n_positive = _Rounding.of(columns, L).n_positive(values)
     return Directions(values[:n_positive], _signed(vectors[:, :n_positive].T))
 
 
@@ -109,9 +99,9 @@ class _Rounding(NamedTuple):
     summed: float
 
     @classmethod
-    def of(cls, X: NDArray[np.float64], L: Any) -> Self:
-        """In scatter matrices of the centred rows X."""
-        return cls(max(X.shape), _summed(np.einsum("ij,ij->i", X, X), L))
+    def of(cls, columns: CenteredColumns, L: Any) -> Self:
+        """In scatter matrices of the centred rows."""
+        return cls(max(columns.n_samples, columns.n_features), _summed(columns.squares(), L))
 
     def n_positive(self, values: NDArray[np.float64]) -> int:
         """How many eigenvalues are positive, and not by rounding."""

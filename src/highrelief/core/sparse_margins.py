@@ -70,8 +70,15 @@ class SparseMargins:
 
     @cached_property
     def _content(self) -> NDArray[np.float64]:
-        whole = self._passes if self._passes.table is self.table else SoftPasses(self.table, self._memory)
+        whole = self._passes if self._passes.table is self.table else self._passes_over(self.table)
         return whole.content
+
+    def _passes_over(self, table: Packed) -> SoftPasses:
+        return SoftPasses(table, self._memory)
+
+    def _few(self, n_features: int, n_all: int) -> bool:
+        """Whether so few features are at work that a copy of their columns pays."""
+        return 2 * n_features <= n_all
 
     def execution(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -83,17 +90,20 @@ class SparseMargins:
     def at(self, w: NDArray[np.float64], sigma: float) -> MarginColumns:
         """Margins under weights w and the kernel exp(−d/σ)."""
         passes, w = self._under(w)
-        return MarginColumns(self, passes, SoftNeighborhoods(passes, w, sigma))
+        return self._columns(passes, SoftNeighborhoods(passes, w, sigma))
+
+    def _columns(self, passes: SoftPasses, near: SoftNeighborhoods) -> MarginColumns:
+        return MarginColumns(self, passes, near)
 
     def _under(self, w: NDArray[np.float64]) -> tuple[SoftPasses, NDArray[np.float64]]:
         """Passes over the features of positive weight alone, and their weights."""
         features = np.flatnonzero(w)
-        if not self.stored or 2 * features.size > w.size:
+        if not self.stored or not self._few(features.size, w.size):
             features = np.arange(w.size)
         if self._features is None or not np.array_equal(self._features, features):
             self._features = features
             table = self.table if features.size == w.size else self.table.of_features(features)
-            self._passes = SoftPasses(table, self._memory)
+            self._passes = self._passes_over(table)
         return self._passes, w[features]
 
 
@@ -152,15 +162,20 @@ class MarginColumns:
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """z̄ of all rows for some features, (n_rows, n_features of them); the last ones are remembered."""
-        table = self._table
         if self._last is not None and np.array_equal(self._last[0], features):
             return self._last[1]
-        width = packing.padded_width(features.size, table.dtype.itemsize)
-        X = packing.aligned_zeros((table.n_rows, width), table.dtype)
-        table.scaled.write(features, X)
+        X = self._written(features)
         Z = self._near.margin_columns(X, features, self._source.lacks, pooled=True)[:, : features.size]
         self._last = features, Z
         return Z
+
+    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Columns of some features, scaled, in the layout."""
+        table = self._table
+        width = packing.padded_width(features.size, table.dtype.itemsize)
+        X = packing.aligned_zeros((table.n_rows, width), table.dtype)
+        table.scaled.write(features, X)
+        return X
 
     def features_above(self, row_weights: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
         """Features j with Σ_n r_n z̄_nj above a threshold, those with the largest sums first."""

@@ -202,13 +202,15 @@ class WeightedBlocks:
     ----------
     table : Packed
         The rows.
+    first : int
+        The place of its first column, where these are some of the columns of a wider table.
     """
 
     by_blocks = True
 
-    def __init__(self, table: Packed) -> None:
+    def __init__(self, table: Packed, first: int = 0) -> None:
         self._table = table
-        self._copies = table.copies.astype(table.dtype)
+        self._first = first
         self._far = soft.out_of_reach(table.dtype)
         #: No row, for kernels that find all distances stored.
         self.X = np.empty((0, 0), table.dtype)
@@ -226,19 +228,18 @@ class WeightedBlocks:
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Store the distances of all pairs, and sum the rows."""
+        minima, self.sums = self.minima()
+        fill_from_minima(self._table, minima, self.sums, self.lacks, tiles)
+
+    def minima(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Σ_j w_j·min(x_j, x'_j) of all pairs, in tiles, and Σ_j w_j·x_j of all rows."""
         table = self._table
-        minima = packing.aligned_zeros(tiles.shape, np.float64)
-        self.sums = np.zeros(table.n_rows)
+        shape = (table.n_tiles, distances.TILE, distances.TILE)
+        minima, self.sums = packing.aligned_zeros(shape, np.float64), np.zeros(table.n_rows)
         for which in self._blocks(np.flatnonzero(self._given)):
             w = _whole_vectors(self._given[which], table.dtype)
             self._add_block(w, minima)
-        self.sums[~table.real] = self._far
-
-        def finish(a: int, b: int) -> None:
-            reach = (table.batches, table.within)
-            soft.distances_from_minima(minima, self.sums, self.lacks.arrays, self._far, *reach, a, b, tiles)
-
-        run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
+        return minima, self.sums
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
@@ -249,7 +250,7 @@ class WeightedBlocks:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
         content = np.zeros((self._table.n_rows, 3))
         for which in self._blocks(np.arange(self._table.n_features)):
-            frequencies = _frequencies(which[0], which[-1] + 1)
+            frequencies = _frequencies(self._first + which[0], self._first + which[-1] + 1)
             packing.add_content(self._block, np.arange(which.size), frequencies, content)
         return content
 
@@ -269,6 +270,24 @@ class WeightedBlocks:
 
         weighted.add_row_sums(self._block, w, 0, table.n_rows, self.sums)
         run_all(of_tiles, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
+
+
+def fill_from_minima(
+    table: Packed,
+    minima: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    lacks: Lacks,
+    tiles: NDArray[np.floating],
+) -> None:
+    """Store the distances of all pairs, d = a + b − 2·min(a, b), and put padding out of reach in the sums."""
+    far = soft.out_of_reach(table.dtype)
+    sums[~table.real] = far
+
+    def finish(a: int, b: int) -> None:
+        reach = (table.batches, table.within)
+        soft.distances_from_minima(minima, sums, lacks.arrays, far, *reach, a, b, tiles)
+
+    run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 
 
 def weighted_rows(table: Packed, memory: float) -> WeightedRows | WeightedBlocks:

@@ -45,6 +45,36 @@ class Planes:
         words = sum(len(bounds) * -(-which.size // 64) for which, bounds in self.groups)
         return -(-words // integer_tiles.WORD_PAD) * integer_tiles.WORD_PAD
 
+    def of_columns(self, start: int, end: int) -> Planes:
+        """Those of some columns that stand side by side, counted from the first of them."""
+        groups = []
+        for which, bounds in self.groups:
+            a, b = np.searchsorted(which, (start, end))
+            if b > a:
+                groups.append((which[a:b] - start, bounds[:, a:b]))
+        return Planes(groups)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns become bits, which others points of a grid, and how wide its steps are."""
+
+    #: Columns of few levels whose bits count one unit, and two.
+    single: Planes
+    double: Planes
+    #: All other columns that vary.
+    grid: NDArray[np.intp]
+    #: What one step is in scaled units, and how many steps a bit counts.
+    step: float
+    unit: int
+
+    def of_columns(self, start: int, end: int) -> Plan:
+        """The plan for some columns that stand side by side, counted from the first of them."""
+        a, b = np.searchsorted(self.grid, (start, end))
+        grid = self.grid[a:b] - start
+        planes = self.single.of_columns(start, end), self.double.of_columns(start, end)
+        return Plan(*planes, grid, self.step, self.unit)
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -69,20 +99,39 @@ class WholeNumbers:
         Distances that differ by less, relatively, are equal.
     n_threads : int
         Threads to use.
+    plan : Plan or None
+        How columns become whole numbers; None: as :func:`planned` says.
     """
 
     as_float = False
 
     def __init__(
-        self, columns: Columns, position: NDArray[np.int64], tolerance: float, n_threads: int
+        self,
+        columns: Columns,
+        position: NDArray[np.int64],
+        tolerance: float,
+        n_threads: int,
+        plan: Plan | None = None,
     ) -> None:
         self._columns = columns
         self._position = position
         self._n_threads = n_threads
-        self._single, self._double, self._grid, unit = self._levels(tolerance)
+        if plan is None:
+            plan = planned(columns, *marked_levels(columns, n_threads), tolerance)
+        self.plan = plan
+        self._single, self._double, self._grid = plan.single, plan.double, plan.grid
         #: What one step is in scaled units.
-        self.step, self._unit = self._choose_step(unit)
+        self.step, self._unit = plan.step, plan.unit
         self._moved = np.zeros(position.size)
+
+    @property
+    def noted(self) -> NDArray[np.float64]:
+        """What :attr:`off` follows from, of the pieces that were made; it adds up over columns."""
+        return self._moved
+
+    def note(self, noted: NDArray[np.float64]) -> None:
+        """Take over what was noted of all columns elsewhere."""
+        self._moved = noted
 
     @property
     def exact(self) -> bool:
@@ -207,72 +256,8 @@ class WholeNumbers:
 
     # How columns become whole numbers
 
-    def _levels(self, tolerance: float) -> tuple[Planes, Planes, NDArray[np.intp], float]:
-        """Columns of few levels whose bits count one unit, and two; other columns; the unit."""
-        columns = self._columns
-        low, high = columns.low, columns.high
-        half = columns.dtype.type(0.5)
-        middle = low * half + high * half
-        spans = columns.spans
-        varies = spans > 0.0
-        is_other = ~varies
-        is_middle = np.zeros(columns.n_features, dtype=bool)
-        first_rows = min(_FIRST_ROWS, columns.n_samples)
-
-        def mark(a: int, b: int) -> None:
-            array, first = columns.block(a, b)
-            of = slice(a, b)
-            seen = low[of], middle[of], high[of], is_other[of], is_middle[of]
-            kernels.mark_levels(array, 0, first_rows, first, *seen)
-            if not is_other[of].all():
-                kernels.mark_levels(array, first_rows, columns.n_samples, first, *seen)
-
-        run_all(mark, self._chunks(columns.n_features), self._n_threads)
-        if is_other.all():
-            return Planes(), Planes(), np.flatnonzero(varies), 0.0
-        # Two levels are always equally spaced, three need a true middle.
-        has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
-        if not has_levels.any():
-            return Planes(), Planes(), np.flatnonzero(varies), 0.0
-        units = np.where(is_middle, 0.5, 1.0) * spans
-        everything = np.flatnonzero(varies)
-        if np.count_nonzero(has_levels) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
-            return Planes(), Planes(), everything, 0.0
-        unit = float(units[has_levels].min())
-        by_weight = []
-        for weight in (1.0, 2.0):
-            of_weight = has_levels & (np.abs(units - weight * unit) <= tolerance * weight * unit)
-            two, three = np.flatnonzero(of_weight & ~is_middle), np.flatnonzero(of_weight & is_middle)
-            groups = [(two, low[two][np.newaxis]), (three, np.stack([low[three], middle[three]]))]
-            by_weight.append(Planes([group for group in groups if group[0].size]))
-            has_levels &= ~of_weight
-            varies &= ~of_weight
-        if sum(planes.n_columns for planes in by_weight) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
-            return Planes(), Planes(), everything, 0.0
-        return by_weight[0], by_weight[1], np.flatnonzero(varies), unit
-
-    def _choose_step(self, unit: float) -> tuple[float, int]:
-        """Width of a step in scaled units, and how many steps a bit counts."""
-        if self.exact:
-            return unit, 1
-        spans = self._columns.spans
-        # The largest distance there can be must stay below 2³², also where bits count a little more than
-        # their columns do.
-        most = (2.0**32 - 4.0 - self._grid.size) / (1.0 + UNEQUAL)
-        step = max(float(spans[self._grid].max()) / _STEPS, float(spans.sum()) / most)
-        if self._single.n_columns == 0:
-            return step, 0
-        if unit < step:
-            self._grid = np.flatnonzero(spans > 0.0)
-            self._single, self._double = Planes(), Planes()
-            return step, 0
-        n_steps = int(unit / step * (1.0 + 1e-12))
-        return unit / n_steps, n_steps
-
-    def _chunks(self, n: int, multiple: int = 64) -> list[tuple[int, int]]:
-        """Cut n columns so that a copy of a chunk is small."""
-        most = max(multiple, int(_COPY_BYTES / (self._columns.dtype.itemsize * self._columns.n_samples)))
-        return even_ranges(n, -(-n // most), multiple)
+    def _chunks(self, n: int) -> list[tuple[int, int]]:
+        return _chunks(self._columns, n)
 
     def _planes_of(self, planes: Planes, part: int, n_parts: int) -> Planes:
         groups = []
@@ -335,3 +320,81 @@ def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:
 def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
     a, b = _borders(which.size, part, n_parts)
     return which[a:b]
+
+
+def _chunks(columns: Columns, n: int, multiple: int = 64) -> list[tuple[int, int]]:
+    """Cut n columns so that a copy of a chunk is small."""
+    most = max(multiple, int(_COPY_BYTES / (columns.dtype.itemsize * columns.n_samples)))
+    return even_ranges(n, -(-n // most), multiple)
+
+
+def marked_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which columns have other values than their ends and the middle between them, and which have that."""
+    low, middle, high = columns.low, _middle(columns), columns.high
+    is_other = ~(columns.spans > 0.0)
+    is_middle = np.zeros(columns.n_features, dtype=bool)
+    first_rows = min(_FIRST_ROWS, columns.n_samples)
+
+    def mark(a: int, b: int) -> None:
+        array, first = columns.block(a, b)
+        of = slice(a, b)
+        seen = low[of], middle[of], high[of], is_other[of], is_middle[of]
+        kernels.mark_levels(array, 0, first_rows, first, *seen)
+        if not is_other[of].all():
+            kernels.mark_levels(array, first_rows, columns.n_samples, first, *seen)
+
+    run_all(mark, _chunks(columns, columns.n_features), n_threads)
+    return is_other, is_middle
+
+
+def planned(
+    columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
+) -> Plan:
+    """How the columns become whole numbers, by the levels that :func:`marked_levels` has found."""
+    single, double, grid, unit = _levels(columns, is_other, is_middle, tolerance)
+    if not grid.size:
+        return Plan(single, double, grid, unit, 1)
+    spans = columns.spans
+    # The largest distance there can be must stay below 2³², also where bits count a little more than
+    # their columns do.
+    most = (2.0**32 - 4.0 - grid.size) / (1.0 + UNEQUAL)
+    step = max(float(spans[grid].max()) / _STEPS, float(spans.sum()) / most)
+    if single.n_columns == 0:
+        return Plan(single, double, grid, step, 0)
+    if unit < step:
+        return Plan(Planes(), Planes(), np.flatnonzero(spans > 0.0), step, 0)
+    n_steps = int(unit / step * (1.0 + 1e-12))
+    return Plan(single, double, grid, unit / n_steps, n_steps)
+
+
+def _middle(columns: Columns) -> NDArray[np.floating]:
+    half = columns.dtype.type(0.5)
+    return columns.low * half + columns.high * half
+
+
+def _levels(
+    columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
+) -> tuple[Planes, Planes, NDArray[np.intp], float]:
+    """Columns of few levels whose bits count one unit, and two; other columns; the unit."""
+    low, middle, high, spans = columns.low, _middle(columns), columns.high, columns.spans
+    varies = spans > 0.0
+    everything = np.flatnonzero(varies)
+    if is_other.all():
+        return Planes(), Planes(), everything, 0.0
+    # Two levels are always equally spaced, three need a true middle.
+    has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
+    if np.count_nonzero(has_levels) < max(1, min(_FEWEST_LEVEL_COLUMNS, everything.size)):
+        return Planes(), Planes(), everything, 0.0
+    units = np.where(is_middle, 0.5, 1.0) * spans
+    unit = float(units[has_levels].min())
+    by_weight = []
+    for weight in (1.0, 2.0):
+        of_weight = has_levels & (np.abs(units - weight * unit) <= tolerance * weight * unit)
+        two, three = np.flatnonzero(of_weight & ~is_middle), np.flatnonzero(of_weight & is_middle)
+        groups = [(two, low[two][np.newaxis]), (three, np.stack([low[three], middle[three]]))]
+        by_weight.append(Planes([group for group in groups if group[0].size]))
+        has_levels &= ~of_weight
+        varies &= ~of_weight
+    if sum(planes.n_columns for planes in by_weight) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
+        return Planes(), Planes(), everything, 0.0
+    return by_weight[0], by_weight[1], np.flatnonzero(varies), unit

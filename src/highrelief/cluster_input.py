@@ -1,0 +1,88 @@
+"""Judge Dask arrays and data frames, which stay where they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from .core.ranges import ColumnRanges
+
+if TYPE_CHECKING:
+    from .core.cluster.table import ClusterTable
+
+
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask collection; Dask is not imported to find out."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def on_cluster(X: Any) -> bool:
+    """Whether a judged table is one that Dask holds."""
+    return hasattr(X, "work") and hasattr(X, "by")
+
+
+def refuse_dask(name: str, reason: str) -> None:
+    """Raise: an estimator does not work on what Dask holds."""
+    raise TypeError(
+        f"{name} does not take Dask arrays or data frames: {reason} Where X fits into memory, X.compute()"
+        " makes an array of it."
+    )
+
+
+def checked_dask(
+    estimator: Any, X: Any, y: ArrayLike, *, reset: bool, min_samples: int, types: Any
+) -> tuple[ClusterTable, NDArray[Any], ColumnRanges]:
+    """A table that Dask holds, its classes, brought here, and the ranges of its columns.
+
+    The values are looked at by Dask's workers, once.
+    """
+    from .core.cluster.table import ClusterTable  # noqa: PLC0415
+    from .core.cluster.work import Work  # noqa: PLC0415
+
+    _check_feature_names(estimator, getattr(X, "_meta", X) if hasattr(X, "columns") else X, reset=reset)
+    array = _as_array(X)
+    if array.ndim != 2:
+        raise ValueError(f"X must have two dimensions, samples and features; got {array.ndim}.")
+    _check_n_features(estimator, array, reset=reset)
+    n_samples, n_features = array.shape
+    if n_samples < min_samples or n_features < 1:
+        raise ValueError(
+            f"X has {n_samples} sample(s) and {n_features} feature(s) (shape={array.shape}), but"
+            f" {type(estimator).__name__} needs at least {min_samples} and 1."
+        )
+    if array.dtype not in types:
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"X holds values of type {array.dtype}, which are not numbers.")
+        array = array.astype(np.float64)
+    target = _brought_here(y)
+    if target.shape[0] != n_samples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[n_samples, target.shape[0]]}"
+        )
+    table = ClusterTable(array, Work())
+    ranges = table.ranges()
+    if not ranges.finite:
+        raise ValueError(
+            "Input X contains NaN or infinity. Tables that Dask holds must be complete: fill what is missing"
+            " (dask.array.where), or fit to X.compute(), where missing values are taken for what they may be."
+        )
+    return table, target, ranges
+
+
+def _as_array(X: Any) -> Any:
+    """A Dask array whose chunks have known sizes."""
+    if hasattr(X, "to_dask_array"):
+        return X.to_dask_array(lengths=True)
+    if np.isnan(X.shape).any():
+        return X.copy().compute_chunk_sizes()
+    return X
+
+
+def _brought_here(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise ValueError("y is None, but the samples' classes are needed to weigh features.")
+    return column_or_1d(y.compute() if is_dask(y) else y, warn=True)

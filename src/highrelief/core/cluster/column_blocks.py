@@ -1,0 +1,180 @@
+"""Blocks of columns where they lie, and what is asked of all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from ..columns import Columns
+from ..packed import Packed
+from ..ranges import ColumnRanges
+from ..scaling import Scaling
+from .matrix import ColumnMatrix
+from .table import ClusterTable, Cut
+
+
+class Layout(NamedTuple):
+    """What all blocks have in common: the classes of the samples, and how much these count."""
+
+    codes: NDArray[np.integer]
+    n_classes: int
+    copies: NDArray[np.float64] | None
+    class_weights: NDArray[np.float64] | None
+    #: A power of 2 that brings the largest scaled range of all columns near 1.
+    distance_unit: float
+
+
+class ColumnBlock:
+    """Some columns of all samples, with the worker that has them.
+
+    Parameters
+    ----------
+    X : (n_samples, width)
+        The columns, not scaled.
+    layout : Layout
+        What all blocks share.
+    scaling : Scaling
+        Of these columns.
+    ranges : ColumnRanges
+        Of these columns.
+    first : int
+        The place of the first of them in the table.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], layout: Layout, scaling: Scaling, ranges: ColumnRanges, first: int
+    ) -> None:
+        self.X, self.layout, self.scaling, self.ranges, self.first = X, layout, scaling, ranges, first
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is moved to the disk."""
+        return object.__sizeof__(self) + self.X.nbytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent, or moved to the disk: nothing that can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("table", "columns")}
+
+    @cached_property
+    def table(self) -> Packed:
+        """The columns in the layout of the kernels; one thread works on a block."""
+        layout = self.layout
+        return Packed(
+            self.X,
+            layout.codes,
+            layout.n_classes,
+            scaling=self.scaling,
+            copies=layout.copies,
+            ranges=self.ranges,
+            class_weights=layout.class_weights,
+        )
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns with what makes them comparable to those of all blocks."""
+        return Columns(self.X, self.scaling, self.ranges, self.layout.distance_unit)
+
+
+class ColumnBlocks:
+    """All blocks of columns of a table, and rounds of work on them.
+
+    Parameters
+    ----------
+    source : ClusterTable
+        The table, cut by columns.
+    table : Packed
+        What is known of it here: all but its values.
+    """
+
+    def __init__(self, source: ClusterTable, table: Packed) -> None:
+        self.source, self.table, self.work = source, table, source.work
+        unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
+        copies = table.copies_given if table.counted else None
+        self._layout = Layout(table.given_codes, table.n_classes, copies, table.class_weights, unit)
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """First and last column of every block."""
+        return self.source.cuts
+
+    @cached_property
+    def _blocks(self) -> list[Delayed]:
+        ranges = self.table.ranges
+        assert ranges is not None
+        layout = delayed(self._layout, traverse=False, pure=False)
+        make = delayed(ColumnBlock, pure=False)
+        return self.work.kept(
+            [
+                make(X, layout, self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b)), a)
+                for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
+            ]
+        )
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
+        *,
+        shared: Any = None,
+        where: Callable[[Cut], bool] = lambda cut: True,
+    ) -> list[Any]:
+        """What a function of a block, of what is ``shared`` and of its own arguments returns, block by block.
+
+        ``where``: which of the blocks are asked.
+        """
+        return self.work.results(self._tasks(function, of_block, shared, where))
+
+    def joined(self, function: Callable[..., NDArray[Any]], *more: Any, shared: Any = None) -> NDArray[Any]:
+        """The same for functions that return something of each column, along the last axis."""
+        return np.concatenate(self.each(function, lambda cut: more, shared=shared), axis=-1)
+
+    def total(
+        self,
+        function: Callable[..., Any],
+        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
+        *,
+        shared: Any = None,
+        where: Callable[[Cut], bool] = lambda cut: True,
+    ) -> Any:
+        """The sums of arrays that a function returns as a tuple, over all blocks; added up by the workers."""
+        return self.work.total(self._tasks(function, of_block, shared, where), added)
+
+    def matrix(
+        self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
+    ) -> ColumnMatrix:
+        """What a function returns of each column, as a matrix that stays with the workers."""
+        tasks = self._tasks(function, lambda cut: more, shared, lambda cut: True)
+        return ColumnMatrix(self.work.kept(tasks()), self.cuts, n_rows, self.work)
+
+    def _tasks(
+        self,
+        function: Callable[..., Any],
+        of_block: Callable[[Cut], tuple[Any, ...]],
+        shared: Any,
+        where: Callable[[Cut], bool],
+    ) -> Callable[[], list[Delayed]]:
+        def tasks() -> list[Delayed]:
+            given = None if shared is None else self.work.shared(shared)
+            task = delayed(function, pure=False)
+            return [
+                task(block, given, *of_block(cut))
+                for block, cut in zip(self._blocks, self.cuts, strict=True)
+                if where(cut)
+            ]
+
+        return tasks
+
+
+def added(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Sums of arrays, place by place of the tuples that hold them; the tuples are not changed."""
+    if len(parts) == 1:
+        return parts[0]
+    totals = tuple(a + b for a, b in zip(parts[0], parts[1], strict=True))
+    for more in parts[2:]:
+        for total, part in zip(totals, more, strict=True):
+            np.add(total, part, out=total)
+    return totals

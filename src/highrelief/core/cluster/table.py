@@ -1,0 +1,178 @@
+"""A table that Dask holds: its blocks, their ranges, their scaling."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from ..ranges import ColumnRanges, float_type
+from ..scaling import Scaling
+from .partition import By, block_sizes, partition
+from .work import Work
+
+Cut = tuple[int, int]
+
+
+class ClusterTable:
+    """A table that Dask holds, in blocks of columns or in blocks of rows.
+
+    What it has in common with an array is what the judges of the input ask for: shape, type, some of the
+    rows. Its values are seen by tasks alone.
+
+    Parameters
+    ----------
+    array : dask.array.Array of shape (n_samples, n_features)
+        The table; the sizes of its chunks are known.
+    work : Work
+        Who works on it.
+    """
+
+    ndim = 2
+
+    def __init__(self, array: Any, work: Work) -> None:
+        self.array, self.work = array, work
+        self.shape: tuple[int, int] = array.shape
+        self.dtype: np.dtype[Any] = array.dtype
+        #: Whether blocks are of columns or of rows.
+        self.by: By = partition(self.shape, self.dtype.itemsize, array.chunks, work.n_workers)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole table."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return self.shape[0] * self.shape[1]
+
+    def execution(self) -> dict[str, Any]:
+        """How the table is worked on, for the user to see."""
+        return {
+            "backend": self.work.backend,
+            "partition": self.by,
+            "n_blocks": len(self.cuts),
+            "n_workers": self.work.n_workers,
+            "n_threads": self.work.n_threads,
+        }
+
+    def astype(self, dtype: Any, copy: bool = True) -> ClusterTable:
+        """The same values in another type."""
+        return self if self.dtype == dtype else ClusterTable(self.array.astype(dtype), self.work)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Some of the rows, by a mask or by their places; columns, as Dask's array, by a pair of keys."""
+        if isinstance(rows, tuple):
+            return self.array[rows]
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return ClusterTable(self.array[places], self.work)
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        """Some of the columns, brought here."""
+        task = delayed(_taken, pure=False)
+        if self.by == "rows":
+            return np.concatenate(self.work.results(lambda: [task(block, features) for block in self.blocks]))
+        owner = np.searchsorted([b for _, b in self.cuts], features, side="right")
+        owners = np.unique(owner)
+        parts = self.work.results(
+            lambda: [task(self.blocks[k], features[owner == k] - self.cuts[k][0]) for k in owners]
+        )
+        out = np.empty((len(self), features.size), self.dtype)
+        for k, part in zip(owners, parts, strict=True):
+            out[:, owner == k] = part
+        return out
+
+    @cached_property
+    def cuts(self) -> list[Cut]:
+        """First and last column, or row, of every block."""
+        sizes = block_sizes(self.by, self.shape, self.dtype.itemsize, self.array.chunks, self.work.n_threads)
+        return list(pairwise(accumulate(sizes, initial=0)))
+
+    @cached_property
+    def blocks(self) -> list[Delayed]:
+        """The blocks as arrays, each to be made, or found, by a worker."""
+        sizes = tuple(b - a for a, b in self.cuts)
+        whole = (self.shape[0],), (self.shape[1],)
+        chunks = (whole[0], sizes) if self.by == "columns" else (sizes, whole[1])
+        array = self.array if self.array.chunks == chunks else self.array.rechunk(chunks)
+        return self.work.kept([delayed(_plain)(block) for block in array.to_delayed().ravel()])
+
+    def ranges(self) -> ColumnRanges:
+        """Smallest and largest values of the columns, means, and whether all values are finite."""
+        looked = self.work.results(lambda: [delayed(_ranges)(block) for block in self.blocks])
+        low, high, mean = ([getattr(each, name) for each in looked] for name in ("low", "high", "mean"))
+        finite = all(each.finite for each in looked)
+        if self.by == "columns":
+            return ColumnRanges(np.concatenate(low), np.concatenate(high), np.concatenate(mean), finite)
+        heights = np.array([b - a for a, b in self.cuts]) / len(self)
+        dtype = float_type(self.dtype)
+        with np.errstate(invalid="ignore"):
+            means = np.einsum("i,ij->j", heights, np.stack(mean).astype(np.float64)).astype(dtype)
+            return ColumnRanges(np.min(low, axis=0), np.max(high, axis=0), means, finite)
+
+    def scaling(
+        self, scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
+    ) -> Scaling:
+        """Scaling of the features, as :func:`.scaling.feature_scaling` has it for an array."""
+        dtype = self.dtype if np.issubdtype(self.dtype, np.floating) else np.dtype(np.float64)
+        if scale is None:
+            return Scaling.none(self.shape[1], dtype)
+        low, high = (each.astype(dtype, copy=False) for each in (ranges.low, ranges.high))
+        to_range = Scaling.to_range(low, high)
+        if scale == "range":
+            return to_range
+        weights = np.ones(len(self)) if weights is None else weights
+        mean = self._weighted_sums(to_range, weights, np.zeros(self.shape[1]), 1) / weights.sum()
+        variance = self._weighted_sums(to_range, weights, mean, 2) / weights.sum()
+        return to_range.standardised(mean, np.sqrt(variance))
+
+    def _weighted_sums(
+        self, scaling: Scaling, weights: NDArray[np.float64], center: NDArray[np.float64], power: int
+    ) -> NDArray[np.float64]:
+        """Σ_n s_n (x_nj − center_j)^power of every scaled feature."""
+
+        def tasks() -> list[Delayed]:
+            moment = delayed(_moment)
+            blocks = list(zip(self.blocks, self.cuts, strict=True))
+            if self.by == "rows":
+                given = self.work.shared((scaling, center))
+                return [moment(block, given, weights[a:b], power) for block, (a, b) in blocks]
+            shared = self.work.shared(weights)
+            return [
+                moment(block, (scaling.of(slice(a, b)), center[a:b]), shared, power)
+                for block, (a, b) in blocks
+            ]
+
+        parts = self.work.results(tasks)
+        return np.concatenate(parts) if self.by == "columns" else np.sum(parts, axis=0)
+
+
+def _plain(block: Any) -> NDArray[Any]:
+    """A block with its rows one after another, whatever it comes as."""
+    return np.ascontiguousarray(block)
+
+
+def _taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
+    return np.take(block, which, axis=1)
+
+
+def _ranges(block: NDArray[Any]) -> ColumnRanges:
+    return ColumnRanges.of(block)
+
+
+def _moment(
+    block: NDArray[Any],
+    given: tuple[Scaling, NDArray[np.float64]],
+    weights: NDArray[np.float64],
+    power: int,
+) -> NDArray[np.float64]:
+    scaling, center = given
+    return weights @ (scaling.apply(block) - center) ** power
