@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -347,40 +347,55 @@ class NeighborSearch:
 
     def _share(self, found: Neighbors) -> None:
         """Divide the weight of each slot among its candidates, by their exact distances where it matters."""
-        table = self._table
         exact = np.zeros(found.rows.size)
         ranges = self._shares_of_work(found.anchors.size)
-        if not self._distances.exact or not self._uniform:
+        if self._must_measure:
             self._measure(found, exact, ranges)
             if isinstance(self._distances, ExpectedDistances):
                 self._distances.add_exact(found, exact)
+        self._division.divide(found, exact, ranges, self._table.n_threads)
 
-        def divide(a: int, b: int) -> None:
-            shares.share(
-                a,
-                b,
-                found.anchors,
-                table.copies,
-                self._rank_weights,
-                self._uniform,
-                self._distances.exact,
-                self._metric == nearest.EUCLIDEAN,
-                self._tolerance,
-                found.start,
-                found.count,
-                found.sure,
-                found.rows,
-                exact,
-                found.shares,
-            )
+    @property
+    def _must_measure(self) -> bool:
+        return not self._distances.exact or not self._uniform
 
-        run_all(divide, ranges, table.n_threads)
+    @property
+    def _division(self) -> Division:
+        euclidean = self._metric == nearest.EUCLIDEAN
+        how = (self._rank_weights, self._uniform, self._distances.exact, euclidean, self._tolerance)
+        return Division(self._table.copies, *how)
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         """Add up the exact distances of the candidates that are not sure."""
         exact += added_exact(
             self.columns, self._table.position, found, self._metric, ranges, self._table.n_threads
         )
+
+
+class Division(NamedTuple):
+    """How the weight of a slot is divided among its candidates; see :func:`.kernels.shares.share`."""
+
+    copies: NDArray[np.float64]
+    rank_weights: NDArray[np.float64]
+    uniform: bool
+    exact: bool
+    euclidean: bool
+    tolerance: float
+
+    def divide(
+        self,
+        found: Neighbors,
+        exact: NDArray[np.float64],
+        ranges: list[tuple[int, int]] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        """Write the shares of the candidates, whose exact distances are given."""
+        lists = found.start, found.count, found.sure, found.rows, exact, found.shares
+
+        def divide(a: int, b: int) -> None:
+            shares.share(a, b, found.anchors, *self, *lists)
+
+        run_all(divide, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
 
 
 def added_exact(

@@ -101,8 +101,14 @@ class ColumnBlocks:
         """First and last column of every block."""
         return self.source.cuts
 
+    @property
+    def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """What :func:`.whole_numbers.marked_levels` says of all columns."""
+        return self.source.levels
+
     @cached_property
-    def _blocks(self) -> list[Delayed]:
+    def blocks(self) -> list[Delayed]:
+        """The blocks, with what makes them comparable, each to be found by a worker."""
         ranges = self.table.ranges
         assert ranges is not None
         layout = delayed(self._layout, traverse=False, pure=False)
@@ -162,7 +168,7 @@ class ColumnBlocks:
             task = delayed(function, pure=False)
             return [
                 task(block, given, *of_block(cut))
-                for block, cut in zip(self._blocks, self.cuts, strict=True)
+                for block, cut in zip(self.blocks, self.cuts, strict=True)
                 if where(cut)
             ]
 

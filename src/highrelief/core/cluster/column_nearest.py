@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from ...kernels import nearest
 from ..distances import Distances
 from ..float_distances import ProductDistances, TileDistances
 from ..nearest_rows import Compared, NearestPass
-from ..neighbor_search import NeighborSearch, Report, added_exact, distance_array, nothing, padded_rows
+from ..neighbor_search import (
+    Division,
+    NeighborSearch,
+    Report,
+    added_exact,
+    distance_array,
+    nothing,
+    padded_rows,
+)
 from ..neighborhood import Neighborhood, Neighbors
 from ..packed import Packed
-from ..whole_numbers import Plan, WholeNumbers, marked_levels, planned
-from .column_blocks import ColumnBlock, ColumnBlocks, Cut
+from ..whole_numbers import Plan, WholeNumbers, planned
+from .column_blocks import ColumnBlock, ColumnBlocks, Cut, added
+from .work import tree
 
 #: Bytes of the columns that a worker turns into whole numbers at a time.
 _PIECE_BYTES = 2.0**24
@@ -31,14 +42,13 @@ class ColumnSearch(NeighborSearch):
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
-        self._blocks = blocks
+        self._blocks, self._among = blocks, among
         super().__init__(table, among, anchors)
 
     def _choose_distances(self) -> Distances:
         if self._metric != nearest.MANHATTAN:
             return ProductDistances(self.columns, self._table.position, self._table.n_threads)
-        is_other, is_middle = self._blocks.joined(_levels)
-        plan = planned(self.columns, is_other, is_middle, self._tolerance)
+        plan = planned(self.columns, *self._blocks.levels, self._tolerance)
         numbers = WholeNumbers(
             self.columns, self._table.position, self._tolerance, self._table.n_threads, plan
         )
@@ -53,10 +63,24 @@ class ColumnSearch(NeighborSearch):
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
         """Neighbours of all anchors that have a hit, some anchors at a time."""
+        for found, division in self.candidates(report):
+            if division is not None:
+                super()._share(found)
+            yield found
+
+    def candidates(self, report: Report = nothing) -> Iterator[tuple[Neighbors, Division | None]]:
+        """Candidates, and how they are to be divided once they are measured; None: they are divided."""
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
             return
-        yield from (self._from_rows if self._way == "rows" else self._from_all_distances)(anchors, report)
+        way = self._from_rows if self._way == "rows" else self._from_all_distances
+        for found in way(anchors, report):
+            yield found, self._division if self._must_measure else None
+
+    def _share(self, found: Neighbors) -> None:
+        # Left to those who ask for candidates, where workers have to measure first.
+        if not self._must_measure:
+            super()._share(found)
 
     def _all_distances(self, report: Report) -> NDArray[np.uint32]:
         D = self._gathered(None)
@@ -91,7 +115,8 @@ class ColumnSearch(NeighborSearch):
         return keys
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[Cut]) -> None:
-        (measured,) = self._blocks.total(_measured, shared=(found, self._metric))
+        given = GivenNeighbors(self._among, self._anchors, (found,))
+        (measured,) = self._blocks.total(_measured, lambda cut: (self._metric,), shared=given)
         exact += measured
 
 
@@ -112,9 +137,28 @@ class ColumnNearestPass(NearestPass):
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
         total = np.zeros((3 if with_squares else 1, self._table.n_features))
-        for found in self._search.neighbors(report):
-            total += self._blocks.joined(_sums, with_squares, shared=self._given(found))
+        for found, division in self._search.candidates(report):
+            total += self._sums_at(self._given(found), division, with_squares)
         return total
+
+    def _sums_at(
+        self, given: GivenNeighbors, division: Division | None, squares: bool
+    ) -> NDArray[np.float64]:
+        """The same at neighbours that were found, or at candidates, which are measured and divided first.
+
+        In one round: the workers measure, one of them divides, and all go on from there.
+        """
+        work, blocks = self._blocks.work, self._blocks.blocks
+        sums, measured = delayed(_sums, pure=False), delayed(_measured, pure=False)
+
+        def tasks() -> list[Delayed]:
+            shared = work.shared(given)
+            if division is not None:
+                lengths = tree([measured(block, shared, self._metric) for block in blocks], added)
+                shared = delayed(_divided, pure=False)(shared, lengths, division)
+            return [sums(block, shared, squares) for block in blocks]
+
+        return np.concatenate(work.results(tasks), axis=-1)
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
         """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers."""
@@ -182,10 +226,6 @@ class _BlockPass(NearestPass):
 # What workers do
 
 
-def _levels(block: ColumnBlock, shared: None) -> NDArray[np.bool_]:
-    return np.stack(marked_levels(block.columns, 1))
-
-
 def _distances(
     block: ColumnBlock,
     shared: tuple[NDArray[np.int64] | None],
@@ -212,9 +252,18 @@ def _distances(
     return D.view(np.float32) if distances.as_float else D, distances.noted
 
 
-def _measured(block: ColumnBlock, shared: tuple[Neighbors, int]) -> tuple[NDArray[np.float64]]:
-    found, metric = shared
+def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[NDArray[np.float64]]:
+    (found,) = given.found
     return (added_exact(block.columns, block.table.position, found, metric),)
+
+
+def _divided(
+    given: GivenNeighbors, lengths: tuple[NDArray[np.float64]], division: Division
+) -> GivenNeighbors:
+    (found,) = given.found
+    found = replace(found, shares=np.zeros(found.rows.size))
+    division.divide(found, *lengths)
+    return GivenNeighbors(given.among, given.anchors, (found,))
 
 
 def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:

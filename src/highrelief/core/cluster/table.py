@@ -10,8 +10,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from ..columns import Columns
 from ..ranges import ColumnRanges, float_type
 from ..scaling import Scaling
+from ..whole_numbers import marked_levels
 from .partition import By, block_sizes, partition
 from .work import Work
 
@@ -107,16 +109,28 @@ class ClusterTable:
 
     def ranges(self) -> ColumnRanges:
         """Smallest and largest values of the columns, means, and whether all values are finite."""
-        looked = self.work.results(lambda: [delayed(_ranges)(block) for block in self.blocks])
-        low, high, mean = ([getattr(each, name) for each in looked] for name in ("low", "high", "mean"))
-        finite = all(each.finite for each in looked)
+        look = delayed(_look, pure=False)
+        looked = self.work.results(lambda: [look(block, self.by == "columns") for block in self.blocks])
+        ranges, marks = zip(*looked, strict=True)
+        low, high, mean = ([getattr(each, name) for each in ranges] for name in ("low", "high", "mean"))
+        finite = all(each.finite for each in ranges)
         if self.by == "columns":
+            self._marks = np.concatenate(marks, axis=1)
             return ColumnRanges(np.concatenate(low), np.concatenate(high), np.concatenate(mean), finite)
         heights = np.array([b - a for a, b in self.cuts]) / len(self)
         dtype = float_type(self.dtype)
         with np.errstate(invalid="ignore"):
             means = np.einsum("i,ij->j", heights, np.stack(mean).astype(np.float64)).astype(dtype)
             return ColumnRanges(np.min(low, axis=0), np.max(high, axis=0), means, finite)
+
+    @property
+    def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which columns have other values than their ends and the middle, and which have that.
+
+        Known once the ranges were looked at by blocks of columns.
+        """
+        is_other, is_middle = self._marks
+        return is_other, is_middle
 
     def scaling(
         self, scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
@@ -164,8 +178,13 @@ def _taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
     return np.take(block, which, axis=1)
 
 
-def _ranges(block: NDArray[Any]) -> ColumnRanges:
-    return ColumnRanges.of(block)
+def _look(block: NDArray[Any], whole: bool) -> tuple[ColumnRanges, NDArray[np.bool_] | None]:
+    """Ranges of the columns of a block and, if it holds ``whole`` columns, which of them have few levels."""
+    ranges = ColumnRanges.of(block)
+    if not whole or not ranges.finite:
+        return ranges, np.ones((2, block.shape[1]), dtype=bool)
+    scaling = Scaling.none(block.shape[1], ranges.low.dtype)
+    return ranges, np.stack(marked_levels(Columns(block, scaling, ranges), 1))
 
 
 def _moment(

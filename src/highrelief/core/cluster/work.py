@@ -79,7 +79,7 @@ class Work:
 
         ``add`` must not change what it is given.
         """
-        return self.results(lambda: [_tree(list(tasks()), add)])[0]
+        return self.results(lambda: [tree(list(tasks()), add)])[0]
 
     def _may_try_again(self, error: Exception) -> bool:
         """Whether data were lost with a worker, while the cluster itself goes on."""
@@ -112,7 +112,7 @@ class Work:
         return error
 
 
-def _tree(tasks: list[Delayed], add: Callable[[list[Any]], Any]) -> Delayed:
+def tree(tasks: list[Delayed], add: Callable[[list[Any]], Any]) -> Delayed:
     """A task whose result is the sum of those of all tasks; neighbours are added first."""
     adding = delayed(add, pure=False)
     while len(tasks) > 1:
