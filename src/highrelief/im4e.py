@@ -160,7 +160,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     """
 
     _allows_missing = True
-    _refuses_dask = None
+
+    @property
+    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+        return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
+
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
 
     def __init__(

@@ -104,7 +104,7 @@ class LFE(FeatureExtractor):
     (array([0, 1]), (200, 2))
     """
 
-    _refuses_dask = None
+    _refuses_dask: str | None = None
 
     discriminant_power_: float
     discriminant_power_ratio_: NDArray[np.float64]

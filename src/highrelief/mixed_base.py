@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
+from .cluster_input import is_dask, refuse_dask
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.encoding import ABSENT, Encoding
@@ -49,13 +50,16 @@ class MixedTableMixin(ClassTableMixin):
         return getattr(self, "metric", "manhattan") != "manhattan"
 
     def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> Any:
-        if self.categorical_features is None:
+        if is_dask(X) and self.categorical_features is not None and self._refuses_dask is None:
+            refuse_dask(type(self).__name__, "with categorical_features it works on tables in memory.")
+        if self.categorical_features is None or is_dask(X):
             if reset:
                 self._is_categorical = None
             try:
                 return super()._checked(X, y, reset=reset, min_samples=min_samples)
             except (TypeError, ValueError) as error:
-                refuse_text(X, [], error)
+                if not is_dask(X):
+                    refuse_text(X, [], error)
                 raise
         X = as_columns(X)
         validate_data(self, X, reset=reset, skip_check_array=True)

@@ -23,7 +23,7 @@ class _NearestWeighter(FeatureWeighter):
     """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
 
     _allows_missing = True
-    _refuses_dask = None
+    _refuses_dask: str | None = None
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 

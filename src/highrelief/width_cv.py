@@ -55,6 +55,8 @@ class CrossValidatedWidth(RepeatedWeighter):
     A subclass says in :meth:`_first` where the iteration begins, and in :meth:`_run` how it goes on.
     """
 
+    _refuses_dask: str | None = "it cuts folds of tables in memory."
+
     sigmas: Any
     cv: Any
     scoring: Any

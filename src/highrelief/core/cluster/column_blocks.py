@@ -120,6 +120,11 @@ class ColumnBlocks:
             ]
         )
 
+    def task(self, function: Callable[..., Any], block: Delayed, *more: Any) -> Delayed:
+        """A task on a block, to be done where that lies."""
+        with self.work.beside(block):
+            return delayed(function, pure=False)(block, *more)
+
     def each(
         self,
         function: Callable[..., Any],
@@ -165,12 +170,8 @@ class ColumnBlocks:
     ) -> Callable[[], list[Delayed]]:
         def tasks() -> list[Delayed]:
             given = None if shared is None else self.work.shared(shared)
-            task = delayed(function, pure=False)
-            return [
-                task(block, given, *of_block(cut))
-                for block, cut in zip(self.blocks, self.cuts, strict=True)
-                if where(cut)
-            ]
+            chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
+            return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
 
         return tasks
 

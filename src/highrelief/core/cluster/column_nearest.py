@@ -148,25 +148,31 @@ class ColumnNearestPass(NearestPass):
 
         In one round: the workers measure, one of them divides, and all go on from there.
         """
-        work, blocks = self._blocks.work, self._blocks.blocks
-        sums, measured = delayed(_sums, pure=False), delayed(_measured, pure=False)
+        work, blocks, task = self._blocks.work, self._blocks.blocks, self._blocks.task
 
         def tasks() -> list[Delayed]:
             shared = work.shared(given)
             if division is not None:
-                lengths = tree([measured(block, shared, self._metric) for block in blocks], added)
+                lengths = tree([task(_measured, block, shared, self._metric) for block in blocks], added)
                 shared = delayed(_divided, pure=False)(shared, lengths, division)
-            return [sums(block, shared, squares) for block in blocks]
+            return [task(_sums, block, shared, squares) for block in blocks]
 
         return np.concatenate(work.results(tasks), axis=-1)
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers."""
+        """Every anchor compared with its neighbours.
+
+        The rows are a matrix that lies with the workers, unless it is smaller than the distances held here.
+        """
         found = self.found(report)
         between = np.zeros(0)
         if gaps:
             (between,) = self._blocks.total(_gaps, shared=found)
-        rows = self._blocks.matrix(_compared, apart, shared=found, n_rows=self._table.n_samples * (1 + apart))
+        n_rows = self._table.n_samples * (1 + apart)
+        if self._table.n_features <= self._table.n_samples:
+            rows: Any = self._blocks.joined(_compared, apart, shared=found)
+        else:
+            rows = self._blocks.matrix(_compared, apart, shared=found, n_rows=n_rows)
         return Compared(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:

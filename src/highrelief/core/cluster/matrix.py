@@ -61,10 +61,11 @@ class ColumnMatrix:
         task = delayed(np.abs, pure=False)
         return ColumnMatrix([task(block) for block in self._blocks], self._cuts, len(self), self._work)
 
-    def __getitem__(self, key: tuple[slice, NDArray[Any]]) -> NDArray[np.float64]:
-        """Some of the columns, brought here."""
+    def __getitem__(self, key: tuple[Any, NDArray[Any]]) -> NDArray[np.float64]:
+        """Some of the columns, brought here; of all rows, or of some as :func:`numpy.ix_` names them."""
         rows, columns = key
-        assert rows == slice(None)
+        if not isinstance(rows, slice):
+            return self[:, columns.ravel()][rows.ravel()]
         places = np.flatnonzero(columns) if columns.dtype == bool else columns
         out = np.empty((len(self), places.size))
         if not places.size:

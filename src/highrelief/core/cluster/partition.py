@@ -9,6 +9,7 @@ import dask
 from ..memory import memory_budget
 
 By = Literal["columns", "rows"]
+WAYS: tuple[By, ...] = ("columns", "rows")
 Chunks = tuple[tuple[int, ...], tuple[int, ...]]
 
 #: Key of Dask's configuration by which users force a partition.
@@ -16,9 +17,11 @@ CONFIG_KEY = "highrelief.partition"
 #: Bytes of a block at most, where the samples allow it.
 _BLOCK_BYTES = 2**27
 #: Fewer columns than this make a block whose distances take longer to send than to find.
-_FEWEST_COLUMNS = 256
+FEWEST_COLUMNS = 256
 #: Rows of a block at most: its distances to another one take 134 MB in float64.
 _MOST_ROWS = 4096
+#: Fewer rows than this make a block that is not worth a task.
+FEWEST_ROWS = 256
 #: Bytes that one pair of samples takes by columns: a distance, what it was added up from, its coefficient.
 PAIR_BYTES = 24.0
 
@@ -66,14 +69,14 @@ def block_sizes(by: By, shape: tuple[int, int], itemsize: int, chunks: Chunks, n
     """Widths (or heights) of the blocks: the chunks there are, unless these are too large, small or few."""
     n, d = shape
     if by == "columns":
-        most = max(_FEWEST_COLUMNS, _BLOCK_BYTES // (n * itemsize))
-        most = min(most, max(_FEWEST_COLUMNS, -(-d // n_threads)))
-        return _recut(chunks[1], _FEWEST_COLUMNS, most)
-    most = min(_MOST_ROWS, max(256, _BLOCK_BYTES // (d * itemsize)))
+        most = max(FEWEST_COLUMNS, _BLOCK_BYTES // (n * itemsize))
+        most = min(most, max(FEWEST_COLUMNS, -(-d // n_threads)))
+        return _recut(chunks[1], FEWEST_COLUMNS, most)
+    most = min(_MOST_ROWS, max(FEWEST_ROWS, _BLOCK_BYTES // (d * itemsize)))
     # Pairs of blocks are what is shared among the threads.
     n_blocks = max(1, int((4.0 * n_threads) ** 0.5))
-    most = min(most, max(256, -(-n // n_blocks)))
-    return _recut(chunks[0], most // 4, most)
+    most = min(most, max(FEWEST_ROWS, -(-n // n_blocks)))
+    return _recut(chunks[0], min(FEWEST_ROWS, most), most)
 
 
 def _recut(sizes: tuple[int, ...], least: int, most: int) -> list[int]:

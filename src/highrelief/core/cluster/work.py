@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import dask
@@ -13,8 +15,16 @@ Result = TypeVar("Result")
 
 #: How many results are added up by one task.
 _FAN_IN = 4
-#: How often a round is begun anew after workers were lost that held a part of it.
-_ATTEMPTS = 3
+#: How often a round is begun at most: anew after workers were lost that held a part of it.
+_ATTEMPTS = 5
+#: Seconds after which those who wait look whether the workers that they wait for are still there.
+_LOOK_EVERY = 1.0
+#: What Dask raises where data are lost that it cannot make again.
+_LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "FutureLostError")
+
+
+class WorkerLost(Exception):  # noqa: N818
+    """A worker is gone that tasks can run on alone."""
 
 
 class Work:
@@ -26,6 +36,9 @@ class Work:
 
     def __init__(self) -> None:
         self._client = _current_client()
+        #: Where kept values lie, and which workers tasks wait for.
+        self._places: dict[str, str] = {}
+        self._awaited: set[str] = set()
 
     @property
     def backend(self) -> str:
@@ -54,6 +67,34 @@ class Work:
             return list(values)
         return list(self._client.persist(list(values)))
 
+    def beside(self, value: Delayed) -> AbstractContextManager[Any]:
+        """A context whose tasks run where a kept value lies, and nowhere else.
+
+        Dask would hand tasks to idle workers, and send them the value, whenever it expects that to be faster.
+        """
+        if self._client is None:
+            return nullcontext()
+        if value.key not in self._places:
+            self._places[value.key] = self._place_of(value)
+        place = self._places[value.key]
+        self._awaited.add(place)
+        return dask.annotate(workers=[place], allow_other_workers=False)
+
+    def _place_of(self, value: Delayed) -> str:
+        """The worker that has a kept value, once there is one; one that was lost with it is made again."""
+        assert self._client is not None
+        distributed = sys.modules["distributed"]
+        futures = distributed.futures_of(value)
+        while True:
+            distributed.wait(futures)
+            for future in futures:
+                if future.status == "error":
+                    future.result()
+            places = [place for each in self._client.who_has(futures).values() for place in each]
+            if places:
+                return min(places)
+            time.sleep(0.01)  # lost since
+
     def shared(self, value: Any) -> Any:
         """A value that many tasks of a round take, sent once to every worker."""
         if self._client is None:
@@ -68,11 +109,27 @@ class Work:
             return list(dask.compute(*tasks(), scheduler="threads"))
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return list(self._client.gather(self._client.compute(list(tasks()))))
+                return self._gathered(tasks())
             except Exception as error:
                 if not self._may_try_again(error) or attempt == _ATTEMPTS:
                     raise self._explained(error) from error
+                self._places.clear()
         raise AssertionError("unreachable")
+
+    def _gathered(self, tasks: Sequence[Delayed]) -> list[Any]:
+        """Results of tasks, unless a worker is gone that one of them can run on alone."""
+        assert self._client is not None
+        futures = self._client.compute(list(tasks))
+        awaited, self._awaited = self._awaited, set()
+        while True:
+            try:
+                sys.modules["distributed"].wait(futures, timeout=_LOOK_EVERY)
+            except TimeoutError:
+                if awaited <= set(self._ncores()):
+                    continue
+                self._client.cancel(futures)
+                raise WorkerLost from None
+            return list(self._client.gather(futures))
 
     def total(self, tasks: Callable[[], Sequence[Delayed]], add: Callable[[list[Any]], Any]) -> Any:
         """What the tasks of a round return, added up by a tree of further tasks whose shape is fixed.
@@ -83,7 +140,7 @@ class Work:
 
     def _may_try_again(self, error: Exception) -> bool:
         """Whether data were lost with a worker, while the cluster itself goes on."""
-        lost = type(error).__name__ in ("FutureCancelledError", "CancelledError", "FutureLostError")
+        lost = type(error).__name__ in (*_LOST, "WorkerLost")
         return lost and self._client is not None and self._is_connected
 
     @property
@@ -103,8 +160,8 @@ class Work:
                 " may have too little memory. Smaller chunks of X, or workers with more memory, may help."
                 " Nothing was fitted."
             )
-        cluster_errors = ("FutureCancelledError", "CancelledError", "FutureLostError", "CommClosedError")
-        if name in (*cluster_errors, "TimeoutError", "OSError", "ConnectionError") and not self._is_connected:
+        broken = (*_LOST, "CommClosedError", "TimeoutError", "OSError", "ConnectionError", "WorkerLost")
+        if name in broken and not self._is_connected:
             return ConnectionError(
                 "The connection to the scheduler of the Dask cluster was lost, and nothing was fitted. Fit"
                 " again once a client is connected."

@@ -1,0 +1,278 @@
+"""Tables that a real cluster of processes holds, and clusters that fail in the middle of a fit."""
+
+import threading
+import time
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from contract import assert_same, same_bits
+from dask_cluster import (
+    cluster,
+    kill,
+    process_ids,
+    scheduler_apart,
+    wait_until,
+    wide_table,
+    worker_of,
+)
+
+from highrelief import FREL, IM4E, LFE, LOGO, IRelief, Relief, ReliefF
+from highrelief.core.cluster import partition
+
+distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:Sending large graph"),
+    pytest.mark.xdist_group("dask cluster"),
+]
+ways = pytest.mark.parametrize("way", partition.WAYS)
+
+WEIGHTERS = [
+    Relief(),
+    ReliefF(),
+    ReliefF(n_anchors=30, random_state=0),
+    IRelief(),
+    IRelief(sigma=1.0, margin="prior"),
+    LOGO(),
+    IM4E(sigma=0.5),
+    FREL(solver="exact", alpha=0.1),
+]
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    with cluster(n_workers=2) as client:
+        yield client
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(partition, "FEWEST_COLUMNS", 64)
+    monkeypatch.setattr(partition, "FEWEST_ROWS", 16)
+
+
+@ways
+@pytest.mark.parametrize("weighter", WEIGHTERS, ids=str)
+def test_a_cluster_gives_the_weights_of_the_table_in_memory(weighter, way, two_workers, small_blocks):
+    X, y = wide_table(100, 400)
+    local = weighter.fit(X, y).feature_weights_
+    with dask.config.set({"highrelief.partition": way}):
+        ours = weighter.fit(da.from_array(X, chunks=(30, 90)), y)
+    assert ours.execution_["backend"] == "dask cluster"
+    assert ours.execution_["n_workers"] == 2
+    assert ours.execution_["partition"] == way
+    assert_same(ours.feature_weights_, local, 1e-6 if isinstance(weighter, LOGO) else 1e-10)
+
+
+@ways
+@pytest.mark.parametrize("solver", ["primal", "dual"])
+def test_directions(solver, way, two_workers, small_blocks):
+    X, y = wide_table(100, 150)
+    local = LFE(n_components=3, n_neighbors=3, solver=solver).fit(X, y).components_
+    with dask.config.set({"highrelief.partition": way}):
+        ours = LFE(n_components=3, n_neighbors=3, solver=solver).fit(da.from_array(X, chunks=(30, 90)), y)
+    np.testing.assert_allclose(ours.components_, local, atol=1e-9)
+
+
+@ways
+def test_the_order_in_which_workers_finish_changes_no_bit(way, two_workers, small_blocks):
+    X, y = wide_table(100, 400)
+    lazy = da.from_array(X, chunks=(30, 90))
+    rng = np.random.default_rng(0)
+
+    def delayed_at_random(block):
+        time.sleep(float(rng.uniform(0.0, 0.05)))
+        return block
+
+    with dask.config.set({"highrelief.partition": way}):
+        found = [
+            IRelief(sigma=1.0).fit(each, y).feature_weights_
+            for each in (lazy, lazy.map_blocks(delayed_at_random, dtype=X.dtype), lazy)
+        ]
+    assert same_bits(found[0], found[1])
+    assert same_bits(found[0], found[2])
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+@ways
+def test_the_number_of_workers_does_not_matter(n_workers, way, small_blocks):
+    X, y = wide_table(100, 400)
+    local = ReliefF().fit(X, y).feature_weights_
+    with cluster(n_workers=n_workers), dask.config.set({"highrelief.partition": way}):
+        ours = ReliefF().fit(da.from_array(X, chunks=(30, 90)), y)
+    assert ours.execution_["n_workers"] == n_workers
+    assert_same(ours.feature_weights_, local, 1e-10)
+
+
+def test_columns_are_not_moved_and_not_brought_here(two_workers):
+    """By columns, workers send distances and sums, and keep their columns.
+
+    While it does not know how long tasks take, Dask may hand a small block or two to an idle worker.
+    """
+    X, y = wide_table(60, 80_000)
+    lazy = da.from_array(X, chunks=(-1, 5000)).persist()
+    distributed.wait(lazy)
+
+    def sent():
+        return sum(two_workers.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
+
+    before = sent()
+    with dask.config.set({"highrelief.partition": "columns"}):
+        weighter = IRelief(sigma=1.0, max_iter=10, tol=0.0).fit(lazy, y)
+    assert weighter.execution_["n_blocks"] == 16
+    # 21 passes over the table.
+    assert sent() - before < X.nbytes / 2
+
+
+# Faults
+
+
+def in_the_background(fit):
+    """A fit in a thread of its own, and what became of it."""
+    outcome = {}
+
+    def run():
+        try:
+            outcome["weights"] = fit()
+        except Exception as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, outcome
+
+
+class Slow:
+    """Blocks that take a while to load, and count how often they were."""
+
+    def __init__(self, seconds):
+        self._seconds = seconds
+
+    def __call__(self, block):
+        time.sleep(self._seconds)
+        return block
+
+
+def slow_fit(X, y, way, *, weighter=None, chunks=(-1, 750), seconds=0.15):
+    lazy = da.from_array(X, chunks=chunks).map_blocks(Slow(seconds), dtype=X.dtype)
+
+    def fit():
+        with dask.config.set({"highrelief.partition": way}):
+            return (weighter or IRelief(sigma=1.0, max_iter=8, tol=0.0)).fit(lazy, y).feature_weights_
+
+    return fit
+
+
+def chunks_of(way):
+    return (-1, 750) if way == "columns" else (20, -1)
+
+
+@ways
+def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
+    X, y = wide_table()
+    local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
+    with cluster(n_workers=3) as client:
+        first = process_ids(client)
+        thread, outcome = in_the_background(slow_fit(X, y, way, chunks=chunks_of(way)))
+        time.sleep(0.8)
+        assert thread.is_alive()
+        kill(first[0])
+        # Dask's nanny starts another one.
+        wait_until(lambda: len(client.ncores()) == 3 and first[0] not in process_ids(client))
+        assert thread.is_alive()
+        kill(first[1])
+        thread.join(120)
+        assert not thread.is_alive()
+    assert "error" not in outcome, outcome
+    assert_same(outcome["weights"], local, 1e-10)
+
+
+@ways
+def test_a_worker_that_joins_late(way, small_blocks):
+    X, y = wide_table()
+    local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
+    with cluster(n_workers=1) as client:
+        thread, outcome = in_the_background(slow_fit(X, y, way, chunks=chunks_of(way)))
+        time.sleep(0.5)
+        client.cluster.scale(3)
+        client.wait_for_workers(3)
+        thread.join(120)
+        assert not thread.is_alive()
+    assert_same(outcome["weights"], local, 1e-10)
+
+
+@ways
+def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
+    """Two workers of 400 MB hold a table of 1.2 GB; none of them dies."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    n_blocks, width = 25, 20_000
+
+    def block(block_info=None):
+        place = block_info[None]["chunk-location"][1]
+        made = np.random.default_rng(place).normal(size=(300, width))
+        if place == 0:
+            made[:, 5] += 3.0 * y
+        return made
+
+    lazy = da.map_blocks(block, chunks=((300,), (width,) * n_blocks), dtype=np.float64)
+    with (
+        dask.config.set({"temporary-directory": str(tmp_path), "highrelief.partition": "columns"}),
+        cluster(n_workers=2, memory_limit="600MB") as client,
+    ):
+        before = process_ids(client)
+        thread, outcome = in_the_background(
+            lambda: ReliefF(n_features_to_select=1).fit(lazy, y).get_support(indices=True)
+        )
+        spilled = 0
+        while thread.is_alive():
+            time.sleep(0.05)
+            spilled = max(
+                spilled,
+                *(
+                    worker["metrics"]["spilled_bytes"]["disk"]
+                    for worker in client.scheduler_info(n_workers=-1)["workers"].values()
+                ),
+                0,
+            )
+        assert process_ids(client) == before
+    assert outcome["weights"].tolist() == [5], outcome
+    assert spilled > 1e8
+
+
+@ways
+def test_a_scheduler_that_is_lost(way, small_blocks):
+    X, y = wide_table()
+    weighter = IRelief(sigma=1.0, max_iter=50, tol=0.0)
+    with scheduler_apart() as (address, kill_scheduler), worker_of(address):
+        client = distributed.Client(address, set_as_default=True)
+        try:
+            client.wait_for_workers(1, timeout=60)
+            thread, outcome = in_the_background(
+                slow_fit(X, y, way, weighter=weighter, chunks=chunks_of(way), seconds=0.3)
+            )
+            time.sleep(1.0)
+            assert thread.is_alive()
+            kill_scheduler()
+            thread.join(90)
+            assert not thread.is_alive()
+        finally:
+            client.close(timeout=1)
+    assert isinstance(outcome["error"], ConnectionError)
+    assert "connection to the scheduler" in str(outcome["error"])
+    assert "nothing was fitted" in str(outcome["error"])
+    assert not hasattr(weighter, "feature_weights_")
+
+
+def test_an_error_in_a_block_is_the_users_to_see(two_workers):
+    X, y = wide_table(60, 600)
+
+    def fails(block):
+        raise OSError("the disk of block 3 is gone")
+
+    lazy = da.from_array(X, chunks=(-1, 100)).map_blocks(fails, dtype=X.dtype, meta=np.empty((0, 0)))
+    with pytest.raises(OSError, match="the disk of block 3 is gone"):
+        ReliefF().fit(lazy, y)
