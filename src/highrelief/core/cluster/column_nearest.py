@@ -137,6 +137,10 @@ class ColumnNearestPass(NearestPass):
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
         total = np.zeros((3 if with_squares else 1, self._table.n_features))
+        if not self._blocks.work.keeps:
+            for found in self._search.neighbors(report):
+                total += self._sums_at(self._given(found), None, with_squares)
+            return total
         for found, division in self._search.candidates(report):
             total += self._sums_at(self._given(found), division, with_squares)
         return total

@@ -61,6 +61,14 @@ class Work:
         assert self._client is not None
         return self._client.ncores()
 
+    @property
+    def keeps(self) -> bool:
+        """Whether kept values stay with workers; otherwise they are made anew in every round.
+
+        What a round takes twice is then held from the first time to the last, and may be all of a table.
+        """
+        return self._client is not None
+
     def kept(self, values: Sequence[Delayed]) -> list[Delayed]:
         """The same values, made once and left with the workers; Dask's threads make them whenever needed."""
         if self._client is None:

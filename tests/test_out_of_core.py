@@ -1,0 +1,140 @@
+"""Tables on disk that are larger than the memory a fit may take: Zarr, HDF5 and Parquet through Dask."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from processes import run
+
+pytest.importorskip("dask.array", reason="needs the extra 'dask'")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="anonymous memory is read from /proc"
+)
+
+#: What a child measures: how much anonymous memory a fit takes beyond what the process had before.
+MEASURED = """
+import json, threading, time, warnings
+import dask, dask.array as da, numpy as np
+import highrelief
+
+warnings.simplefilter("ignore")
+
+
+def anonymous():
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+
+
+def measured(fit):
+    peak, done = [anonymous()], threading.Event()
+
+    def watch():
+        while not done.wait(0.002):
+            peak[0] = max(peak[0], anonymous())
+
+    before = peak[0]
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    weighter = fit()
+    done.set()
+    watcher.join()
+    print(json.dumps({
+        "taken": peak[0] - before,
+        "best": weighter.ranking_.argmin().item(),
+        "partition": weighter.execution_["partition"],
+    }))
+
+
+dask.config.set(num_workers=2)
+# Kernels, and what Dask and the readers load, are not what is measured.
+small = np.random.default_rng(0).normal(size=(60, 40)).astype("float32")
+for each in ("columns",):
+    with dask.config.set({"highrelief.partition": each}):
+        highrelief.ESTIMATOR.fit(da.from_array(small, chunks=(20, 20)), np.arange(60) % 2)
+"""
+
+WEIGHTERS = ["ReliefF(n_neighbors=5)", "IRelief(sigma=20.0, max_iter=2, tol=0.0)"]
+
+
+def wide_blocks(n_blocks, n_samples=200, width=4000):
+    """Blocks of columns of a table that no test holds as a whole, and its classes; column 7 tells them."""
+    y = np.arange(n_samples) % 2
+    for place in range(n_blocks):
+        block = np.random.default_rng(place).normal(size=(n_samples, width)).astype(np.float32)
+        if place == 0:
+            block[:, 7] += 6 * y
+        yield block
+
+
+def fitted(estimator, opened):
+    return run(
+        MEASURED.replace("ESTIMATOR", estimator)
+        + f"\n{opened}\nmeasured(lambda: highrelief.{estimator}.fit(X, np.arange(X.shape[0]) % 2))"
+    )
+
+
+@pytest.mark.parametrize("estimator", WEIGHTERS)
+def test_a_wide_zarr(estimator, tmp_path):
+    zarr = pytest.importorskip("zarr")
+    n_blocks, n, width = 120, 200, 4000
+    table = zarr.open(
+        str(tmp_path / "X.zarr"), mode="w", shape=(n, n_blocks * width), chunks=(n, width), dtype="float32"
+    )
+    for place, block in enumerate(wide_blocks(n_blocks)):
+        table[:, place * width : (place + 1) * width] = block
+    found = fitted(estimator, f"X = da.from_zarr({str(tmp_path / 'X.zarr')!r})")
+    assert found["partition"] == "columns"
+    assert found["best"] == 7
+    assert found["taken"] < n * n_blocks * width * 4 / 4
+
+
+@pytest.mark.parametrize("estimator", WEIGHTERS[:1])
+def test_a_wide_hdf5(estimator, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    n_blocks, n, width = 120, 200, 4000
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        table = file.create_dataset("X", (n, n_blocks * width), dtype="float32", chunks=(n, width))
+        for place, block in enumerate(wide_blocks(n_blocks)):
+            table[:, place * width : (place + 1) * width] = block
+    found = fitted(
+        estimator,
+        f"import h5py\nX = da.from_array(h5py.File({str(tmp_path / 'X.h5')!r})['X'], chunks=({n}, {width}))",
+    )
+    assert found["best"] == 7
+    assert found["taken"] < n * n_blocks * width * 4 / 4
+
+
+@pytest.mark.parametrize("estimator", WEIGHTERS[:1])
+def test_a_wide_memory_map_through_dask(estimator, tmp_path):
+    n_blocks, n, width = 120, 200, 4000
+    table = np.memmap(tmp_path / "X.dat", np.float32, "w+", shape=(n, n_blocks * width), order="F")
+    for place, block in enumerate(wide_blocks(n_blocks)):
+        table[:, place * width : (place + 1) * width] = block
+    table.flush()
+    found = fitted(
+        estimator,
+        f"X = np.memmap({str(tmp_path / 'X.dat')!r}, 'float32', 'r', shape={table.shape}, order='F')\n"
+        f"X = da.from_array(X, chunks=({n}, {width}), asarray=False, name=False)",
+    )
+    assert found["best"] == 7
+    assert found["taken"] < n * n_blocks * width * 4 / 4
+
+
+@pytest.mark.parametrize("estimator", WEIGHTERS)
+def test_tall_parquet(estimator, tmp_path):
+    """12,000 samples: all distances would take 1.1 GB."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    n_files, rows, width = 12, 1000, 500
+    for place in range(n_files):
+        block = np.random.default_rng(place).normal(size=(rows, width))
+        block[:, 7] += 6 * (np.arange(rows) % 2)
+        frame = pandas.DataFrame(block, columns=[f"x{j}" for j in range(width)])
+        frame.to_parquet(tmp_path / f"part.{place:03d}.parquet")
+    found = fitted(
+        estimator,
+        f"import dask.dataframe as dd\nX = dd.read_parquet({str(tmp_path)!r}).to_dask_array(lengths=True)",
+    )
+    assert found["partition"] == "rows"
+    assert found["best"] == 7
+    assert found["taken"] < n_files * rows * width * 8 * 0.75
