@@ -56,7 +56,7 @@ for each in ("columns",):
 WEIGHTERS = ["ReliefF(n_neighbors=5)", "IRelief(sigma=20.0, max_iter=2, tol=0.0)"]
 
 
-def wide_blocks(n_blocks, n_samples=200, width=4000):
+def wide_blocks(n_blocks, n_samples=400, width=2500):
     """Blocks of columns of a table that no test holds as a whole, and its classes; column 7 tells them."""
     y = np.arange(n_samples) % 2
     for place in range(n_blocks):
@@ -76,7 +76,7 @@ def fitted(estimator, opened):
 @pytest.mark.parametrize("estimator", WEIGHTERS)
 def test_a_wide_zarr(estimator, tmp_path):
     zarr = pytest.importorskip("zarr")
-    n_blocks, n, width = 120, 200, 4000
+    n_blocks, n, width = 100, 400, 2500
     table = zarr.open(
         str(tmp_path / "X.zarr"), mode="w", shape=(n, n_blocks * width), chunks=(n, width), dtype="float32"
     )
@@ -91,7 +91,7 @@ def test_a_wide_zarr(estimator, tmp_path):
 @pytest.mark.parametrize("estimator", WEIGHTERS[:1])
 def test_a_wide_hdf5(estimator, tmp_path):
     h5py = pytest.importorskip("h5py")
-    n_blocks, n, width = 120, 200, 4000
+    n_blocks, n, width = 100, 400, 2500
     with h5py.File(tmp_path / "X.h5", "w") as file:
         table = file.create_dataset("X", (n, n_blocks * width), dtype="float32", chunks=(n, width))
         for place, block in enumerate(wide_blocks(n_blocks)):
@@ -106,7 +106,7 @@ def test_a_wide_hdf5(estimator, tmp_path):
 
 @pytest.mark.parametrize("estimator", WEIGHTERS[:1])
 def test_a_wide_memory_map_through_dask(estimator, tmp_path):
-    n_blocks, n, width = 120, 200, 4000
+    n_blocks, n, width = 100, 400, 2500
     table = np.memmap(tmp_path / "X.dat", np.float32, "w+", shape=(n, n_blocks * width), order="F")
     for place, block in enumerate(wide_blocks(n_blocks)):
         table[:, place * width : (place + 1) * width] = block
