@@ -31,6 +31,7 @@ NAMES = (
     "cross_validation",
     "permutation",
     "sparse",
+    "dask",
     "big",
 )
 

@@ -36,9 +36,8 @@ class Work:
 
     def __init__(self) -> None:
         self._client = _current_client()
-        #: Where kept values lie, and which workers tasks wait for.
+        #: Where kept values lie. Several fits may ask, each in a thread of its own.
         self._places: dict[str, str] = {}
-        self._awaited: set[str] = set()
 
     @property
     def backend(self) -> str:
@@ -82,10 +81,9 @@ class Work:
         """
         if self._client is None:
             return nullcontext()
-        if value.key not in self._places:
-            self._places[value.key] = self._place_of(value)
-        place = self._places[value.key]
-        self._awaited.add(place)
+        place = self._places.get(value.key)
+        if place is None:
+            place = self._places[value.key] = self._place_of(value)
         return dask.annotate(workers=[place], allow_other_workers=False)
 
     def _place_of(self, value: Delayed) -> str:
@@ -125,15 +123,15 @@ class Work:
         raise AssertionError("unreachable")
 
     def _gathered(self, tasks: Sequence[Delayed]) -> list[Any]:
-        """Results of tasks, unless a worker is gone that one of them can run on alone."""
+        """Results of tasks, unless a worker is gone that one of them may run on alone."""
         assert self._client is not None
         futures = self._client.compute(list(tasks))
-        awaited, self._awaited = self._awaited, set()
+        places = set(self._places.values())
         while True:
             try:
                 sys.modules["distributed"].wait(futures, timeout=_LOOK_EVERY)
             except TimeoutError:
-                if awaited <= set(self._ncores()):
+                if places <= set(self._ncores()):
                     continue
                 self._client.cancel(futures)
                 raise WorkerLost from None
