@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
+from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+from dask.array import concatenate, from_delayed, where
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -30,16 +33,18 @@ class ClusterTable:
         The table; the sizes of its chunks are known.
     work : Work
         Who works on it.
+    by : {"columns", "rows"} or None
+        How it is cut; None: as :func:`.partition` finds best.
     """
 
     ndim = 2
 
-    def __init__(self, array: Any, work: Work) -> None:
+    def __init__(self, array: Any, work: Work, by: By | None = None) -> None:
         self.array, self.work = array, work
         self.shape: tuple[int, int] = array.shape
         self.dtype: np.dtype[Any] = array.dtype
         #: Whether blocks are of columns or of rows.
-        self.by: By = partition(self.shape, self.dtype.itemsize, array.chunks, work.n_workers)
+        self.by: By = by or partition(self.shape, self.dtype.itemsize, array.chunks, work.n_workers)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -66,14 +71,33 @@ class ClusterTable:
 
     def astype(self, dtype: Any, copy: bool = True) -> ClusterTable:
         """The same values in another type."""
-        return self if self.dtype == dtype else ClusterTable(self.array.astype(dtype), self.work)
+        return self if self.dtype == dtype else ClusterTable(self.array.astype(dtype), self.work, self.by)
 
     def __getitem__(self, rows: Any) -> Any:
         """Some of the rows, by a mask or by their places; columns, as Dask's array, by a pair of keys."""
         if isinstance(rows, tuple):
             return self.array[rows]
+        if isinstance(rows, slice) and rows == slice(None):
+            return self
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return ClusterTable(self.array[places], self.work)
+        return ClusterTable(self.array[places], self.work, self.by)
+
+    def settled(self) -> ClusterTable:
+        """The same table as it lies with the workers: parts of it are taken from there, not read anew."""
+        if not self.work.keeps:
+            return self
+        n, d = self.shape
+        parts = [
+            from_delayed(block, (n, b - a) if self.by == "columns" else (b - a, d), self.dtype)
+            for block, (a, b) in zip(self.blocks, self.cuts, strict=True)
+        ]
+        same = copy(self)
+        same.array = concatenate(parts, axis=int(self.by == "columns"))
+        return same
+
+    def moved(self, found: NDArray[np.bool_], places: NDArray[np.int64]) -> ClusterTable:
+        """The table with the rows of all features but those found in another order."""
+        return ClusterTable(where(found, self.array, self.array[places]), self.work, self.by)
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
         """Some of the columns, brought here."""
@@ -107,6 +131,10 @@ class ClusterTable:
 
     def ranges(self) -> ColumnRanges:
         """Smallest and largest values of the columns, means, and whether all values are finite."""
+        return self._ranges
+
+    @cached_property
+    def _ranges(self) -> ColumnRanges:
         looked = self.work.results(lambda: [delayed(_ranges)(block) for block in self.blocks])
         low, high, mean = ([getattr(each, name) for each in looked] for name in ("low", "high", "mean"))
         finite = all(each.finite for each in looked)
@@ -117,6 +145,15 @@ class ClusterTable:
         with np.errstate(invalid="ignore"):
             means = np.einsum("i,ij->j", heights, np.stack(mean).astype(np.float64)).astype(dtype)
             return ColumnRanges(np.min(low, axis=0), np.max(high, axis=0), means, finite)
+
+    @cached_property
+    def row_marks(self) -> NDArray[np.uint64]:
+        """A number for every row: the same for rows that are equal, another for all others."""
+        mark = delayed(_marks, pure=False)
+        blocks = list(enumerate(self.blocks))
+        if self.by == "rows":
+            return np.concatenate(self.work.results(lambda: [mark(block, 0) for _, block in blocks]))
+        return self.work.total(lambda: [mark(block, k) for k, block in blocks], _sum_of_marks)
 
     def scaling(
         self, scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
@@ -166,6 +203,18 @@ def _taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
 
 def _ranges(block: NDArray[Any]) -> ColumnRanges:
     return ColumnRanges.of(block)
+
+
+def _marks(block: NDArray[Any], place: int) -> NDArray[np.uint64]:
+    """Digests of the rows of a block, others at every place; 0 and −0 are equal."""
+    values = block + 0 if block.dtype.kind == "f" else block
+    salt = str(place).encode()
+    digests = [blake2b(row.tobytes(), digest_size=8, salt=salt).digest() for row in values]
+    return np.frombuffer(b"".join(digests), np.uint64)
+
+
+def _sum_of_marks(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    return np.sum(parts, axis=0, dtype=np.uint64)
 
 
 def _moment(

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import dask
 from dask.delayed import Delayed, delayed
 
+from ..memory import memory_budget
+
 Result = TypeVar("Result")
 
 #: How many results are added up by one task.
@@ -31,6 +33,22 @@ class Work:
     def backend(self) -> str:
         """Who works, for the user to see."""
         return "dask threads" if self._client is None else "dask cluster"
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what was made once stays with the workers."""
+        return self._client is not None
+
+    @property
+    def memory(self) -> float:
+        """Bytes that the workers may use, all together; 0 where they do not say."""
+        if self._client is None:
+            return memory_budget(None)
+        said = self._client.scheduler_info()
+        if "total_memory" in said:
+            return float(said["total_memory"])
+        # Schedulers before 2025 name all workers.
+        return sum(float(each["memory_limit"] or 0.0) for each in said["workers"].values())
 
     @property
     def n_workers(self) -> int:
