@@ -11,6 +11,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from .cluster_input import refuse_dask
+from .core.held import on_cluster
 from .sparse_input import PRECISIONS
 
 
@@ -70,13 +71,23 @@ def product(array: Any, matrix: NDArray[Any]) -> Any:
 
 
 def by_rows(
-    array: Any, function: Callable[[NDArray[Any]], NDArray[np.float64]], n_columns: int
-) -> NDArray[np.float64]:
-    """What a function makes of some rows at a time, brought here, (n_samples, n_columns)."""
-    whole = array.rechunk({1: -1})
-    meta = np.empty((0, 0))
-    found = whole.map_blocks(function, dtype=np.float64, meta=meta, chunks=(whole.chunks[0], (n_columns,)))
-    return np.asarray(found.compute())
+    X: Any, kept: NDArray[np.bool_], function: Callable[[NDArray[Any]], NDArray[Any]]
+) -> NDArray[Any]:
+    """What a function makes of the kept columns of some rows at a time, brought here.
+
+    X may also be a judged table, which stays with its own workers.
+    """
+    from dask.delayed import delayed  # noqa: PLC0415
+
+    from .core.cluster.work import Work  # noqa: PLC0415
+
+    judged = on_cluster(X)
+    array = precise_array(kept_columns(X.array if judged else X, kept)).rechunk({1: -1})
+    task = delayed(function, pure=False)
+    parts = (X.work if judged else Work()).results(
+        lambda: [task(each) for each in array.to_delayed().ravel()]
+    )
+    return np.concatenate(parts)
 
 
 def _of_block(

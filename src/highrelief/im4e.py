@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .balance import label_codes
 from .cluster_input import is_held
-from .cluster_output import by_rows, compared_columns, kept_columns, precise_array
+from .cluster_output import by_rows, compared_columns
 from .core.class_distances import ClassDistances
 from .core.held import on_cluster
 from .core.parameters import check_choice, check_number
@@ -164,7 +164,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     """
 
     _allows_missing = True
-    _refuses_dask = None
+    _refuses_dask: str | None = None
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
 
     def __init__(
@@ -411,14 +411,15 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
-        held = X.array if on_cluster(X) else compared_columns(self, X)
+        if not on_cluster(X):
+            compared_columns(self, X)
         references, name = self._references, type(self).__name__
 
         def of_rows(samples: NDArray[Any]) -> NDArray[np.float64]:
             assert_all_finite(samples, allow_nan=True, estimator_name=name, input_name="X")
             return references.expected(samples, 1)
 
-        return by_rows(precise_array(kept_columns(held, active)), of_rows, self.classes_.size)
+        return by_rows(X, active, of_rows)
 
     def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:
         """Loss of assigning samples to each class (eq. 11), Ψ_c − Σ_{c' ≠ c} Ψ_c'.

@@ -135,7 +135,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     """
 
     _allows_missing = True
-    _refuses_dask = None
+    _refuses_dask: str | None = None
     _takes_sparse = True
     _margin_may_follow = True
 

@@ -128,7 +128,7 @@ class LOGO(RepeatedWeighter):
     """
 
     _allows_missing = True
-    _refuses_dask = None
+    _refuses_dask: str | None = None
     _plain_steps = 50
 
     def __init__(

@@ -25,6 +25,7 @@ class MixedSingleFitWeighter(SingleFitWeighter):
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
         """As any meta-estimator; but categories of any kind become numbers."""
         if is_held(X):
+            self._is_categorical = None if reset else self._is_categorical
             return super()._checked(X, y, reset=reset, min_samples=min_samples)
         y = brought_here(y)
         parameter = categories_parameter(self.estimator)

@@ -68,6 +68,8 @@ class CrossValidatedWidth(RepeatedWeighter):
     _plain: ClassVar[type[Any]]
     _held: float
 
+    _refuses_dask: str | None = "its widths are judged by k-NN on tables in memory."
+
     # How the method runs with a width that is held
 
     def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 import dask
 from dask.delayed import Delayed, delayed
 
-from ..memory import memory_budget
-
 Result = TypeVar("Result")
 
 #: How many results are added up by one task.
@@ -43,7 +41,7 @@ class Work:
     def memory(self) -> float:
         """Bytes that the workers may use, all together; 0 where they do not say."""
         if self._client is None:
-            return memory_budget(None)
+            return 0.0
         said = self._client.scheduler_info()
         if "total_memory" in said:
             return float(said["total_memory"])
