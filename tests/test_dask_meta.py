@@ -220,7 +220,7 @@ class TestErrorControl:
         "weighter", [IM4E(scale=None), ReliefF(scale=None, n_anchors=100, random_state=0)], ids=str
     )
     def test_permutations_by_refits(self, clear, weighter):
-        selector = ErrorControlledSelector(weighter, n_permutations=5, level=0.4, random_state=0)
+        selector = ErrorControlledSelector(weighter, n_permutations=9, level=0.3, random_state=0)
         here, there = self.same(selector, *clear)
         assert here.n_features_ > 0
         assert there.execution_["permutations"] == "refits"
