@@ -408,7 +408,7 @@ class TestRefusals:
         (-1, {}, 8),
         (3, {}, 3),
         (99, {}, 20),
-        # 8 GB: half of it has room for one table and two fits that take 2.5 tables each.
+        # Half of it has room for the table, of 1 GB, and two fits that take 2.5 GB each.
         (None, {"memory": 12e9}, 2),
         (None, {"memory": 0.0}, 8),
         (None, {"memory": 1e9}, 1),
