@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from .core.held import brought_here
 from .core.levels import is_absent
 
 
@@ -56,6 +57,7 @@ def label_codes(name: str, levels: ArrayLike | None, kept: NDArray[np.bool_]) ->
     """Numbers from 0 on for the groups, or batches, of the samples that count; ``name`` is for messages."""
     if levels is None:
         return None
+    levels = brought_here(levels)
     checked = check_array(levels, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name=name)
     if checked.shape != kept.shape:
         raise ValueError(

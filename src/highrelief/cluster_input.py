@@ -9,20 +9,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
+from .core.held import brought_here, is_dask, on_cluster
 from .core.ranges import ColumnRanges
 
 if TYPE_CHECKING:
     from .core.cluster.table import ClusterTable
 
 
-def is_dask(X: Any) -> bool:
-    """Whether something is a Dask collection; Dask is not imported to find out."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+#: Why most of what does not work on a cluster does not.
+IN_MEMORY = "it works on tables in memory."
 
 
-def on_cluster(X: Any) -> bool:
-    """Whether a judged table is one that Dask holds."""
-    return hasattr(X, "work") and hasattr(X, "by")
+def is_held(X: Any) -> bool:
+    """Whether Dask holds a table, as it was given or judged already."""
+    return is_dask(X) or on_cluster(X)
+
+
+def refuse_held(X: Any, name: str, reason: str | None = IN_MEMORY) -> None:
+    """Raise if Dask holds a table and there is a reason not to work on it where it is."""
+    if reason is not None and is_held(X):
+        refuse_dask(name, reason)
 
 
 def refuse_dask(name: str, reason: str) -> None:
@@ -38,13 +44,11 @@ def checked_dask(
 ) -> tuple[ClusterTable, NDArray[Any], ColumnRanges]:
     """A table that Dask holds, its classes, brought here, and the ranges of its columns.
 
-    The values are looked at by Dask's workers, once.
+    The values are looked at by Dask's workers, once: X may be a table that was judged already, such as some
+    of the rows of one, which stays with the same workers.
     """
-    from .core.cluster.table import ClusterTable  # noqa: PLC0415
-    from .core.cluster.work import Work  # noqa: PLC0415
-
     _check_feature_names(estimator, getattr(X, "_meta", X) if hasattr(X, "columns") else X, reset=reset)
-    array = _as_array(X)
+    array = X if on_cluster(X) else _as_array(X)
     if array.ndim != 2:
         raise ValueError(f"X must have two dimensions, samples and features; got {array.ndim}.")
     _check_n_features(estimator, array, reset=reset)
@@ -58,12 +62,12 @@ def checked_dask(
         if array.dtype.kind not in "fiub":
             raise ValueError(f"X holds values of type {array.dtype}, which are not numbers.")
         array = array.astype(np.float64)
-    target = _brought_here(y)
+    target = _target(y)
     if target.shape[0] != n_samples:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[n_samples, target.shape[0]]}"
         )
-    table = ClusterTable(array, Work())
+    table = _as_table(array)
     ranges = table.ranges()
     if not ranges.finite:
         raise ValueError(
@@ -82,7 +86,14 @@ def _as_array(X: Any) -> Any:
     return X
 
 
-def _brought_here(y: Any) -> NDArray[Any]:
+def _as_table(array: Any) -> ClusterTable:
+    from .core.cluster.table import ClusterTable  # noqa: PLC0415
+    from .core.cluster.work import Work  # noqa: PLC0415
+
+    return array if on_cluster(array) else ClusterTable(array, Work())
+
+
+def _target(y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError("y is None, but the samples' classes are needed to weigh features.")
-    return column_or_1d(y.compute() if is_dask(y) else y, warn=True)
+    return column_or_1d(brought_here(y), warn=True)

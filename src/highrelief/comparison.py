@@ -21,6 +21,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from .balance import label_codes
+from .cluster_input import refuse_held
+from .core.held import brought_here
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector
 from .folds import check_folds, usable_folds
@@ -238,6 +240,7 @@ def compare(
     fisher       0.57 7
     all features 0.63 22
     """
+    refuse_held(X, "compare")
     check_number("confidence", confidence, above=0.0, below=1.0)
     _check_methods(methods)
     judges = _judges(classifiers)
@@ -463,6 +466,7 @@ def _result(name: str, trials: list[_Trial], folds: list[Fold], confidence: floa
 
 
 def _checked(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    y = brought_here(y)
     samples = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=2)
     classes = column_or_1d(y)
     check_consistent_length(samples, classes)

@@ -89,6 +89,8 @@ class IterativeElimination(MixedSingleFitWeighter):
     array([0, 1])
     """
 
+    _refuses_dask = None
+
     def __init__(
         self,
         estimator: Any,

@@ -15,9 +15,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .balance import label_codes
+from .core.held import on_cluster
 from .core.parameters import check_choice
 from .input_base import known_codes
-from .members import in_threads
+from .members import Hands, in_threads
 from .meta_base import MetaTable, wrapped_has
 from .progress import with_callbacks
 from .resampling import ResampledWeighter
@@ -69,8 +70,10 @@ class EnsembleWeighting(ResampledWeighter):
         around a weighter of this package.
     n_jobs : int or None, default=None
         How many members are fitted at a time: by threads where ``estimator`` is of this package, by joblib
-        otherwise. The result does not depend on it. Members whose own ``n_jobs`` asks for threads are helped
-        by those that are idle; there are never more than the most that were asked for.
+        otherwise, and where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not
+        depend on it. Members whose own ``n_jobs`` asks for threads are helped by those that are idle; there
+        are never more than the most that were asked for. Where X is held by Dask, members are fitted by its
+        cluster: None, or −1, are then two at a time for each worker, as far as memory allows.
     verbose : int, default=0
         1 shows how many members are fitted.
     random_state : int, RandomState or None, default=None
@@ -100,6 +103,8 @@ class EnsembleWeighting(ResampledWeighter):
         and :func:`~highrelief.stability.nogueira`. Its mean over members tells how often a feature is kept.
     left_out_counts_ : array of shape (n_samples,)
         How many members did not see each sample; 0 for samples of weight 0.
+    execution_ : dict
+        Who fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), how many at a time.
     classes_ : array of shape (n_classes,)
         The classes, if y holds some.
     n_features_in_, feature_names_in_
@@ -121,6 +126,8 @@ class EnsembleWeighting(ResampledWeighter):
     >>> ensemble.selections_.mean(axis=0)
     array([1., 1., 0., 0., 0., 0., 0., 0., 0., 0.])
     """
+
+    _refuses_dask = None
 
     def __init__(
         self,
@@ -232,13 +239,15 @@ class EnsembleWeighting(ResampledWeighter):
         def seen_by(member: Any) -> NDArray[np.float64]:
             return _known_margins(member, samples, classes, levels)
 
-        return self._mean_over(seen_by, self.estimators_)
+        return self._mean_over(seen_by, self.estimators_, samples)
 
     def _mean_over(
-        self, seen_by: Callable[[Any], NDArray[np.float64]], members: Sequence[Any]
+        self, seen_by: Callable[[Any], NDArray[np.float64]], members: Sequence[Any], X: Any
     ) -> NDArray[np.float64]:
-        ours = self._weighter is not None
-        return _mean_of_known(np.stack(in_threads(seen_by, members, ours=ours, n_threads=self._n_threads)))
+        ours, n_threads = self._weighter is not None, self._n_threads
+        if on_cluster(X):
+            n_threads = Hands.for_fits(X, len(members), ours=ours, n_jobs=self.n_jobs).n_at_a_time
+        return _mean_of_known(np.stack(in_threads(seen_by, members, ours=ours, n_threads=n_threads)))
 
     # What members say about samples that they did not see
 
@@ -289,7 +298,7 @@ class EnsembleWeighting(ResampledWeighter):
                 margins[judged] = found[np.searchsorted(among, judged)]
             return margins
 
-        return self._mean_over(seen_by, range(len(self.estimators_)))
+        return self._mean_over(seen_by, range(len(self.estimators_)), samples)
 
     @available_if(wrapped_has("predict"))
     def left_out_score(self, X: ArrayLike, y: ArrayLike) -> float:

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .balance import label_codes
+from .cluster_input import refuse_held
+from .core.held import brought_here
 from .core.parameters import check_choice, check_count, check_flag, check_number, check_seed, random_generator
 from .decisions import Decision
 from .input_base import warn_user
 from .label_permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
-from .members import SEEDS, seeded_clone, unseeded
+from .members import SEEDS, Hands, seeded_clone, unseeded
 from .meta_base import MetaTable, SingleFitWeighter, Told, weights_of
 from .progress import watched, with_callbacks
 from .resampling import group_codes
@@ -31,6 +33,9 @@ OPTIONS = {
     "stability": ("n_pairs", "n_best", "assumption"),
     "knockoff": ("marginals", "covariance"),
 }
+
+#: Why there are no knockoffs of what Dask holds.
+KNOCKOFFS_IN_MEMORY = "knockoffs follow from the correlations of all features, which are found in memory."
 
 #: What is tested, by method.
 NULLS = {
@@ -112,8 +117,10 @@ class ErrorControlledSelector(SingleFitWeighter):
         weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
         weighter of this package.
     n_jobs : int or None, default=None
-        How many fits at a time: by threads where ``estimator`` is of this package, by joblib otherwise. The
-        result does not depend on it.
+        How many fits at a time: by threads where ``estimator`` is of this package, by joblib otherwise, and
+        where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not depend on it.
+        Where X is held by Dask, its cluster fits: None, or −1, are then two at a time for each worker, as far
+        as memory allows.
     verbose : int, default=0
         1 shows how many fits are done.
     random_state : int, RandomState or None, default=None
@@ -145,6 +152,8 @@ class ErrorControlledSelector(SingleFitWeighter):
         1 = largest weight; equal weights share the lowest number.
     estimator_ : estimator
         The clone that weighed all samples.
+    execution_ : dict
+        Who made the fits, how many at a time; whether permutations took them "all at once" or by "refits".
     classes_ : array of shape (n_classes,)
         The classes, if that is what y holds.
     n_features_in_, feature_names_in_
@@ -169,6 +178,8 @@ class ErrorControlledSelector(SingleFitWeighter):
     >>> selector.get_support(indices=True)
     array([0, 1])
     """
+
+    _refuses_dask = None
 
     def __init__(
         self,
@@ -276,7 +287,9 @@ class ErrorControlledSelector(SingleFitWeighter):
         else:
             given = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
             told: Told = {
-                name: np.asarray(each)[table.kept] for name, each in given.items() if each is not None
+                name: np.asarray(brought_here(each))[table.kept]
+                for name, each in given.items()
+                if each is not None
             }
             decision = self._by_others(table, told, random)
         self._decision = decision
@@ -301,6 +314,8 @@ class ErrorControlledSelector(SingleFitWeighter):
                 self.n_jobs,
                 progress.advance,
             )
+            how = "all at once" if test.all_at_once else "refits"
+            self.execution_ = self._hands(table, self.n_permutations).execution | {"permutations": how}
             decision = test.decide(seeds, self.control, self.level, keep_found=self.keep_found)
         least = 1.0 / (1 + self.n_permutations)
         if least > self.level:
@@ -310,6 +325,14 @@ class ErrorControlledSelector(SingleFitWeighter):
                 UserWarning,
             )
         return decision
+
+    def _hands(self, table: MetaTable, n_fits: int) -> Hands:
+        return Hands.for_fits(table.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
+
+    def _refuse_held(self, X: Any) -> None:
+        if self.method == "knockoff":
+            refuse_held(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
+        super()._refuse_held(X)
 
     def _by_others(self, table: MetaTable, told: Told, random: np.random.RandomState) -> Decision:
         """Decide by one of the methods that have modules of their own, imported when they are asked for."""
@@ -321,11 +344,14 @@ class ErrorControlledSelector(SingleFitWeighter):
             **(self.options or {}),
         }
         if self.method == "stability":
-            from .stability_selection import decide_by_stability  # noqa: PLC0415
+            from .stability_selection import N_PAIRS, decide_by_stability  # noqa: PLC0415
 
-            return decide_by_stability(self.estimator, table.X, table.y, **common, **told)
+            decision = decide_by_stability(self.estimator, table.X, table.y, **common, **told)
+            self.execution_ = self._hands(table, 2 * common.get("n_pairs", N_PAIRS)).execution
+            return decision
         from .knockoffs import decide_by_knockoffs  # noqa: PLC0415
 
+        self.execution_ = self._hands(table, 1).execution
         return decide_by_knockoffs(self.estimator, table.X, table.y, **common, **told)
 
     # What was found

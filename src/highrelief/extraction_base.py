@@ -10,6 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .cluster_output import mapped_columns, precise_array, product, transformable
+from .core.held import is_dask
 from .core.parameters import check_count
 from .core.scaling import Scaling
 from .core.scatter import Directions
@@ -97,15 +99,21 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, Dask array or data frame} of shape (n_samples, n_features)
             The samples.
 
         Returns
         -------
-        X_projected : array of shape (n_samples, n_components)
-            Their scalar products with the rows of ``components_``.
+        X_projected : {array, Dask array} of shape (n_samples, n_components)
+            Their scalar products with the rows of ``components_``. Of what Dask holds nothing is computed.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            array = precise_array(transformable(self, X))
+            scaling = self._scaling
+            common = np.result_type(array.dtype, scaling.offset.dtype)
+            scaled = mapped_columns(array, lambda block, places: scaling.of(places).apply(block), common)
+            return product(scaled, self.components_.T).astype(array.dtype)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         # Samples that lie in memory in another order would be added up in another order.
         projected = np.ascontiguousarray(self._scaling.apply(samples)) @ self.components_.T

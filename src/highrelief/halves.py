@@ -126,6 +126,7 @@ class _HalfFits(ResampledWeighter):
     """Fits to halves; every class is halved too, so that none is lost by chance."""
 
     _size_name = "the share"
+    _refuses_dask = None
     _ask = staticmethod(_ranked_by)
 
     def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .cluster_input import refuse_held
 from .core.class_hyperplanes import ClassHyperplanes
 from .core.parameters import check_count, check_number
 from .input_base import PRECISIONS, ClassTableMixin
@@ -126,6 +127,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
             Euclidean, in the units of the scaled features.
         """
         check_is_fitted(self)
+        refuse_held(X, type(self).__name__)
         self._check_parameters(0)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         references = self._references

@@ -10,10 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .balance import label_codes
+from .cluster_input import is_held
+from .cluster_output import by_rows, compared_columns
 from .core.class_distances import ClassDistances
+from .core.held import on_cluster
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
 from .core.solvers import simplex_positive_part, simplex_projection, unit_positive_part
@@ -398,13 +402,28 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             In the units of Σ_j w_j|x_j|.
         """
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
         active = self.feature_weights_ > 0.0
-        psi = self._references.expected(samples[:, active], self._n_threads)
+        if is_held(X):
+            psi = self._expected_where_held(X, active)
+        else:
+            samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+            psi = self._references.expected(samples[:, active], self._n_threads)
         nearest = psi.min(axis=1, keepdims=True)
         # Which of two equal sums is smaller must not be decided by their last digit.
         tie = _TIES[self._scaling.offset.dtype.name]
         return np.where(psi <= nearest * (1.0 + tie), nearest, psi)
+
+    def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
+        if not on_cluster(X):
+            compared_columns(self, X)
+        references, name = self._references, type(self).__name__
+
+        def of_rows(samples: NDArray[Any]) -> NDArray[np.float64]:
+            assert_all_finite(samples, allow_nan=True, estimator_name=name, input_name="X")
+            return references.expected(samples, 1)
+
+        return by_rows(X, active, of_rows)
 
     def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:
         """Loss of assigning samples to each class (eq. 11), Ψ_c − Σ_{c' ≠ c} Ψ_c'.

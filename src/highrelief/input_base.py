@@ -17,10 +17,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from .balance import class_weights_of, label_codes
-from .cluster_input import checked_dask, is_dask, on_cluster, refuse_dask
+from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.encoding import Encoding
+from .core.held import brought_here, on_cluster
 from .core.packed import Packed
 from .core.parameters import check_choice, checked_thread_count
 from .core.ranges import c_ordered, precise_type
@@ -128,7 +129,7 @@ class ClassTableMixin(FittedViewMixin):
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
     # Why tables that Dask holds are not worked on where they are; None: they are.
-    _refuses_dask: str | None = "it works on tables in memory."
+    _refuses_dask: str | None = IN_MEMORY
 
     scale: str | None
     n_jobs: int | None
@@ -226,16 +227,16 @@ class ClassTableMixin(FittedViewMixin):
 
         And an :class:`Encoding`, where features are categorical.
         """
-        if self._takes_sparse and is_sparse(X):
-            return *checked_sparse(self, X, y, reset=reset, min_samples=min_samples), None
-        if is_dask(X):
-            if self._refuses_dask is not None:
-                refuse_dask(type(self).__name__, self._refuses_dask)
+        if is_held(X):
+            refuse_held(X, type(self).__name__, self._refuses_dask)
             held, target, ranges = checked_dask(
                 self, X, y, reset=reset, min_samples=min_samples, types=self._types
             )
             # It has what is asked of an array here: a shape, a type, some of its rows.
             return cast("NDArray[Any]", held), self._checked_target(target), ranges, None
+        y = brought_here(y)
+        if self._takes_sparse and is_sparse(X):
+            return *checked_sparse(self, X, y, reset=reset, min_samples=min_samples), None
         samples, classes = validate_data(
             self,
             X,
@@ -342,6 +343,7 @@ def checked_copies(
     """Weights of the samples that count, and which those are; None if all count once."""
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
+    sample_weight = brought_here(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")

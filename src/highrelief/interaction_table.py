@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from sklearn.utils.validation import _num_samples
 
 from .abilities import takes_measurements
+from .cluster_input import refuse_held
 from .core.parameters import check_count, random_generator
 from .halves import checked_halves, halves, why_not
 from .input_base import warn_user
@@ -248,6 +249,7 @@ def interactions_within(
     Raises :class:`TooLongError` if the fits to all samples would take longer, and does not measure the noise
     if that would.
     """
+    refuse_held(X, "interactions")
     check_count("n_features", n_features, at_least=2)
     resamples = checked_halves("n_resamples", n_resamples, or_none=True)
     random = random_generator("random_state", random_state)

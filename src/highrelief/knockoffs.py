@@ -20,6 +20,7 @@ from scipy.special import ndtri
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
+from .cluster_input import refuse_held
 from .core.gaussian_knockoffs import MOST_APART, Spectrum, draw_knockoffs
 from .core.latent_scores import latent_scores
 from .core.memory import memory_budget
@@ -243,6 +244,7 @@ def _table(
     estimator: Any, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64] | None]:
     """Samples that count, what they are labelled with, and how often they count."""
+    refuse_held(X, "decide_by_knockoffs", "knockoffs are drawn of tables in memory.")
     if sparse.issparse(X):
         raise ValueError(
             "X is sparse; knockoffs are drawn for all values, so X must be an array: X.toarray()."

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from .core.held import on_cluster
 from .core.multiplicity import OwnNull, benjamini_hochberg, global_pvalue, pooled_pvalues, step_down_maxt
 from .core.relabeled_rows import RelabeledRows
 from .core.relabeling import relabelings, same_within
@@ -132,19 +133,19 @@ class PermutationTest:
         self, places: Sequence[NDArray[np.int64]]
     ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """What is compared, by the labels as they are and by permuted ones."""
-        rows = self._relabeled_rows()
-        if rows is not None:
+        if self.all_at_once:
             as_they_are = np.arange(self.table.n_samples)
             codes = self.table.codes[np.stack([as_they_are, *places])]
-            weights = rows.mean_margins(codes, np.float32)
+            weights = self._relabeled_rows().mean_margins(codes, np.float32)
             for _ in places:
                 self.advance()
             return weights[0], weights[1:]
         observed = self._compared(self.fitted, self.table.X, self.table.y)
         return observed, np.stack(self._refits([(self.table.X, self.table.y[each]) for each in places]))
 
-    def _relabeled_rows(self) -> RelabeledRows | None:
-        """All labelings at once, where neighbours do not depend on labels and nothing else is told."""
+    @property
+    def all_at_once(self) -> bool:
+        """Whether neighbours do not depend on labels, and nothing else is told: no refits are needed."""
         fitted, table = self.fitted, self.table
         # Class weights that follow from the sizes of classes differ where whole groups are exchanged.
         resized = self.exchange.blocks is not None and isinstance(
@@ -159,10 +160,13 @@ class PermutationTest:
             and table.copies is None
             and not table.told_to("estimator")
             and table.n_samples <= _MOST_LISTED
+            # By rows the distances of all pairs are in no one memory.
+            and getattr(table.X, "by", None) != "rows"
         )
-        if not plain or resized or self.statistic == "margins":
-            return None
-        weighter = clone(fitted)
+        return plain and not resized and self.statistic != "margins"
+
+    def _relabeled_rows(self) -> RelabeledRows:
+        weighter, table = clone(self.fitted), self.table
         X = table.X if np.issubdtype(table.X.dtype, np.floating) else table.X.astype(np.float64)
         rows = weighter._rows(weighter._check_fit(X, table.y))
         return rows.relabeled(weighter._neighborhood(), weighter._class_weights)
@@ -183,7 +187,12 @@ class PermutationTest:
             # What a weighter says of labels that mean nothing is of no use to anyone.
             warnings.simplefilter("ignore")
             weights = run_some(
-                fit, arguments, self.advance, ours=self.weighter is not None, n_jobs=self.n_jobs
+                fit,
+                arguments,
+                self.advance,
+                ours=self.weighter is not None,
+                n_jobs=self.n_jobs,
+                X=self.table.X,
             )
         return [each for each in weights if each is not None]
 
@@ -259,6 +268,8 @@ def _moved(X: Any, found: NDArray[np.bool_], places: NDArray[np.int64]) -> Any:
         rows = X.tocsr()
         together = sparse.hstack([rows[:, found], rows[places][:, ~found]], format="csr")
         return together[:, np.argsort(columns)].asformat(X.format)
+    if on_cluster(X):
+        return X.moved(found, places)
     moved = X[places]
     moved[:, found] = X[:, found]
     return moved

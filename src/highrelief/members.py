@@ -2,22 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from .core.held import on_cluster
 from .core.parameters import checked_thread_count
 from .core.threads import one_blas_thread, run_all
 
 #: Seeds of members are below this.
 SEEDS = 2**31 - 1
 Result = TypeVar("Result")
+
+
+class Hands(NamedTuple):
+    """Who fits members, and how many of them at a time."""
+
+    #: "threads", "joblib", "dask cluster" or "dask threads", for the user to see.
+    backend: str
+    n_at_a_time: int
+    #: How the table is worked on, where Dask holds it.
+    of_table: Mapping[str, Any] = MappingProxyType({})
+
+    @classmethod
+    def for_fits(cls, X: Any, n_fits: int, *, ours: bool, n_jobs: int | None) -> Hands:
+        """The hands for so many fits to the rows of X; ``ours``: of this package.
+
+        Where joblib was told to send its work away (to Dask), so is this; otherwise ours run in threads. A
+        table that Dask holds stays where it is: threads here drive fits that are done there.
+        """
+        if on_cluster(X):
+            from .core.cluster.simultaneous import n_simultaneous  # noqa: PLC0415
+
+            return cls(X.work.backend, n_simultaneous(X, n_fits, n_jobs), X.execution())
+        n_threads = checked_thread_count(n_jobs)
+        if _sends_away():
+            return cls("joblib", min(n_fits, max(1, effective_n_jobs(n_jobs))))
+        n_at_a_time = min(n_fits, n_threads)
+        return cls("threads" if ours or n_threads == 1 else "joblib", n_at_a_time)
+
+    @property
+    def execution(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        return {"backend": self.backend, "n_at_a_time": self.n_at_a_time, **self.of_table}
+
+
+def _sends_away() -> bool:
+    """Whether joblib was told to work elsewhere, and this is not already there."""
+    backend = get_active_backend()[0]
+    return type(backend).__name__ == "DaskDistributedBackend" and not backend.nesting_level
 
 
 def run_some(
@@ -27,14 +69,16 @@ def run_some(
     *,
     ours: bool,
     n_jobs: int | None,
+    X: Any = None,
 ) -> list[Result | None]:
     """Fit members, some at a time; None in the place of those that a callback did not want.
 
     ``advance`` says that one is done, and hears whether that is enough. Members of this package run in
-    threads, ``ours``; others in workers of joblib.
+    threads, ``ours``; others in workers of joblib. ``X``: what they are fitted to parts of, if it may be a
+    table that Dask holds.
     """
-    n_threads = checked_thread_count(n_jobs)
-    if not ours and n_threads > 1:
+    hands = Hands.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
+    if hands.backend == "joblib":
         return _by_joblib(fit, arguments, advance, n_jobs)
     lock, stopped = Lock(), False
 
@@ -47,7 +91,7 @@ def run_some(
             stopped = advance() or stopped
         return fitted
 
-    return in_threads(fit_one, arguments, ours=ours, n_threads=n_threads)
+    return in_threads(fit_one, arguments, ours=ours, n_threads=hands.n_at_a_time)
 
 
 def in_threads(
@@ -78,12 +122,14 @@ def _by_joblib(
     would be up to chance.
     """
     stopped = False
+    # Large arguments that all have in common are sent once to each worker by joblib's backend of Dask.
+    whole = fit if isinstance(fit, partial) else partial(fit)
 
     def tasks() -> Iterator[Any]:
         for argument in arguments:
             if stopped:
                 return
-            yield delayed(fit)(argument)
+            yield delayed(whole.func)(*whole.args, argument, **whole.keywords)
 
     # Backends of others (Dask, Ray) may only know lists: all reports then come at the end.
     one_by_one = getattr(get_active_backend()[0], "supports_return_generator", False)

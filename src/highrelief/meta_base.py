@@ -18,11 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .base import FeatureWeighter
+from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .core.absent import Absent
 from .core.columns import ColumnRanges
+from .core.held import brought_here, on_cluster
 from .core.scaling import feature_scaling
 from .core.sparse_columns import sparse_ranges, sparse_scaling
 from .input_base import Table, checked_copies, plain
+from .mixed_base import CATEGORIES_IN_MEMORY
 from .selector_base import WeighterTags, WeightSelector
 from .sparse_input import as_rows
 
@@ -44,6 +47,10 @@ class MetaTable(Table):
     y: Any = None
     #: What else those inside are to be told, by their names; an entry for each sample.
     told: dict[str, Told] = field(default_factory=dict)
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which joblib's backend of Dask decides what it sends once and not with every fit."""
+        return object.__sizeof__(self) + int(getattr(self.X, "nbytes", 0))
 
     @property
     def n_samples(self) -> int:
@@ -80,6 +87,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
     verbose : int
         1 shows progress on long work.
     """
+
+    # Why tables that Dask holds are not worked on where they are; None: they are, if the wrapped one is ours.
+    _refuses_dask: str | None = IN_MEMORY
 
     estimator: Any
     classes_: NDArray[Any]
@@ -195,11 +205,10 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             samples, target = samples[kept], None if target is None else target[kept]
+            if on_cluster(samples):
+                samples = samples.settled()
         codes = self._set_classes(target, samples.shape[0])
-        ranges = None
-        if self._weighter is not None:
-            is_sparse = sparse.issparse(samples)
-            ranges = sparse_ranges(as_rows(samples)) if is_sparse else ColumnRanges.of(samples, n_threads)
+        ranges = None if self._weighter is None else _ranges_of(samples, n_threads)
         table = MetaTable(
             samples, codes, copies, kept, ranges, y=target, told=_of_kept(told, sample_weight, copies, kept)
         )
@@ -212,6 +221,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         Estimators that are not ours judge sparse tables and missing values themselves: before scikit-learn
         1.7 their tags do not always say what they take.
         """
+        if is_held(X):
+            return self._checked_dask(X, y, reset, min_samples)
+        y = brought_here(y)
         tags = get_tags(self.estimator)
         ours = self._weighter is not None
         self._check_categories()
@@ -228,6 +240,26 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             **({"multi_output": tags.target_tags.multi_output} if labelled else {}),
         )
         return checked if labelled else (checked, None)
+
+    def _checked_dask(self, X: Any, y: Any, reset: bool, min_samples: int) -> tuple[Any, Any]:
+        """The same of a table that Dask holds, which members find with the workers."""
+        self._refuse_held(X)
+        samples, target, _ = checked_dask(self, X, y, reset=reset, min_samples=min_samples, types=self._types)
+        return samples.settled(), target
+
+    def _refuse_held(self, X: Any) -> None:
+        """Raise if Dask holds X and it cannot be worked on there, by this or by what is wrapped."""
+        name = type(self).__name__
+        refuse_held(X, name, self._refuses_dask)
+        inside, weighter = type(self.estimator).__name__, self._weighter
+        if weighter is None:
+            refuse_held(X, f"{name} around {inside}", f"{inside} is not a weighter of highrelief.")
+        elif isinstance(self.estimator, MetaWeighter) and is_held(X):
+            self.estimator._refuse_held(X)
+        elif is_held(X):
+            refuse_held(X, f"{name} around {inside}", weighter._refuses_dask)
+            if getattr(weighter, "categorical_features", None) is not None:
+                refuse_held(X, f"{name} around {inside}", CATEGORIES_IN_MEMORY)
 
     def _check_categories(self) -> None:
         """Raise if members could not tell which features are categorical: they get arrays, of numbers."""
@@ -256,6 +288,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             del self._scaling
         if self._weighter is not None and table.ranges is not None:
             X, ranges, absent = table.X, table.ranges, None
+            if on_cluster(X):
+                self._scaling = X.scaling(self._weighter.scale, table.copies, ranges)  # type: ignore[attr-defined]
+                return
             if sparse.issparse(X):
                 self._scaling = sparse_scaling(as_rows(X), self._weighter.scale, table.copies, ranges)
                 return
@@ -274,6 +309,12 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         return self
 
 
+def _ranges_of(X: Any, n_threads: int) -> ColumnRanges:
+    if on_cluster(X):
+        return X.ranges()
+    return sparse_ranges(as_rows(X)) if sparse.issparse(X) else ColumnRanges.of(X, n_threads)
+
+
 def _of_kept(
     told: dict[str, Told],
     sample_weight: ArrayLike | None,
@@ -288,7 +329,7 @@ def _of_kept(
             if value is sample_weight:
                 of_samples |= {} if copies is None else {name: copies}
                 continue
-            values = np.asarray(value)
+            values = np.asarray(brought_here(value))
             if values.shape[:1] != kept.shape:
                 raise ValueError(
                     f"{name} must have an entry for each of the {kept.size} samples; got an array of shape"

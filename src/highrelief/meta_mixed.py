@@ -10,6 +10,8 @@ from sklearn.utils import check_X_y
 from sklearn.utils.validation import validate_data
 
 from .abilities import categories_parameter, takes_categories, takes_missing
+from .cluster_input import is_held
+from .core.held import brought_here
 from .meta_base import SingleFitWeighter
 from .mixed_base import as_columns, chosen_features, numbered, refuse_text, refuse_to_multiply
 
@@ -22,6 +24,10 @@ class MixedSingleFitWeighter(SingleFitWeighter):
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
         """As any meta-estimator; but categories of any kind become numbers."""
+        if is_held(X):
+            self._is_categorical = None if reset else self._is_categorical
+            return super()._checked(X, y, reset=reset, min_samples=min_samples)
+        y = brought_here(y)
         parameter = categories_parameter(self.estimator)
         chosen = self.estimator.get_params()[parameter] if parameter else None
         if self._weighter is not None and chosen is not None:

@@ -11,13 +11,16 @@ from scipy import sparse
 from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
-from .cluster_input import is_dask, refuse_dask
+from .cluster_input import is_held, refuse_held
 from .core.absent import Absent
 from .core.columns import ColumnRanges
 from .core.encoding import ABSENT, Encoding
+from .core.held import brought_here
 from .core.levels import level_codes
 from .input_base import ClassTableMixin
 
+#: Why categories cannot be weighed where Dask holds them.
+CATEGORIES_IN_MEMORY = "categorical_features are for tables in memory."
 #: Kinds of columns, as pandas and polars name them, that hold what are not numbers.
 _CATEGORICAL_TYPES = (
     "category",
@@ -50,18 +53,19 @@ class MixedTableMixin(ClassTableMixin):
         return getattr(self, "metric", "manhattan") != "manhattan"
 
     def _checked(self, X: Any, y: ArrayLike, *, reset: bool, min_samples: int) -> Any:
-        if is_dask(X) and self.categorical_features is not None and self._refuses_dask is None:
-            refuse_dask(type(self).__name__, "with categorical_features it works on tables in memory.")
-        if self.categorical_features is None or is_dask(X):
+        if self.categorical_features is None:
             if reset:
                 self._is_categorical = None
+            if is_held(X):
+                # To look for text in it would bring it here.
+                return super()._checked(X, y, reset=reset, min_samples=min_samples)
             try:
                 return super()._checked(X, y, reset=reset, min_samples=min_samples)
             except (TypeError, ValueError) as error:
-                if not is_dask(X):
-                    refuse_text(X, [], error)
+                refuse_text(X, [], error)
                 raise
-        X = as_columns(X)
+        refuse_held(X, type(self).__name__, CATEGORIES_IN_MEMORY)
+        y, X = brought_here(y), as_columns(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset or self._is_categorical is None:
             self._is_categorical = self._chosen(X)

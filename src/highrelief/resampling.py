@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from .balance import label_codes
+from .core.held import on_cluster
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 from .input_base import warn_user
-from .members import SEEDS, run_some, seeded_clone, unseeded
+from .members import SEEDS, Hands, run_some, seeded_clone, unseeded
 from .meta_base import MetaTable, MetaWeighter, weights_of
 from .progress import watched
 from .selector_base import is_share
@@ -56,6 +57,8 @@ class ResampledWeighter(MetaWeighter):
         Rows of X that each member was fitted to.
     member_weights_ : array of shape (n_estimators, n_features)
         Their weights.
+    execution_ : dict
+        Who fitted them, and how many at a time.
     """
 
     # What users call the size of a subset.
@@ -130,8 +133,9 @@ class ResampledWeighter(MetaWeighter):
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
             fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
-            ours = self._weighter is not None
-            fitted = run_some(fit, draws, progress.advance, ours=ours, n_jobs=self.n_jobs)
+            how: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
+            self.execution_ = Hands.for_fits(table.X, len(draws), **how).execution
+            fitted = run_some(fit, draws, progress.advance, X=table.X, **how)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         if len(done) < len(draws):
             warn_user(
@@ -200,6 +204,8 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
     """Whether a subset holds two classes, and features that vary, as far as the table does."""
     several_classes = bool(np.any(table.codes != table.codes[0]))
     varies = table.ranges is not None and bool(np.any(table.ranges.low != table.ranges.high))
+    # One look by the workers tells which rows are equal.
+    rows = table.X.row_marks if varies and on_cluster(table.X) else table.X  # type: ignore[attr-defined]
 
     def suits(samples: NDArray[np.int64]) -> bool:
         codes = table.codes[samples]
@@ -209,7 +215,7 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
             X = table.X[samples]
             return bool(np.any(np.fmin.reduce(X) < np.fmax.reduce(X)))
         # Ends at the first sample that differs.
-        return not varies or any(_differ(table.X, n, samples[0]) for n in samples[1:])
+        return not varies or any(_differ(rows, n, samples[0]) for n in samples[1:])
 
     return suits
 

@@ -14,6 +14,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_array, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .cluster_input import refuse_held
+from .cluster_output import kept_columns, mapped_columns, precise_array, transformable
+from .core.held import is_dask
 from .core.parameters import (
     check_choice,
     check_count,
@@ -166,15 +169,19 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dask array or data frame} of shape (n_samples, n_features)
             The samples.
 
         Returns
         -------
-        X_kept : {array, sparse matrix} of shape (n_samples, n_kept)
+        X_kept : {array, sparse matrix, Dask array or data frame} of shape (n_samples, n_kept)
             The kept columns: as they are, or scaled as in ``fit`` and weighted. A sparse X stays sparse:
-            its columns are then divided but not shifted, so that a 0 stays a 0; distances are the same.
+            its columns are then divided but not shifted, so that a 0 stays a 0; distances are the same. Of
+            what Dask holds nothing is computed: a data frame remains one, unless its columns are weighted,
+            which makes an array.
         """
+        if is_dask(X):
+            return self._lazily_transformed(X)
         if self.weighted is False:
             return super().transform(X)
         check_is_fitted(self)
@@ -194,6 +201,22 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         scaled = self._scaling.of(kept).apply(samples[:, kept])
         return (scaled * factors).astype(samples.dtype, copy=False)
 
+    def _lazily_transformed(self, X: Any) -> Any:
+        """The same of what Dask holds."""
+        check_is_fitted(self)
+        transformable(self, X)
+        kept = self.get_support()
+        if self.weighted is False:
+            return kept_columns(X, kept)
+        factors, scaling = self._factors(), self._scaling.of(kept)
+        array = precise_array(kept_columns(X, kept))
+        dtype = array.dtype
+
+        def weigh(block: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+            return (scaling.of(places).apply(block) * factors[places]).astype(dtype, copy=False)
+
+        return mapped_columns(array, weigh, dtype)
+
     def inverse_transform(self, X: ArrayLike) -> Any:
         """Put the kept features back in their places, zeros elsewhere.
 
@@ -208,6 +231,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             Kept columns in the original units; a column that was multiplied by 0 comes back as the value
             that the scaling maps to 0.
         """
+        refuse_held(X, f"{type(self).__name__}.inverse_transform")
         if self.weighted is False:
             return super().inverse_transform(X)
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan

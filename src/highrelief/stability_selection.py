@@ -34,6 +34,8 @@ from .selector_base import WeightSelector
 #: What may be taken for granted of the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
 CONTROLS = ("fdr", "fwer")
+#: Pairs of halves, where the user does not say.
+N_PAIRS = 50
 #: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann
 #: (2010) recommend. A larger q finds more features if many are real, and asks for more agreement.
 LARGEST_SHARE = 0.9
@@ -46,7 +48,7 @@ def decide_by_stability(
     *,
     control: str = "fwer",
     level: float = 0.1,
-    n_pairs: int = 50,
+    n_pairs: int = N_PAIRS,
     n_best: int | None = None,
     assumption: str | None = "r-concave",
     n_jobs: int | None = None,
@@ -307,6 +309,7 @@ class _PairFits(ResampledWeighter):
     """Fits to pairs of halves of one distribution."""
 
     _size_name = "the share"
+    _refuses_dask = None
     _ask = staticmethod(_scores)
 
     def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:

@@ -55,8 +55,6 @@ class CrossValidatedWidth(RepeatedWeighter):
     A subclass says in :meth:`_first` where the iteration begins, and in :meth:`_run` how it goes on.
     """
 
-    _refuses_dask: str | None = "it cuts folds of tables in memory."
-
     sigmas: Any
     cv: Any
     scoring: Any
@@ -69,6 +67,8 @@ class CrossValidatedWidth(RepeatedWeighter):
     #: The weighter whose ``sigma="auto"`` says around which width to look.
     _plain: ClassVar[type[Any]]
     _held: float
+
+    _refuses_dask: str | None = "its widths are judged by k-NN on tables in memory."
 
     # How the method runs with a width that is held
 

@@ -45,14 +45,13 @@ class RelabeledRows:
     def __init__(
         self, table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> None:
-        self._among = among
+        self._table, self._among = table, among
         self._n_classes = table.n_classes
         self._n_threads = table.n_threads
         self._tolerance = table.tie_tolerance
         self._class_weights = np.ones(table.n_classes) if class_weights is None else class_weights
         self._metric = METRICS[among.metric]
-        self._X = table.unpacked(table.X)[:, : table.n_features]
-        self._ranked, self._sorted = _ranked(table, self._metric)
+        self._ranked, self._sorted = _ranked(self._distances())
         self._tied = np.empty(len(self._ranked), np.bool_)
         relabeled.has_ties(self._sorted, self._tolerance, self._tied)
 
@@ -64,37 +63,26 @@ class RelabeledRows:
         ``labels`` (n_labelings, n_samples) holds codes of classes, each present. In float32 sums are good to
         about six digits, and take half the time.
         """
-        out = np.zeros((len(labels), self._X.shape[1]), dtype)
-        X = np.ascontiguousarray(self._X, dtype=dtype)
+        out = np.zeros((len(labels), self._table.n_features), dtype)
         for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // _MOST_ENTRIES)):
-            self._add_margins(X, labels[a:b], out[a:b])
+            pairs = self._pairs(np.ascontiguousarray(labels[a:b], dtype=np.int64), out.dtype)
+            out[a:b] = self._summed(pairs)
         return out
 
     def _most_entries(self, n_labelings: int) -> int:
         n_slots = 2 if self._among.pooled else self._n_classes
-        return n_labelings * len(self._X) * n_slots * self._among.n_neighbors
+        return n_labelings * len(self._ranked) * n_slots * self._among.n_neighbors
 
-    def _add_margins(
-        self, X: NDArray[np.floating], labels: NDArray[np.integer], out: NDArray[np.floating]
-    ) -> None:
-        pairs = self._pairs(np.ascontiguousarray(labels, dtype=np.int64), out.dtype)
-        squared = self._metric == nearest.SQUARED_EUCLIDEAN
-        width = max(_LEAST_COLUMNS, int(_BLOCK_BYTES / (out.itemsize * max(pairs.first.size, 1))))
+    def _distances(self) -> NDArray[np.float64]:
+        """Distances of all samples to all."""
+        D = added_distances(self._table, self._metric)
+        return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D
 
-        def of_columns(a: int, b: int) -> None:
-            block = np.ascontiguousarray(X[:, a:b])
-            differences = np.empty((pairs.first.size, b - a), out.dtype)
-            relabeled.differences(block, pairs.first, pairs.second, squared, differences)
-            with one_blas_thread():
-                sums = pairs.coefficients @ differences
-            relabeled.add_differences(block, *pairs.scarce, squared, sums)
-            out[:, a:b] = sums
+    def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
+        """Sums over the pairs, (n_labelings, n_features)."""
+        return summed_pairs(self._table, pairs, self._metric == nearest.SQUARED_EUCLIDEAN)
 
-        # Cut by the shape alone, so that the bits are the same for any number of threads.
-        cuts = even_ranges(X.shape[1], -(-X.shape[1] // width), multiple=16)
-        run_all(of_columns, cuts, self._n_threads)
-
-    def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> _Pairs:
+    def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> Pairs:
         """The pairs that count under any labeling, and how much they do."""
         among, n = self._among, labels.shape[1]
         n_slots = 2 if among.pooled else self._n_classes
@@ -129,7 +117,7 @@ class RelabeledRows:
             second,
             scarce,
         )
-        return _Pairs(coefficients, chosen // n, chosen % n, (start, first, second, scarce))
+        return Pairs(coefficients, chosen // n, chosen % n, (start, first, second, scarce))
 
     def _row_weights(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
         """What the term of every sample counts in the mean; 0 for one that is alone in its class."""
@@ -154,12 +142,38 @@ def _class_sizes(labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]
     return np.stack([(labels == c).sum(axis=1) for c in range(n_classes)], axis=1)
 
 
-def _ranked(table: Packed, metric: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _ranked(D: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """All others of every sample from the nearest on, and how far they are, (n_samples, n_samples − 1)."""
-    D = _manhattan(table) if metric == nearest.MANHATTAN else _euclidean(table, metric)
     np.fill_diagonal(D, -1.0)
     order = np.argsort(D, axis=1, kind="stable")
     return np.ascontiguousarray(order[:, 1:]), np.take_along_axis(D, order, axis=1)[:, 1:].copy()
+
+
+def added_distances(table: Packed, metric: int) -> NDArray[np.float64]:
+    """Distances of all samples to all; Euclidean ones squared, so that they add up over columns."""
+    return _manhattan(table) if metric == nearest.MANHATTAN else _squared(table)
+
+
+def summed_pairs(table: Packed, pairs: Pairs, squared: bool) -> NDArray[np.floating]:
+    """Sums of the (squared) differences of pairs in each column, (n_labelings, n_features)."""
+    dtype = pairs.coefficients.dtype
+    X = np.ascontiguousarray(table.unpacked(table.X)[:, : table.n_features], dtype=dtype)
+    out = np.zeros((len(pairs.coefficients), X.shape[1]), dtype)
+    width = max(_LEAST_COLUMNS, int(_BLOCK_BYTES / (out.itemsize * max(pairs.first.size, 1))))
+
+    def of_columns(a: int, b: int) -> None:
+        block = np.ascontiguousarray(X[:, a:b])
+        differences = np.empty((pairs.first.size, b - a), dtype)
+        relabeled.differences(block, pairs.first, pairs.second, squared, differences)
+        with one_blas_thread():
+            sums = pairs.coefficients @ differences
+        relabeled.add_differences(block, *pairs.scarce, squared, sums)
+        out[:, a:b] = sums
+
+    # Cut by the shape alone, so that the bits are the same for any number of threads.
+    cuts = even_ranges(X.shape[1], -(-X.shape[1] // width), multiple=16)
+    run_all(of_columns, cuts, table.n_threads)
+    return out
 
 
 def _manhattan(table: Packed) -> NDArray[np.float64]:
@@ -178,16 +192,16 @@ def _manhattan(table: Packed) -> NDArray[np.float64]:
     return table.unpacked(table.unpacked(D).T.copy())
 
 
-def _euclidean(table: Packed, metric: int) -> NDArray[np.float64]:
+def _squared(table: Packed) -> NDArray[np.float64]:
     X = np.ascontiguousarray(table.unpacked(table.X)[:, : table.n_features], dtype=np.float64)
     D = np.zeros((len(X), len(X)))
     for a, b in even_ranges(X.shape[1], -(-X.shape[1] // 1024)):
         relabeled.add_squared_distances(np.ascontiguousarray(X[:, a:b]), 0, len(X), D)
-    return np.sqrt(D) if metric == nearest.EUCLIDEAN else D
+    return D
 
 
 @dataclass(frozen=True)
-class _Pairs:
+class Pairs:
     """Pairs of samples that are in the product of matrices, and those that are added one by one."""
 
     #: (n_labelings, n_pairs) of the pairs that many labelings need, and their rows.

@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ..cluster_input import refuse_held
 from ..progress import terminal_line, watching
 from ..whole_files import written_whole
 from .comparison_contents import ComparisonContents
@@ -153,6 +154,7 @@ def report(
     >>> print(contents.summary[0])
     I-RELIEF ranked 22 features by how well they tell the classes of 200 samples apart: 0 (106) and 1 (94).
     """
+    refuse_held(X, "report")
     if path is not None:
         # Before what takes long.
         _check_folder(Path(path))

@@ -19,6 +19,7 @@ from .column_blocks import ColumnBlocks
 from .column_centered import CenteredBlocks
 from .column_margins import ColumnMargins
 from .column_nearest import ColumnNearestPass
+from .column_relabeled import ColumnRelabeledRows
 from .column_soft import ColumnPasses
 from .packed import ClusterPacked
 
@@ -42,6 +43,12 @@ class ColumnRows(LocalRows):
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
         return ColumnNearestPass(self._table, among, anchors, self._blocks)
+
+    def relabeled(
+        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> ColumnRelabeledRows:
+        """The nearest neighbours of all samples under many labelings; every sample once, and complete."""
+        return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
 
     def sparse_margins(self) -> ColumnMargins:
         """Margins of single samples for few features, under weights that are mostly 0."""

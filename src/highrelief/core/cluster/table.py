@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
+from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+from dask.array import concatenate, from_delayed, where
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
@@ -32,16 +35,18 @@ class ClusterTable:
         The table; the sizes of its chunks are known.
     work : Work
         Who works on it.
+    by : {"columns", "rows"} or None
+        How it is cut; None: as :func:`.partition` finds best.
     """
 
     ndim = 2
 
-    def __init__(self, array: Any, work: Work) -> None:
+    def __init__(self, array: Any, work: Work, by: By | None = None) -> None:
         self.array, self.work = array, work
         self.shape: tuple[int, int] = array.shape
         self.dtype: np.dtype[Any] = array.dtype
         #: Whether blocks are of columns or of rows.
-        self.by: By = partition(self.shape, self.dtype.itemsize, array.chunks, work.n_workers)
+        self.by: By = by or partition(self.shape, self.dtype.itemsize, array.chunks, work.n_workers)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -68,14 +73,33 @@ class ClusterTable:
 
     def astype(self, dtype: Any, copy: bool = True) -> ClusterTable:
         """The same values in another type."""
-        return self if self.dtype == dtype else ClusterTable(self.array.astype(dtype), self.work)
+        return self if self.dtype == dtype else ClusterTable(self.array.astype(dtype), self.work, self.by)
 
     def __getitem__(self, rows: Any) -> Any:
         """Some of the rows, by a mask or by their places; columns, as Dask's array, by a pair of keys."""
         if isinstance(rows, tuple):
             return self.array[rows]
+        if isinstance(rows, slice) and rows == slice(None):
+            return self
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return ClusterTable(self.array[places], self.work)
+        return ClusterTable(self.array[places], self.work, self.by)
+
+    def settled(self) -> ClusterTable:
+        """The same table as it lies with the workers: parts of it are taken from there, not read anew."""
+        if not self.work.keeps:
+            return self
+        n, d = self.shape
+        parts = [
+            from_delayed(block, (n, b - a) if self.by == "columns" else (b - a, d), self.dtype)
+            for block, (a, b) in zip(self.blocks, self.cuts, strict=True)
+        ]
+        same = copy(self)
+        same.array = concatenate(parts, axis=int(self.by == "columns"))
+        return same
+
+    def moved(self, found: NDArray[np.bool_], places: NDArray[np.int64]) -> ClusterTable:
+        """The table with the rows of all features but those found in another order."""
+        return ClusterTable(where(found, self.array, self.array[places]), self.work, self.by)
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
         """Some of the columns, brought here."""
@@ -109,13 +133,17 @@ class ClusterTable:
 
     def ranges(self) -> ColumnRanges:
         """Smallest and largest values of the columns, means, and whether all values are finite."""
+        return self._ranges
+
+    @cached_property
+    def _ranges(self) -> ColumnRanges:
         look = delayed(_look, pure=False)
         looked = self.work.results(lambda: [look(block, self.by == "columns") for block in self.blocks])
         ranges, marks = zip(*looked, strict=True)
         low, high, mean = ([getattr(each, name) for each in ranges] for name in ("low", "high", "mean"))
         finite = all(each.finite for each in ranges)
         if self.by == "columns":
-            self._marks = np.concatenate(marks, axis=1)
+            self._level_marks = np.concatenate(marks, axis=1)
             return ColumnRanges(np.concatenate(low), np.concatenate(high), np.concatenate(mean), finite)
         heights = np.array([b - a for a, b in self.cuts]) / len(self)
         dtype = float_type(self.dtype)
@@ -129,8 +157,17 @@ class ClusterTable:
 
         Known once the ranges were looked at by blocks of columns.
         """
-        is_other, is_middle = self._marks
+        is_other, is_middle = self._level_marks
         return is_other, is_middle
+
+    @cached_property
+    def row_marks(self) -> NDArray[np.uint64]:
+        """A number for every row: the same for rows that are equal, another for all others."""
+        mark = delayed(_marks, pure=False)
+        blocks = list(enumerate(self.blocks))
+        if self.by == "rows":
+            return np.concatenate(self.work.results(lambda: [mark(block, 0) for _, block in blocks]))
+        return self.work.total(lambda: [mark(block, k) for k, block in blocks], _sum_of_marks)
 
     def scaling(
         self, scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
@@ -185,6 +222,18 @@ def _look(block: NDArray[Any], whole: bool) -> tuple[ColumnRanges, NDArray[np.bo
         return ranges, np.ones((2, block.shape[1]), dtype=bool)
     scaling = Scaling.none(block.shape[1], ranges.low.dtype)
     return ranges, np.stack(marked_levels(Columns(block, scaling, ranges), 1))
+
+
+def _marks(block: NDArray[Any], place: int) -> NDArray[np.uint64]:
+    """Digests of the rows of a block, others at every place; 0 and −0 are equal."""
+    values = block + 0 if block.dtype.kind == "f" else block
+    salt = str(place).encode()
+    digests = [blake2b(row.tobytes(), digest_size=8, salt=salt).digest() for row in values]
+    return np.frombuffer(b"".join(digests), np.uint64)
+
+
+def _sum_of_marks(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    return np.sum(parts, axis=0, dtype=np.uint64)
 
 
 def _moment(

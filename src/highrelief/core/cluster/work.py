@@ -45,6 +45,17 @@ class Work:
         return "dask threads" if self._client is None else "dask cluster"
 
     @property
+    def memory(self) -> float:
+        """Bytes that the workers may use, all together; 0 where they do not say."""
+        if self._client is None:
+            return 0.0
+        said = self._client.scheduler_info()
+        if "total_memory" in said:
+            return float(said["total_memory"])
+        # Schedulers before 2025 name all workers.
+        return sum(float(each["memory_limit"] or 0.0) for each in said["workers"].values())
+
+    @property
     def n_workers(self) -> int:
         """Processes between which values must be moved."""
         return 1 if self._client is None else max(1, len(self._ncores()))

@@ -1,0 +1,22 @@
+"""What Dask holds, told from arrays without importing Dask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_dask(values: Any) -> bool:
+    """Whether something is a Dask collection; Dask is not imported to find out."""
+    return type(values).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
+        values, "__dask_graph__"
+    )
+
+
+def on_cluster(X: Any) -> bool:
+    """Whether a judged table is one that Dask holds."""
+    return hasattr(X, "work") and hasattr(X, "by")
+
+
+def brought_here(values: Any) -> Any:
+    """Labels, weights or groups of the samples, in memory; anything but a Dask collection as it is."""
+    return values.compute() if is_dask(values) else values
