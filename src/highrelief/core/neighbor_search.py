@@ -402,6 +402,7 @@ class NeighborSearch:
                 )
 
             run_all(measure, ranges, table.n_threads)
+            del array, measure  # before the next block is copied
 
 
 def _is_wide(table: Packed) -> bool:
