@@ -24,8 +24,10 @@ CHUNKS = [(-1, 2), (20, -1), (23, 3), ((7, 13, 40), (1, 5)), (-1, -1)]
 
 
 def takes_dask(entry):
+    """Whether the estimator, and what it is wrapped around, work where a table lies."""
     estimator = entry.make()
-    return getattr(estimator, "_refuses_dask", "not asked") is None
+    both = estimator, getattr(estimator, "estimator", estimator)
+    return all(getattr(each, "_refuses_dask", "not asked") is None for each in both)
 
 
 taking_dask = over_entries(takes_dask)
@@ -56,8 +58,9 @@ def test_dask_gives_the_weights_of_the_table_in_memory(entry, table, way):
     X, y = table()
     local = entry.make().fit(X, y)
     ours = fitted(entry.make(), X, y, way)
-    assert ours.execution_["partition"] == way
-    assert ours.execution_["n_blocks"] > 1
+    if entry.family.inside is None:
+        assert ours.execution_["partition"] == way
+        assert ours.execution_["n_blocks"] > 1
     tolerance = TOLERANCE.get(entry.family.method, 1e-10)
     np.testing.assert_allclose(
         ours.feature_weights_,
@@ -241,7 +244,7 @@ def test_batches_need_a_table_in_memory():
 
 def test_categories_need_a_table_in_memory():
     X, y = discrete_table()
-    with pytest.raises(TypeError, match="with categorical_features it works on tables in memory"):
+    with pytest.raises(TypeError, match="categor.* in memory"):
         ReliefF(n_neighbors=3, categorical_features=[0]).fit(da.from_array(X), y)
 
 

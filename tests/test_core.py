@@ -207,6 +207,25 @@ class TestReservoir:
         expected = 3000 * 8 / 40
         assert np.all(np.abs(counts - expected) < 5 * np.sqrt(expected))
 
+    def test_draws_as_one_sample_after_another_would(self):
+        """Vitter's algorithm R as it is written, from the same random numbers."""
+        X = np.arange(90.0)[:, None]
+        reservoir, generator = Reservoir(1, X.dtype, 8), np.random.RandomState(4)
+        one_by_one, kept = np.random.RandomState(4), []
+        for start, end in ((0, 5), (5, 6), (6, 40), (40, 90)):
+            before = reservoir.rows, reservoir.rows.copy()
+            places = reservoir.add(X[start:end], np.arange(start, end), generator)
+            np.testing.assert_array_equal(*before)
+            for t in range(start, end):
+                place = len(kept) if t < 8 else one_by_one.randint(t + 1)
+                if place < 8:
+                    kept[place : place + 1] = [t]
+            np.testing.assert_array_equal(reservoir.rows[:, 0], kept)
+            np.testing.assert_array_equal(reservoir.codes, kept)
+            expected = [kept.index(t) if t in kept else -1 for t in range(start, end)]
+            np.testing.assert_array_equal(places, expected)
+        assert generator.randint(10**9) == one_by_one.randint(10**9)
+
     @pytest.mark.parametrize("scale", ["range", "standard", None])
     def test_scaling_is_that_of_all_that_was_seen(self, scale):
         X = np.random.default_rng(0).normal(3.0, 2.0, (50, 3))

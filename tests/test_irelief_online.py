@@ -7,7 +7,7 @@ import oracles
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief import OnlineIRelief
+from highrelief import OnlineIRelief, irelief_online
 from highrelief.datasets import make_waveform, make_xor
 
 
@@ -31,6 +31,21 @@ def test_equals_the_oracle(waves, margin, outliers, step_decay):
     np.testing.assert_allclose(ours.feature_weights_, expected, atol=1e-11)
     assert ours.n_samples_seen_ == 120
     assert len(ours.history_) == ours.n_iter_ == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_references_in_columns_give_the_same(monkeypatch, dtype):
+    X, y, _ = make_waveform(300, n_irrelevant=4, random_state=1)
+    X = X.astype(dtype)
+    weights = []
+    for fewest in (1, 10**9):
+        monkeypatch.setattr(irelief_online, "FEWEST_COLUMNS", fewest)
+        stream = OnlineIRelief(buffer_size=130, random_state=0)
+        for start in range(0, 300, 60):
+            stream.partial_fit(X[start : start + 60], y[start : start + 60])
+        weights.append(stream.feature_weights_)
+    assert np.any(weights[0] == 0.0)
+    np.testing.assert_allclose(*weights, atol=1e-12)
 
 
 class TestStream:

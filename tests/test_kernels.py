@@ -245,9 +245,12 @@ class TestSoftMargins:
         assert np.all(Z[0] == 0.0)
         np.testing.assert_allclose(ours.margin, Z.mean(axis=0), atol=1e-13)
 
-    def test_online_margin_with_fixed_weights_averages_to_the_batch(self):
+    @pytest.mark.parametrize("in_columns", [False, True])
+    def test_online_margin_with_fixed_weights_averages_to_the_batch(self, in_columns):
         X, y = draw_table(10, 50, 6, 3)
         w = np.random.default_rng(0).random(6)
+        w[2] = 0.0
+        active = np.flatnonzero(w)
         priors = np.bincount(y) / len(y)
         for margin in ("nearest", "prior"):
             batch = soft_margin(local_rows(X, y), w, 0.4, margin=margin, outliers=True)
@@ -255,12 +258,12 @@ class TestSoftMargins:
             members = np.argsort(y, kind="stable")
             bounds = np.searchsorted(y[members], np.arange(4))
             pooled = margin == "nearest"
+            references = np.ascontiguousarray(X[members].T) if in_columns else X
+            among = (references, in_columns, members, bounds, priors, w, active, 0.4)
             for at_once in (4, 8, 64):  # references in one, or several, blocks
                 scratch = np.empty(at_once), np.empty((3, 6))
                 for n in range(len(X)):
-                    online.sample_margin(
-                        X[n], y[n], n, X, members, bounds, priors, w, 0.4, pooled, True, *scratch, rows[n]
-                    )
+                    online.sample_margin(X[n], y[n], n, *among, pooled, True, *scratch, rows[n])
                 np.testing.assert_allclose(rows.mean(axis=0), batch.margin, atol=1e-14)
 
 

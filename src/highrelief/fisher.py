@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .base import FeatureWeighter
+from .core.ranges import BLOCK_BYTES
 from .core.scaling import Scaling
 from .core.sparse_columns import Moments
+from .core.threads import even_ranges
 from .progress import with_callbacks
 from .sparse_input import is_sparse
 
@@ -114,10 +116,16 @@ class FisherScore(FeatureWeighter):
         sizes = np.bincount(table.codes, weights=copies)
         centers = np.empty((sizes.size, self.n_features_in_))
         within = np.zeros(self.n_features_in_)
-        for c in range(sizes.size):
-            of_class = table.codes == c
-            centers[c], around = _center_and_scatter(table.X[of_class], inside, copies[of_class], sizes[c])
-            within += around
+        n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // BLOCK_BYTES)
+        for start, end in even_ranges(self.n_features_in_, n_blocks):
+            part = slice(start, end)
+            X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))
+            for c in range(sizes.size):
+                of_class = table.codes == c
+                centers[c, part], around = _center_and_scatter(
+                    X[of_class], scaling, copies[of_class], sizes[c]
+                )
+                within[part] += around
         between = sizes @ (centers - sizes @ centers / sizes.sum()) ** 2
         smallest = copies.sum() * np.finfo(np.float64).eps ** 2
         return self._set_weights(_ratio(between, np.maximum(within, smallest)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,13 @@ from .soft_base import ClassMargins
 RENEWAL = 4
 # Anchors that are enough for it.
 WIDTH_ANCHORS = 256
+
+# Of so few features, so many references per class, and in so few bytes that one more copy does not matter,
+# sums run faster along the references than along the features.
+MOST_FEATURES_IN_COLUMNS, FEWEST_COLUMNS, COLUMN_BYTES = 64, 64, 2**24
+
+# Attributes of a stream between two batches, and where its source of random numbers stands.
+_State = tuple[dict[str, Any], Any]
 
 
 class OnlineIRelief(ClassMargins):
@@ -220,6 +228,9 @@ class OnlineIRelief(ClassMargins):
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Go on with the next samples of a stream, in the order they come.
 
+        A batch counts as a whole or not at all: after an error, or Ctrl-C, the weighter is as it was before
+        this batch. Saved after any batch (pickle, joblib) and loaded elsewhere, it goes on to the same bits.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -234,6 +245,16 @@ class OnlineIRelief(ClassMargins):
         self : object
             The weighter.
         """
+        before = self._state()
+        try:
+            self._take_in(X, y, classes)
+        except BaseException:  # Ctrl-C too
+            self._go_back(before)
+            raise
+        return self
+
+    def _take_in(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> None:
+        """Let a batch join the samples that are kept, and learn from it."""
         first = not hasattr(self, "_reservoir")
         X, y = self._check_batch(X, y, reset=first)
         if first:
@@ -244,13 +265,29 @@ class OnlineIRelief(ClassMargins):
             self._declared = classes is not None
             self.classes_, self._class_counts = known, np.zeros(known.size, dtype=np.int64)
         codes = self._codes(y, known)
-        places = self._reservoir.add(X.astype(self._reservoir.rows.dtype), codes, self._generator)
+        X = X.astype(self._reservoir.rows.dtype, copy=False)
+        places = self._reservoir.add(X, codes, self._generator)
         self._scaling = self._reservoir.scaling(self.scale)
         self._constant = self._reservoir.low == self._reservoir.high
         references = self._scaled(self._reservoir.rows)
         batch = self._scaled(X)
         self._learn(batch, codes, places, np.arange(len(X)), references, self._reservoir.codes)
-        return self
+
+    def _state(self) -> _State:
+        """All that a batch changes: attributes, and where the source of random numbers stands."""
+        kept = dict(vars(self))
+        if "_reservoir" in kept:
+            kept |= {name: copy(kept[name]) for name in ("_reservoir", "_nu", "_w")}
+        source = kept.get("_generator", self.random_state)
+        return kept, source.get_state() if isinstance(source, np.random.RandomState) else None
+
+    def _go_back(self, before: _State) -> None:
+        """Be as :meth:`_state` was."""
+        attributes, position = before
+        self.__dict__.clear()
+        self.__dict__.update(attributes)
+        if position is not None:
+            getattr(self, "_generator", self.random_state).set_state(position)
 
     def _begin(self, X: NDArray[np.floating]) -> None:
         """(1): ν = 0 and w = 1/I; a width in the units of unit-norm weights begins with 1/√I."""
@@ -310,6 +347,12 @@ class OnlineIRelief(ClassMargins):
         """(2) to (9), in stretches over which σ stays as it is."""
         priors = self._class_counts / self._class_counts.sum()
         members, bounds = _by_class(reference_codes, self.classes_.size)
+        in_columns = (
+            references.shape[1] <= MOST_FEATURES_IN_COLUMNS
+            and len(references) >= FEWEST_COLUMNS * self.classes_.size
+            and references.nbytes <= COLUMN_BYTES
+        )
+        given = np.ascontiguousarray(references[members].T) if in_columns else references
         piece = -(-len(visits) // n_pieces(len(visits) * references.size))
         done = 0
         while done < len(visits):
@@ -325,7 +368,8 @@ class OnlineIRelief(ClassMargins):
                 codes,
                 places,
                 stretch,
-                references,
+                given,
+                in_columns,
                 members,
                 bounds,
                 priors,

@@ -139,8 +139,8 @@ class Columns:
     def blocks(self) -> Iterator[tuple[NDArray[np.floating], int, slice]]:
         """All columns: arrays, where a block begins in its array, and which columns it holds."""
         for start, end in even_ranges(self.n_features, self.n_blocks):
-            array, first = self.block(start, end)
-            yield array, first, slice(start, end)
+            # No name here for the array: whoever drops it before the next block has one at a time.
+            yield *self.block(start, end), slice(start, end)
 
     @property
     def as_it_is(self) -> bool:

@@ -416,6 +416,7 @@ def added_exact(
             nearest.add_exact(*block, a, b, *lists)
 
         run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
+        del array, block, measure  # before the next block is copied
     return exact
 
 

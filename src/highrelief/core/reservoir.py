@@ -19,6 +19,8 @@ class Reservoir:
         Precision of the rows.
     size : int or None
         Most rows to keep; None: all.
+
+    No array is written to after it has been stored: a shallow copy keeps what was there before.
     """
 
     def __init__(self, n_features: int, dtype: np.dtype, size: int | None) -> None:
@@ -48,20 +50,22 @@ class Reservoir:
         self.count(X)
         n_kept = len(self.rows)
         room = len(X) if self.size is None else min(len(X), self.size - n_kept)
-        self.rows = np.concatenate([self.rows, X[:room]])
-        self.codes = np.concatenate([self.codes, codes[:room]])
+        late = np.arange(room, len(X))
+        # As one sample after another would draw them.
+        drawn = generator.randint(0, self.n_seen - len(X) + 1 + late) if late.size else late
+        # Which row of the batch each of the kept places is given, at last.
+        taken_by = np.full(n_kept + room, -1, dtype=np.int64)
+        taken_by[n_kept:] = np.arange(room)
+        enters = drawn < n_kept + room
+        taken_by[drawn[enters]] = late[enters]
+        changed = np.flatnonzero(taken_by >= 0)
         places = np.full(len(X), -1, dtype=np.int64)
-        places[:room] = np.arange(n_kept, n_kept + room)
-        seen = self.n_seen - len(X) + room
-        for b in range(room, len(X)):
-            seen += 1
-            place = generator.randint(seen)
-            if place >= len(self.rows):
-                continue
-            places[places == place] = -1
-            places[b] = place
-            self.rows[place] = X[b]
-            self.codes[place] = codes[b]
+        places[taken_by[changed]] = changed
+        if changed.size:
+            # In new arrays: whoever holds the old ones can go back.
+            self.rows = np.concatenate([self.rows, X[:room]])
+            self.codes = np.concatenate([self.codes, codes[:room]])
+            self.rows[changed], self.codes[changed] = X[taken_by[changed]], codes[taken_by[changed]]
         return places
 
     def count(self, X: NDArray[np.floating]) -> None:
@@ -75,8 +79,10 @@ class Reservoir:
         batch_mean = inside.mean(axis=0, dtype=np.float64)
         shift = batch_mean - self.mean
         total = self.n_seen + len(X)
-        self.squares += ((inside - batch_mean) ** 2).sum(axis=0)
-        self.squares += shift**2 * (self.n_seen * len(X) / total)
+        deviations = inside - batch_mean
+        deviations *= deviations
+        squares = self.squares + deviations.sum(axis=0)
+        self.squares = squares + shift**2 * (self.n_seen * len(X) / total)
         self.mean = self.mean + shift * (len(X) / total)
         self.n_seen = total
 
