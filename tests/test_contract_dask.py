@@ -244,7 +244,7 @@ def test_batches_need_a_table_in_memory():
 
 def test_categories_need_a_table_in_memory():
     X, y = discrete_table()
-    with pytest.raises(TypeError, match="categor.* in memory"):
+    with pytest.raises(TypeError, match=r"categor.* in memory"):
         ReliefF(n_neighbors=3, categorical_features=[0]).fit(da.from_array(X), y)
 
 

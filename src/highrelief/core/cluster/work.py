@@ -100,10 +100,9 @@ class Work:
     def _place_of(self, value: Delayed) -> str:
         """The worker that has a kept value, once there is one; one that was lost with it is made again."""
         assert self._client is not None
-        distributed = sys.modules["distributed"]
-        futures = distributed.futures_of(value)
+        futures = sys.modules["distributed"].futures_of(value)
         while True:
-            distributed.wait(futures)
+            self._wait(futures)
             for future in futures:
                 if future.status == "error":
                     future.result()
@@ -111,6 +110,12 @@ class Work:
             if places:
                 return min(places)
             time.sleep(0.01)  # lost since
+
+    def _wait(self, futures: Any, timeout: float | None = None) -> None:
+        """Until all are done; Dask asks for the current client of the thread, which may have none."""
+        assert self._client is not None
+        with self._client.as_current():
+            sys.modules["distributed"].wait(futures, timeout=timeout)
 
     def shared(self, value: Any) -> Any:
         """A value that many tasks of a round take, sent once to every worker."""
@@ -140,7 +145,7 @@ class Work:
         places = set(self._places.values())
         while True:
             try:
-                sys.modules["distributed"].wait(futures, timeout=_LOOK_EVERY)
+                self._wait(futures, timeout=_LOOK_EVERY)
             except TimeoutError:
                 if places <= set(self._ncores()):
                     continue
