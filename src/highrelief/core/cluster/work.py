@@ -79,7 +79,7 @@ class Work:
 
         ``add`` must not change what it is given.
         """
-        return self.results(lambda: [_tree(list(tasks()), add)])[0]
+        return self.results(lambda: [tree(list(tasks()), add)])[0]
 
     def _may_try_again(self, error: Exception) -> bool:
         """Whether data were lost with a worker, while the cluster itself goes on."""
@@ -112,11 +112,14 @@ class Work:
         return error
 
 
-def _tree(tasks: list[Delayed], add: Callable[[list[Any]], Any]) -> Delayed:
-    """A task whose result is the sum of those of all tasks; neighbours are added first."""
+def tree(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> Delayed:
+    """A task whose result is the sum of those of all tasks; neighbours are added first.
+
+    ``add`` takes a list of results, and what is ``given`` to all.
+    """
     adding = delayed(add, pure=False)
     while len(tasks) > 1:
-        tasks = [adding(tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
+        tasks = [adding(tasks[i : i + _FAN_IN], *given) for i in range(0, len(tasks), _FAN_IN)]
     return tasks[0]
 
 
