@@ -133,6 +133,11 @@ class Stack(Packed):
         self.starts_in_part: list[NDArray[np.int64]] = starts
         return np.concatenate(positions), np.concatenate(laid_out)
 
+    @property
+    def heights(self) -> list[int]:
+        """Number of samples of every block."""
+        return [len(block) for block in self._blocks]
+
     @cached_property
     def samples(self) -> NDArray[np.int64]:
         """The place in the table of every row of the layout; −1 for padding."""

@@ -133,7 +133,7 @@ class RowNearestPass(NearestPass):
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
         """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers."""
         blocks, work = self._blocks, self._blocks.work
-        found = work.kept(self._search.tasks(self._search.wanted))
+        found = work.made(self._search.tasks(self._search.wanted))
         factors = self._margin_factors()
         fill = delayed(_in_rows, pure=False)
         pieces = []
@@ -145,7 +145,7 @@ class RowNearestPass(NearestPass):
                 for block, lists, part in zip(blocks.blocks, found, rows, strict=True)
             ]
         heights = [b - a for a, b in blocks.cuts] * (1 + apart)
-        matrix = RowMatrix(work.kept(pieces), heights, self._table.n_features, work)
+        matrix = RowMatrix(work.made(pieces), heights, self._table.n_features, work)
         between = np.zeros(0)
         if gaps:
             between = np.concatenate(work.results(lambda: self._tasks_of_gaps(found)))

@@ -7,6 +7,7 @@ fixed by the blocks. Here are kept numbers by sample, by class and by feature, n
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from ..neighborhood import Neighborhood
 from ..rows import LocalRows
 from .packed import ClusterPacked
 from .row_blocks import RowBlocks
+from .row_centered import CenteredRows
 from .row_nearest import RowNearestPass
+from .row_soft import RowNeighborhoods, RowPasses
 
 
 class RowRows(LocalRows):
@@ -28,9 +31,21 @@ class RowRows(LocalRows):
         super().__init__(table, memory)
         self._blocks = RowBlocks(table.raw, table)
 
+    @cached_property
+    def _soft(self) -> RowPasses:
+        return RowPasses(self._table, self._memory, self._blocks)
+
+    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> RowNeighborhoods:
+        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        return RowNeighborhoods(self._soft, w, sigma)
+
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
         return super().execution(soft=soft) | self._table.raw.execution()
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> RowNearestPass:
         return RowNearestPass(self._table, among, anchors, self._blocks)
+
+    def centered(self) -> CenteredRows:  # type: ignore[override]
+        """The rows, scaled, measured from their mean."""
+        return CenteredRows(self._blocks)

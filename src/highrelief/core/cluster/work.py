@@ -54,6 +54,16 @@ class Work:
             return list(values)
         return list(self._client.persist(list(values)))
 
+    def made(self, values: Sequence[Delayed]) -> list[Delayed]:
+        """The same values, made once, for what takes longer to make than it is worth not to hold it.
+
+        They are left with the workers; what Dask's threads have made is held here.
+        """
+        if self._client is not None:
+            return self.kept(values)
+        found = dask.compute(*values, scheduler="threads")
+        return [delayed(value, traverse=False, pure=False) for value in found]
+
     def shared(self, value: Any) -> Any:
         """A value that many tasks of a round take, sent once to every worker."""
         if self._client is None:
