@@ -18,7 +18,6 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from highrelief import LFE, Relief, lfe
-from highrelief.core import scatter
 from highrelief.core.centered_columns import CenteredColumns
 from highrelief.core.scaling import Scaling
 

@@ -55,9 +55,7 @@ def _is_rounding(scale: float, A: NDArray[np.float64], gradient: Vector) -> bool
     """Whether the largest component of Aᵀ·gradient is 0 but for the rounding of its terms."""
     sizes = np.abs(gradient)
     # A look at all of A only where there is reason for it.
-    return scale <= 1e-12 * float(sizes.sum()) and scale <= 1e-15 * float(
-        (sizes @ abs(A)).max(initial=0.0)
-    )
+    return scale <= 1e-12 * float(sizes.sum()) and scale <= 1e-15 * float((sizes @ abs(A)).max(initial=0.0))
 
 
 def _violation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,9 +17,8 @@ from .soft_rows import SoftPasses
 from .threads import even_ranges, run_all
 from .weighted_rows import WeightedBlocks, WeightedRows
 
-
 #: Parts of a pass over all pairs, each of some ranges of tiles.
-Parts = list[tuple[tuple[int, int], ...]]
+Parts = Sequence[tuple[tuple[int, int], ...]]
 
 
 class _Misses(NamedTuple):

@@ -176,14 +176,13 @@ class RowMatrix:
         return np.concatenate(self._work.results(lambda: self._blocks)).astype(dtype or np.float64)
 
     def __getitem__(self, key: Any) -> Any:
-        """Some columns of all rows, which stay with the workers; or some rows, or parts of them, as arrays."""
+        """Some columns, which stay with the workers; or rows, at rising places, or parts of them, here."""
         if isinstance(key, tuple) and isinstance(key[0], slice):
             which = np.flatnonzero(key[1]) if key[1].dtype == bool else key[1]
             return self._mapped(_taken, which.size, which)
         rows, columns = key if isinstance(key, tuple) else (key, np.arange(self.shape[1])[np.newaxis])
-        return np.concatenate(
-            self._each(_rows_taken, [rows[(rows >= a) & (rows < b)] - a for a, b in self._cuts], shared=columns)
-        )
+        of_blocks = [rows[(rows >= a) & (rows < b)] - a for a, b in self._cuts]
+        return np.concatenate(self._each(_rows_taken, of_blocks, shared=columns))
 
     def weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """AᵀCA with a diagonal C."""
@@ -222,9 +221,7 @@ class RowMatrix:
 
     def _mapped(self, function: Callable[..., NDArray[Any]], n_columns: int, *more: Any) -> RowMatrix:
         task = delayed(function, pure=False)
-        return RowMatrix(
-            [task(block, *more) for block in self._blocks], self._heights, n_columns, self._work
-        )
+        return RowMatrix([task(block, *more) for block in self._blocks], self._heights, n_columns, self._work)
 
     def _each(
         self, function: Callable[..., NDArray[Any]], *more: Sequence[Any], shared: Any = None

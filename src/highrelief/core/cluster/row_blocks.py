@@ -210,9 +210,7 @@ class RowBlocks:
         copies = self.table.copies_given
         task = delayed(_weighted_sums, pure=False)
         sums = self.work.results(
-            lambda: [
-                task(X, copies[a:b]) for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
-            ]
+            lambda: [task(X, copies[a:b]) for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)]
         )
         return (np.sum(sums, axis=0) / copies.sum()).astype(ranges.mean.dtype)
 
@@ -229,7 +227,7 @@ class RowBlocks:
         given: Any,
         *more: Sequence[Any],
         where: Callable[[int, int], bool] = lambda i, j: True,
-    ) -> dict[Pair, Delayed]:
+    ) -> dict[Pair, Any]:
         """The same of two blocks, or of one and None, and of what there is ``more`` of either."""
         task, blocks = delayed(function, pure=False), self.blocks
         tasks = {}
@@ -240,15 +238,13 @@ class RowBlocks:
                 tasks[i, j] = task(blocks[i], other, given, *own)
         return tasks
 
-    def gathered(
-        self, of_pairs: dict[Pair, Delayed], merge: Callable[..., Any], *given: Any
-    ) -> list[Delayed | None]:
+    def gathered(self, of_pairs: dict[Pair, Any], merge: Callable[..., Any], *given: Any) -> list[Any]:
         """For every block, what the pairs that it is in return for it, merged in a fixed order.
 
         Pairs return something of their first block, and something of their second. ``merge`` takes a list of
-        these, and what is ``given`` to all.
+        these, and what is ``given`` to all. None for a block that is in no pair.
         """
-        parts: list[list[Delayed]] = [[] for _ in self.cuts]
+        parts: list[list[Any]] = [[] for _ in self.cuts]
         for b, found in enumerate(parts):
             for other in range(len(parts)):
                 pair = (min(b, other), max(b, other))

@@ -8,6 +8,7 @@ lists merge in any order to the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -272,10 +273,7 @@ def _runs(
         rows = distance_array(anchors.size, D.shape[1])
         np.take(D, anchors, axis=0, out=rows)
         return [(rows, slice(0, anchors.size))]
-    return [
-        (D[anchors[a] : anchors[b - 1] + 1], slice(a, b))
-        for a, b in zip(borders[:-1], borders[1:], strict=True)
-    ]
+    return [(D[anchors[a] : anchors[b - 1] + 1], slice(a, b)) for a, b in pairwise(borders)]
 
 
 def _measured(

@@ -204,9 +204,7 @@ def _within(found: Neighbors, block: RowBlock) -> Neighbors:
     count = np.bincount(lists[here], minlength=n_lists)
     start = (np.cumsum(count) - count).reshape(found.count.shape)
     count = count.reshape(found.count.shape)
-    return Neighbors(
-        found.anchors, start, count, np.zeros_like(count), found.rows[here], found.shares[here]
-    )
+    return Neighbors(found.anchors, start, count, np.zeros_like(count), found.rows[here], found.shares[here])
 
 
 class _Side(NamedTuple):

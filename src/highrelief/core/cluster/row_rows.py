@@ -18,6 +18,7 @@ from ..rows import LocalRows
 from .packed import ClusterPacked
 from .row_blocks import RowBlocks
 from .row_centered import CenteredRows
+from .row_margins import RowMargins
 from .row_nearest import RowNearestPass
 from .row_soft import RowNeighborhoods, RowPasses
 
@@ -45,6 +46,10 @@ class RowRows(LocalRows):
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> RowNearestPass:
         return RowNearestPass(self._table, among, anchors, self._blocks)
+
+    def sparse_margins(self) -> RowMargins:
+        """Margins of single samples for few features, under weights that are mostly 0."""
+        return RowMargins(self._table, self._memory, self._blocks)
 
     def centered(self) -> CenteredRows:  # type: ignore[override]
         """The rows, scaled, measured from their mean."""

@@ -7,7 +7,7 @@ distances again and weighs the features by what follows from all of them.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed
@@ -48,6 +48,7 @@ class RowPasses(SoftPasses):
         super().__init__(table, memory)
         self.blocks = blocks
         self.stored = self._keeps_coefficients = False
+        self.left = memory
         self._tiles = np.empty((0, distances.TILE, distances.TILE), table.dtype)
 
     @cached_property
@@ -68,18 +69,16 @@ class RowPasses(SoftPasses):
         """The same: the workers do not know which can be left out."""
         return self.sum_differences(by)
 
-    def by_sample(self, of_rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    def by_sample(self, of_rows: NDArray[Any]) -> NDArray[Any]:
         """What is known by class and row of the layout, by class and sample."""
         return np.ascontiguousarray(self.table.unpacked(of_rows.T).T)
 
-    def by_row(self, parts: list[NDArray[np.floating]], padding: float) -> NDArray[np.floating]:
+    def by_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
         """What blocks know by class and sample, by class and row of the layout."""
         known = np.concatenate(parts, axis=1)
         return np.where(self.table.real, known[:, self.table.position], known.dtype.type(padding))
 
-    def _anchor_columns(
-        self, anchors: NDArray[np.int64], weights: NDArray[np.float64]
-    ) -> RowAnchorColumns:
+    def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
         return RowAnchorColumns(self, anchors, weights)
 
 
@@ -205,7 +204,7 @@ def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[Stack, Weig
     return stack, _under(stack, w[features])
 
 
-def _of_blocks(stack: Stack, of_rows: NDArray[np.floating]) -> list[NDArray[np.floating]]:
+def _of_blocks(stack: Stack, of_rows: NDArray[Any]) -> list[NDArray[Any]]:
     """What is known by class and row of the layout, by class and sample of each block."""
     by_sample = stack.unpacked(of_rows.T).T
     return np.split(by_sample, np.cumsum(stack.heights)[:-1], axis=1)
@@ -229,7 +228,7 @@ def _statistics(block: RowBlock, other: RowBlock | None, kernel: Kernel) -> list
 
 
 def _merged(parts: list[Statistics], per_sigma: np.floating) -> Statistics:
-    low, mass = (np.array(values, order="C") for values in parts[0])
+    low, mass = np.array(parts[0][0], order="C"), np.array(parts[0][1], order="C")
     for other_low, other_mass in parts[1:]:
         merge_statistics(
             low, mass, np.ascontiguousarray(other_low), np.ascontiguousarray(other_mass), per_sigma
