@@ -172,6 +172,7 @@ def _programme(
 
     The dual has as many variables as samples; min cᵀξ + α‖w‖₁ has one more of each sign for each column.
     """
+    A = np.asarray(A)
     unit = float(loss.factors.max())  # so that bounds are about 1, and tolerances mean something
     left = A.T if positive else np.vstack([A.T, -A.T])
     bounds = np.column_stack([np.zeros(len(A)), loss.factors / unit])

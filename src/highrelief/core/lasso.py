@@ -13,6 +13,7 @@ from scipy.linalg import lapack
 
 from .losses import SmoothLoss
 from .optimality import Minimum, Vector, l1_violations, shared_among_twins, step_length
+from .products import weighted_gram
 
 #: Violations, relative to the largest derivative, that are rounding.
 _ROUNDING = 1e-15
@@ -100,8 +101,8 @@ def _restricted(
         if violation <= aim or (n_steps > 20 and violation > 0.9 * last):
             return w, n_steps
         last = violation
-        bent = np.sqrt(loss.curvature(u))[:, np.newaxis] * A
-        v = minimize_l1_quadratic(bent.T @ bent, derivative, w, alpha, positive, 0.1 * aim)
+        hessian = weighted_gram(A, loss.curvature(u))
+        v = minimize_l1_quadratic(hessian, derivative, w, alpha, positive, 0.1 * aim)
         t = _length_towards(v, loss, A, alpha, w, derivative)
         if t == 0.0:
             return w, n_steps

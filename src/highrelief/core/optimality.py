@@ -69,7 +69,7 @@ def shared_among_twins(
     candidates = np.flatnonzero((w != 0.0) | (np.abs(derivative) >= alpha - tolerance))
     if candidates.size < 2:
         return w
-    columns = A[:, candidates]
+    columns = np.asarray(A[:, candidates])
     near = _EQUAL * np.abs(columns).max()
     # Equal columns have equal projections, and stand side by side.
     order = np.argsort(np.cos(np.arange(len(A))) @ columns, kind="stable")

@@ -75,7 +75,7 @@ class Packed:
         self.n_classes = n_classes
         self.n_threads = n_threads
         self.counted = copies is not None
-        self.position, self.codes = packing.class_layout(codes, n_classes)
+        self.position, self.codes = self._laid_out(codes)
         self.real = self.position != packing.PADDING
         self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
         self.given_codes, self._given_copies, self._absent = codes, copies, absent
@@ -90,6 +90,10 @@ class Packed:
         self.row_weights = self.copies if class_weights is None else self.copies * class_weights[self.codes]
         self.total_weight = self.n_copies if class_weights is None else float(self.row_weights.sum())
         self.n_tiles = distances.n_tiles(self.n_rows)
+
+    def _laid_out(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The row of the table at each row of the layout, or ``PADDING``, and its class."""
+        return packing.class_layout(codes, self.n_classes)
 
     @cached_property
     def X(self) -> NDArray[np.floating]:  # noqa: N802

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .lasso import minimize_l1_quadratic
 from .losses import SmoothLoss
 from .optimality import Minimum, Vector, l2_violation, step_length
+from .products import weighted_gram
 
 #: Newton's method needs about ten steps.
 _MOST_STEPS = 200
@@ -54,9 +55,7 @@ def _is_rounding(scale: float, A: NDArray[np.float64], gradient: Vector) -> bool
     """Whether the largest component of Aᵀ·gradient is 0 but for the rounding of its terms."""
     sizes = np.abs(gradient)
     # A look at all of A only where there is reason for it.
-    return scale <= 1e-12 * float(sizes.sum()) and scale <= 1e-15 * float(
-        (sizes @ np.abs(A)).max(initial=0.0)
-    )
+    return scale <= 1e-12 * float(sizes.sum()) and scale <= 1e-15 * float((sizes @ abs(A)).max(initial=0.0))
 
 
 def _violation(
@@ -172,8 +171,7 @@ def _by_exact_models(
         u = A @ w
         slopes = A.T @ loss.gradient(u) + 2.0 * alpha * w
         working = np.flatnonzero((w > 0.0) | (slopes < 0.0))
-        bent = np.sqrt(loss.curvature(u))[:, np.newaxis] * A[:, working]
-        hessian = bent.T @ bent
+        hessian = weighted_gram(A[:, working], loss.curvature(u))
         hessian[np.diag_indices(working.size)] += 2.0 * alpha
         move = np.zeros_like(w)
         end = minimize_l1_quadratic(hessian, slopes[working], w[working], 0.0, True, _ROUNDING * scale)
@@ -198,8 +196,7 @@ def _target(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, u: Vector) -
         system = curvature[:, np.newaxis] * (A @ A.T)
         system[np.diag_indices(n_rows)] += 2.0 * alpha
         return A.T @ _solved(system, pull)
-    bent = np.sqrt(curvature)[:, np.newaxis] * A
-    hessian = bent.T @ bent  # BLAS computes half of a product with itself
+    hessian = weighted_gram(A, curvature)
     hessian[np.diag_indices(n_columns)] += 2.0 * alpha
     return _solved(hessian, A.T @ pull)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, expectations, incomplete, soft, soft_margins
 from .lacks import Lacks
-from .packed import sum_in_order
+from .packed import Packed, sum_in_order
 from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
 from .threads import even_ranges, run_all
+from .weighted_rows import WeightedBlocks, WeightedRows
+
+#: Parts of a pass over all pairs, each of some ranges of tiles.
+Parts = Sequence[tuple[tuple[int, int], ...]]
 
 
 class _Misses(NamedTuple):
@@ -140,7 +144,7 @@ class SoftNeighborhoods:
             for start in range(a, b, distances.TILE):
                 D = passes.distances_to(np.arange(start, min(start + distances.TILE, b)))
                 soft_margins.margins_from_distances(
-                    X, D, start, table.codes, passes.copies, by.per_sigma, by.low, by.scales, Z
+                    X, D, 0, start, table.codes, passes.copies, by.per_sigma, by.low, by.scales, Z
                 )
                 if lacks.any:
                     incomplete.add_margin_lacks(
@@ -200,38 +204,8 @@ class SoftNeighborhoods:
 
     def _statistics(self) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
         """Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each."""
-        table, passes = self._table, self._passes
-        shape = (table.n_classes, table.n_rows)
-        passes.put_under(self._w)
-        tiles, known = passes.tiles(filled=False)
-        rows = passes.rows
-
-        def part(a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-            found = np.full(shape, passes.far, table.dtype), np.zeros(shape)
-            soft.tile_statistics(
-                rows.X,
-                rows.w,
-                rows.sums,
-                rows.lacks.arrays,
-                tiles,
-                known,
-                table.codes,
-                passes.copies,
-                self._per_sigma,
-                passes.far,
-                table.batches,
-                table.within,
-                a,
-                b,
-                *found,
-            )
-            return found
-
-        cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
-        (low, mass), *others = run_all(part, cut, table.n_threads)
-        passes.note_filled()
-        for more in others:
-            self._merge(low, mass, *more)
+        table = self._table
+        low, mass = self._statistics_of_pairs()
         # A sample's own further copies are hits, at distance 0 if nothing is missing.
         several = np.flatnonzero(table.own_copies > 1.0)
         at = table.codes[several], several
@@ -241,6 +215,16 @@ class SoftNeighborhoods:
         low[at], mass[at] = own_low, own_mass
         return low, mass
 
+    def _statistics_of_pairs(self) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+        """The same without further copies of the rows themselves."""
+        table, passes = self._table, self._passes
+        passes.put_under(self._w)
+        tiles, known = passes.tiles(filled=False)
+        cut = even_ranges(table.n_tiles, table.n_parts(2 * table.n_classes * table.n_rows))
+        found = tile_statistics(table, passes.rows, tiles, known, self._per_sigma, [(each,) for each in cut])
+        passes.note_filled()
+        return found
+
     def _merge(
         self,
         low: NDArray[np.floating],
@@ -249,13 +233,7 @@ class SoftNeighborhoods:
         other_mass: NDArray[np.float64],
     ) -> None:
         """Merge the statistics over other rows into ``low`` and ``mass``."""
-        soft.merge_statistics(
-            low.reshape(-1),
-            mass.reshape(-1),
-            other_low.reshape(-1),
-            other_mass.reshape(-1),
-            float(self._per_sigma),
-        )
+        merge_statistics(low, mass, other_low, other_mass, self._per_sigma)
 
     @cached_property
     def _misses(self) -> _Misses:
@@ -307,14 +285,97 @@ class SoftNeighborhoods:
 
     def _moments(self) -> NDArray[np.float64]:
         """Σ f·(d − low)/σ over the rows of every class, seen from every row, (n_classes, n_rows)."""
+        table = self._table
+        moments = self._moments_of_pairs()
+        if table.counted and self._between_copies.any():
+            mass, e = self._own_mass()
+            moments[table.codes, np.arange(table.n_rows)] += mass * e
+        return moments
+
+    def _moments_of_pairs(self) -> NDArray[np.float64]:
+        """The same without further copies of the rows themselves."""
         table, passes = self._table, self._passes
-        shape = (table.n_classes, table.n_rows)
         passes.put_under(self._w)
         tiles, known = passes.tiles(filled=False)
-        rows = passes.rows
+        cut = even_ranges(table.n_tiles, table.n_parts(2 * table.n_classes * table.n_rows))
+        parts = [(each,) for each in cut]
+        moments = tile_moments(table, passes.rows, tiles, known, self._per_sigma, self._low, parts)
+        passes.note_filled()
+        return moments
 
-        def part(a: int, b: int) -> NDArray[np.float64]:
-            moment = np.zeros(shape)
+
+def tile_statistics(
+    table: Packed,
+    rows: WeightedRows | WeightedBlocks,
+    tiles: NDArray[np.floating],
+    known: bool,
+    per_sigma: np.floating,
+    parts: Parts,
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """Smallest distance and mass of every class, seen from every row, over the pairs of some tiles.
+
+    ``known``: whether the distances are in the tiles; otherwise they are computed, and stored if there is
+    room. ``parts``: ranges of the tiles, those of a part one after the other.
+    """
+    shape = (table.n_classes, table.n_rows)
+    copies, far = table.copies.astype(table.dtype), soft.out_of_reach(table.dtype)
+
+    def part(*ranges: tuple[int, int]) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+        found = np.full(shape, far, table.dtype), np.zeros(shape)
+        for a, b in ranges:
+            soft.tile_statistics(
+                rows.X,
+                rows.w,
+                rows.sums,
+                rows.lacks.arrays,
+                tiles,
+                known,
+                table.codes,
+                copies,
+                per_sigma,
+                far,
+                table.batches,
+                table.within,
+                a,
+                b,
+                *found,
+            )
+        return found
+
+    (low, mass), *others = run_all(part, parts, table.n_threads)
+    for more in others:
+        merge_statistics(low, mass, *more, per_sigma)
+    return low, mass
+
+
+def merge_statistics(
+    low: NDArray[np.floating],
+    mass: NDArray[np.float64],
+    other_low: NDArray[np.floating],
+    other_mass: NDArray[np.float64],
+    per_sigma: np.floating,
+) -> None:
+    """Merge the statistics over other rows into ``low`` and ``mass``."""
+    soft.merge_statistics(
+        low.reshape(-1), mass.reshape(-1), other_low.reshape(-1), other_mass.reshape(-1), float(per_sigma)
+    )
+
+
+def tile_moments(
+    table: Packed,
+    rows: WeightedRows | WeightedBlocks,
+    tiles: NDArray[np.floating],
+    known: bool,
+    per_sigma: np.floating,
+    low: NDArray[np.floating],
+    parts: Parts,
+) -> NDArray[np.float64]:
+    """Σ f·(d − low)/σ over the rows of every class, seen from every row; as :func:`tile_statistics`."""
+    copies, far = table.copies.astype(table.dtype), soft.out_of_reach(table.dtype)
+
+    def part(*ranges: tuple[int, int]) -> NDArray[np.float64]:
+        moment = np.zeros((table.n_classes, table.n_rows))
+        for a, b in ranges:
             expectations.tile_moments(
                 rows.X,
                 rows.w,
@@ -323,22 +384,16 @@ class SoftNeighborhoods:
                 tiles,
                 known,
                 table.codes,
-                passes.copies,
-                self._per_sigma,
-                passes.far,
+                copies,
+                per_sigma,
+                far,
                 table.batches,
                 table.within,
-                self._low,
+                low,
                 a,
                 b,
                 moment,
             )
-            return moment
+        return moment
 
-        cut = even_ranges(table.n_tiles, table.n_parts(2 * math.prod(shape)))
-        moments = sum_in_order(run_all(part, cut, table.n_threads))
-        passes.note_filled()
-        if table.counted and self._between_copies.any():
-            mass, e = self._own_mass()
-            moments[table.codes, np.arange(table.n_rows)] += mass * e
-        return moments
+    return sum_in_order(run_all(part, parts, table.n_threads))

@@ -70,7 +70,7 @@ class SoftPasses:
         """
         table = self.table
         self.put_under(w)
-        columns = AnchorColumns(self, *self._anchors(n_anchors))
+        columns = self._anchor_columns(*self._anchors(n_anchors))
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
         far = self.rows.sums + self.rows.lacks.between_copies
@@ -86,6 +86,9 @@ class SoftPasses:
             # What independent distances would need (the random-energy model).
             guess=spread / math.sqrt(2.0 * max(0.1, -math.log(share))),
         )
+
+    def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> AnchorColumns:
+        return AnchorColumns(self, anchors, weights)
 
     def per_sigma(self, sigma: float) -> np.floating:
         """1/σ in the precision of the data.
@@ -199,6 +202,11 @@ class AnchorColumns:
         if reach is not None:
             self._weights = np.where(reach[anchors] > 0.0, weights, 0.0)
         self._between_copies = passes.rows.lacks.between_copies
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Cut the anchors, and have room for their distances."""
+        passes, anchors = self._passes, self._anchors
         passes.tiles()
         size = float(passes.table.n_rows) * anchors.size * passes.table.dtype.itemsize
         self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)

@@ -90,7 +90,10 @@ class SparseMargins:
     def at(self, w: NDArray[np.float64], sigma: float) -> MarginColumns:
         """Margins under weights w and the kernel exp(−d/σ)."""
         passes, w = self._under(w)
-        return self._columns(passes, SoftNeighborhoods(passes, w, sigma))
+        return self._columns(passes, self._neighborhoods(passes, w, sigma))
+
+    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
+        return SoftNeighborhoods(passes, w, sigma)
 
     def _columns(self, passes: SoftPasses, near: SoftNeighborhoods) -> MarginColumns:
         return MarginColumns(self, passes, near)

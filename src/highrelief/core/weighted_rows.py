@@ -82,37 +82,47 @@ class WeightedRows:
 
         run_all(of_tiles, even_ranges(self._table.n_tiles, self._table.n_parts(1)), self._table.n_threads)
 
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances are not changed."""
+    def sum_differences(
+        self,
+        tiles: NDArray[np.floating],
+        by: Coefficients,
+        ranges: list[tuple[int, int]] | None = None,
+    ) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances are not changed.
+
+        ``ranges``: of the tiles whose pairs count, for one thread; None: all.
+        """
         table = self._table
+        parts = [(each,) for each in parts_of_tiles(table)] if ranges is None else [tuple(ranges)]
         width, n_lacked = self.X.shape[1], self.lacks.features.size
         end = width + table.n_rows
 
-        def part(a: int, b: int) -> NDArray[np.float64]:
+        def part(*ranges: tuple[int, int]) -> NDArray[np.float64]:
             out = np.zeros(end + n_lacked)
-            pair_sums.accumulate_margin(
-                self.X,
-                self.w,
-                self.sums,
-                self.lacks.arrays,
-                tiles,
-                table.codes,
-                self._copies,
-                by.per_sigma,
-                self._far,
-                table.batches,
-                table.within,
-                by.low,
-                by.scales,
-                a,
-                b,
-                out[:width],
-                out[width:end],
-                out[end:],
-            )
+            for a, b in ranges:
+                pair_sums.accumulate_margin(
+                    self.X,
+                    self.w,
+                    self.sums,
+                    self.lacks.arrays,
+                    tiles,
+                    table.codes,
+                    self._copies,
+                    by.per_sigma,
+                    self._far,
+                    table.batches,
+                    table.within,
+                    by.low,
+                    by.scales,
+                    a,
+                    b,
+                    out[:width],
+                    out[width:end],
+                    out[end:],
+                )
             return out
 
-        total = sum_in_order(run_all(part, parts_of_tiles(table), table.n_threads))
+        total = sum_in_order(run_all(part, parts, table.n_threads))
         reordered = -2.0 * total[: table.n_features]
         packing.mix_rows(total[width:end], self.X, reordered)
         sums = np.empty_like(reordered)

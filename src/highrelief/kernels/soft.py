@@ -206,37 +206,58 @@ def _add_entropy_terms(row, low, per_sigma, copies, mass, first, second):
 
 
 @kernel
-def neighborhood_entropy(D, weights, anchor_copies, own, anchor_weights, per_sigma, low):
-    """Weighted sum of H_n, and its derivative by log σ, over the anchors n in the columns of D.
+def add_entropy_moments(D, weights, per_sigma, low, moments):
+    """Add Σ f, Σ f·e and Σ f·e² over the rows of D, with e = (d − low)/σ and f = exp(−e) of each copy.
 
-    H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
-    Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e]. Further copies of the anchor are ``own`` from it.
+    One row of ``moments`` each, for the anchors in the columns of D.
     """
     m = D.shape[1]
-    mass = np.zeros(m)
-    first = np.zeros(m)
-    second = np.zeros(m)
     parts = np.zeros((3, m), D.dtype)
-    for q in range(m):
-        mass[q] = max(anchor_copies[q] - 1.0, 0.0)
-        if own[q] > 0.0 and mass[q] > 0.0:
-            e = min((own[q] - low[q]) * per_sigma, 1000.0)
-            mass[q] *= math.exp(-e)
-            first[q] = mass[q] * e
-            second[q] = first[q] * e
     for start in range(0, D.shape[0], TILE):
         parts[:] = 0
         for i in range(start, min(start + TILE, D.shape[0])):
             if weights[i] > 0:
                 _add_entropy_terms(D[i], low, per_sigma, weights[i], parts[0], parts[1], parts[2])
         for q in range(m):
-            mass[q] += parts[0, q]
-            first[q] += parts[1, q]
-            second[q] += parts[2, q]
+            moments[0, q] += parts[0, q]
+            moments[1, q] += parts[1, q]
+            moments[2, q] += parts[2, q]
+
+
+@kernel
+def own_entropy_moments(anchor_copies, own, per_sigma, low, moments):
+    """The same of the further copies of the anchors alone, which are ``own`` from them."""
+    for q in range(moments.shape[1]):
+        mass, first, second = max(anchor_copies[q] - 1.0, 0.0), 0.0, 0.0
+        if own[q] > 0.0 and mass > 0.0:
+            e = min((own[q] - low[q]) * per_sigma, 1000.0)
+            mass *= math.exp(-e)
+            first = mass * e
+            second = first * e
+        moments[0, q], moments[1, q], moments[2, q] = mass, first, second
+
+
+@kernel
+def entropy_of_moments(moments, anchor_weights):
+    """Weighted sum over the anchors of H_n, and its derivative by log σ.
+
+    H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
+    Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e].
+    """
     entropy, slope = 0.0, 0.0
-    for q in range(m):
-        if mass[q] > 0.0 and anchor_weights[q] > 0.0:
-            mean = first[q] / mass[q]
-            entropy += anchor_weights[q] * (math.log(mass[q]) + mean)
-            slope += anchor_weights[q] * (second[q] / mass[q] - mean * mean)
+    for q in range(moments.shape[1]):
+        mass = moments[0, q]
+        if mass > 0.0 and anchor_weights[q] > 0.0:
+            mean = moments[1, q] / mass
+            entropy += anchor_weights[q] * (math.log(mass) + mean)
+            slope += anchor_weights[q] * (moments[2, q] / mass - mean * mean)
     return entropy, slope
+
+
+@kernel
+def neighborhood_entropy(D, weights, anchor_copies, own, anchor_weights, per_sigma, low):
+    """:func:`entropy_of_moments` of the anchors in the columns of D, whose rows are all samples."""
+    moments = np.empty((3, D.shape[1]))
+    own_entropy_moments(anchor_copies, own, per_sigma, low, moments)
+    add_entropy_moments(D, weights, per_sigma, low, moments)
+    return entropy_of_moments(moments, anchor_weights)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 
+from ..products import weighted_gram
 from ..threads import one_blas_thread
 from .table import Cut
 from .work import Work
@@ -100,6 +103,10 @@ class ColumnMatrix:
             S[rows, columns], S[columns, rows] = part, part.T
         return S
 
+    def weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """AᵀCA with a diagonal C."""
+        return self.scatter(sparse.diags(weights))
+
     def _joined(self, function: Callable[..., NDArray[Any]], v: NDArray[np.float64]) -> NDArray[np.float64]:
         task = delayed(function, pure=False)
 
@@ -119,6 +126,132 @@ class _Transposed:
 
     def __matmul__(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.of._joined(_vector_times, v.T).T
+
+
+class RowMatrix:
+    """A matrix in blocks of rows.
+
+    Vectors, products of its columns and, where they are asked for as arrays, some of its rows or columns are
+    brought here; the matrix itself stays with the workers.
+
+    Parameters
+    ----------
+    blocks : list of Delayed
+        Arrays of shape (height, n_columns).
+    heights : list of int
+        Number of rows of every block.
+    n_columns : int
+        Number of columns.
+    work : Work
+        Who works on it.
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, blocks: Sequence[Delayed], heights: Sequence[int], n_columns: int, work: Work) -> None:
+        self._blocks, self._heights, self._work = blocks, heights, work
+        self._cuts = list(pairwise(accumulate(heights, initial=0)))
+        self.shape = (self._cuts[-1][1], n_columns)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @cached_property
+    def T(self) -> _TransposedRows:  # noqa: N802
+        """The transposed matrix, to be multiplied."""
+        return _TransposedRows(self)
+
+    def __matmul__(self, w: Any) -> NDArray[np.float64]:
+        if isinstance(w, _TransposedRows) and w.of is self:
+            return self.gram()
+        return np.concatenate(self._each(_times, shared=w))
+
+    def __rmatmul__(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._total(_vector_times, [v[..., a:b] for a, b in self._cuts])
+
+    def __abs__(self) -> RowMatrix:
+        return self._mapped(np.abs, self.shape[1])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """All of it, brought here."""
+        return np.concatenate(self._work.results(lambda: self._blocks)).astype(dtype or np.float64)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Some columns, which stay with the workers; or rows, at rising places, or parts of them, here."""
+        if isinstance(key, tuple) and isinstance(key[0], slice):
+            which = np.flatnonzero(key[1]) if key[1].dtype == bool else key[1]
+            return self._mapped(_taken, which.size, which)
+        rows, columns = key if isinstance(key, tuple) else (key, np.arange(self.shape[1])[np.newaxis])
+        of_blocks = [rows[(rows >= a) & (rows < b)] - a for a, b in self._cuts]
+        return np.concatenate(self._each(_rows_taken, of_blocks, shared=columns))
+
+    def weighted_gram(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """AᵀCA with a diagonal C."""
+        return self._total(_weighted_gram, [weights[a:b] for a, b in self._cuts])
+
+    def squares(self) -> NDArray[np.float64]:
+        """Sums of the squares of every row."""
+        return np.concatenate(self._each(_squares))
+
+    def gram(self) -> NDArray[np.float64]:
+        """Scalar products of all rows, (n_rows, n_rows)."""
+        task = delayed(_products, pure=False)
+        n_blocks = len(self._cuts)
+        pairs = [(i, j) for j in range(n_blocks) for i in range(j + 1)]
+        found = self._work.results(lambda: [task(self._blocks[i], self._blocks[j]) for i, j in pairs])
+        K = np.empty((len(self),) * 2)
+        for (i, j), part in zip(pairs, found, strict=True):
+            rows, columns = slice(*self._cuts[i]), slice(*self._cuts[j])
+            K[rows, columns], K[columns, rows] = part, part.T
+        return K
+
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """AᵀLA with a symmetric L that has few entries, from the pairs of blocks that it links."""
+        task = delayed(_scattered_between, pure=False)
+
+        def tasks() -> list[Delayed]:
+            found = []
+            for j, of_columns in enumerate(self._cuts):
+                for i, of_rows in enumerate(self._cuts[: j + 1]):
+                    part = L[slice(*of_rows), slice(*of_columns)]
+                    if part.nnz or i == j == 0:
+                        found.append(task(self._blocks[i], self._blocks[j], part, i == j))
+            return found
+
+        return self._work.total(tasks, _sum)
+
+    def _mapped(self, function: Callable[..., NDArray[Any]], n_columns: int, *more: Any) -> RowMatrix:
+        task = delayed(function, pure=False)
+        return RowMatrix([task(block, *more) for block in self._blocks], self._heights, n_columns, self._work)
+
+    def _each(
+        self, function: Callable[..., NDArray[Any]], *more: Sequence[Any], shared: Any = None
+    ) -> list[NDArray[Any]]:
+        """What a function of a block, of its own arguments and of what is shared returns, block by block."""
+        task = delayed(function, pure=False)
+
+        def tasks() -> list[Delayed]:
+            given = () if shared is None else (self._work.shared(shared),)
+            return [task(block, *own, *given) for block, *own in zip(self._blocks, *more, strict=True)]
+
+        return self._work.results(tasks)
+
+    def _total(self, function: Callable[..., NDArray[Any]], *more: Sequence[Any]) -> NDArray[np.float64]:
+        task = delayed(function, pure=False)
+        return self._work.total(
+            lambda: [task(block, *own) for block, *own in zip(self._blocks, *more, strict=True)], _sum
+        )
+
+
+class _TransposedRows:
+    """A matrix in blocks of rows, transposed."""
+
+    def __init__(self, of: RowMatrix) -> None:
+        self.of = of
+        self.shape = of.shape[::-1]
+
+    def __matmul__(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (v.T @ self.of).T
 
 
 # What workers do
@@ -150,3 +283,29 @@ def _scattered(block: NDArray[np.float64], other: NDArray[np.float64], L: Any) -
 
 def _sum(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
+
+
+def _rows_taken(
+    block: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    return block[rows.reshape(-1, 1), columns]
+
+
+def _weighted_gram(block: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return weighted_gram(block, weights)
+
+
+def _squares(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.einsum("ij,ij->i", block, block)
+
+
+def _products(block: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    with one_blas_thread():
+        return block @ other.T
+
+
+def _scattered_between(
+    block: NDArray[np.float64], other: NDArray[np.float64], L: Any, same: bool
+) -> NDArray[np.float64]:
+    part = _scattered(block, other, L)
+    return part if same else part + part.T

@@ -117,6 +117,16 @@ class Work:
         with self._client.as_current():
             sys.modules["distributed"].wait(futures, timeout=timeout)
 
+    def made(self, values: Sequence[Delayed]) -> list[Delayed]:
+        """The same values, made once, for what takes longer to make than it is worth not to hold it.
+
+        They are left with the workers; what Dask's threads have made is held here.
+        """
+        if self._client is not None:
+            return self.kept(values)
+        found = dask.compute(*values, scheduler="threads")
+        return [delayed(value, traverse=False, pure=False) for value in found]
+
     def shared(self, value: Any) -> Any:
         """A value that many tasks of a round take, sent once to every worker."""
         if self._client is None:
@@ -191,11 +201,14 @@ class Work:
         return error
 
 
-def tree(tasks: list[Delayed], add: Callable[[list[Any]], Any]) -> Delayed:
-    """A task whose result is the sum of those of all tasks; neighbours are added first."""
+def tree(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> Delayed:
+    """A task whose result is the sum of those of all tasks; neighbours are added first.
+
+    ``add`` takes a list of results, and what is ``given`` to all.
+    """
     adding = delayed(add, pure=False)
     while len(tasks) > 1:
-        tasks = [adding(tasks[i : i + _FAN_IN]) for i in range(0, len(tasks), _FAN_IN)]
+        tasks = [adding(tasks[i : i + _FAN_IN], *given) for i in range(0, len(tasks), _FAN_IN)]
     return tasks[0]
 
 
