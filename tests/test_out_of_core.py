@@ -48,7 +48,7 @@ def measured(fit):
 dask.config.set(num_workers=2)
 # Kernels, and what Dask and the readers load, are not what is measured.
 small = np.random.default_rng(0).normal(size=(60, 40)).astype("float32")
-for each in ("columns",):
+for each in ("columns", "rows"):
     with dask.config.set({"highrelief.partition": each}):
         highrelief.ESTIMATOR.fit(da.from_array(small, chunks=(20, 20)), np.arange(60) % 2)
 """

@@ -137,8 +137,9 @@ class RowNearestPass(NearestPass):
         factors = self._margin_factors()
         fill = delayed(_in_rows, pure=False)
         pieces = []
+        all_slots = tuple(range(self._factors.shape[1]))
         # Hits by themselves have a minus sign, which is taken back.
-        for slots, sign in (((HITS,), -1.0), ((MISSES,), 1.0)) if apart else (((HITS, MISSES), 1.0),):
+        for slots, sign in (((HITS,), -1.0), ((MISSES,), 1.0)) if apart else ((all_slots, 1.0),):
             rows = self._tasks_of_rows(found, slots)
             pieces += [
                 fill(block, lists, part, sign * factors)
