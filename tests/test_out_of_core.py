@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from processes import run
 
+from highrelief import ReliefF
+
 pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="anonymous memory is read from /proc"
@@ -120,21 +122,35 @@ def test_a_wide_memory_map_through_dask(estimator, tmp_path):
     assert found["taken"] < n * n_blocks * width * 4 / 4
 
 
-@pytest.mark.parametrize("estimator", WEIGHTERS)
-def test_tall_parquet(estimator, tmp_path):
-    """12,000 samples: all distances would take 1.1 GB."""
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    n_files, rows, width = 12, 1000, 500
-    for place in range(n_files):
-        block = np.random.default_rng(place).normal(size=(rows, width))
-        block[:, 7] += 6 * (np.arange(rows) % 2)
-        frame = pandas.DataFrame(block, columns=[f"x{j}" for j in range(width)])
-        frame.to_parquet(tmp_path / f"part.{place:03d}.parquet")
+def test_a_tall_hdf5(tmp_path):
+    """15,000 samples: all distances would take 0.9 GB."""
+    h5py = pytest.importorskip("h5py")
+    n_blocks, rows, width = 50, 300, 6000
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        table = file.create_dataset("X", (n_blocks * rows, width), dtype="float32", chunks=(rows, width))
+        for place in range(n_blocks):
+            block = np.random.default_rng(place).normal(size=(rows, width))
+            block[:, 7] += 6 * (np.arange(rows) % 2)
+            table[place * rows : (place + 1) * rows] = block
     found = fitted(
-        estimator,
-        f"import dask.dataframe as dd\nX = dd.read_parquet({str(tmp_path)!r}).to_dask_array(lengths=True)",
+        "ReliefF(n_neighbors=5)",
+        f"import h5py\nX = da.from_array(h5py.File({str(tmp_path / 'X.h5')!r})['X'], chunks=({rows}, -1))",
     )
     assert found["partition"] == "rows"
     assert found["best"] == 7
-    assert found["taken"] < n_files * rows * width * 8 * 0.75
+    assert found["taken"] < n_blocks * rows * width * 4 / 2.5
+
+
+def test_parquet_files_are_a_data_frame(tmp_path):
+    dd = pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    X = np.random.default_rng(0).normal(size=(120, 5))
+    y = (X[:, 1] * X[:, 3] > 0).astype(int)
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    for place in range(3):
+        frame[40 * place : 40 * (place + 1)].to_parquet(tmp_path / f"part.{place}.parquet")
+    lazy = dd.read_parquet(tmp_path)
+    ours = ReliefF(n_features_to_select=2).fit(lazy, y)
+    assert ours.get_feature_names_out().tolist() == ["b", "d"]
+    np.testing.assert_allclose(ours.feature_weights_, ReliefF().fit(X, y).feature_weights_, atol=1e-12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -229,7 +229,10 @@ class RowBlocks:
         where: Callable[[int, int], bool] = lambda i, j: True,
     ) -> dict[Pair, Any]:
         """The same of two blocks, or of one and None, and of what there is ``more`` of either."""
-        task, blocks = delayed(function, pure=False), self.blocks
+        task, blocks = delayed(function, pure=False), list[Any](self.blocks)
+        if not self.work.keeps:
+            # A block would be held from its first pair to its last.
+            task, blocks = delayed(_of_unread(function), pure=False), [Unread(block) for block in blocks]
         tasks = {}
         for i, j in self.pairs:
             if where(i, j):
@@ -280,6 +283,27 @@ class RowBlocks:
         return self.work.results(
             lambda: self.gathered(self.of_pairs(function, self.work.shared(shared)), merge, *given)
         )
+
+
+class Unread:
+    """A block that a task reads by itself, and holds no longer than it works."""
+
+    def __init__(self, block: Delayed) -> None:
+        self._block = block
+
+    def read(self) -> RowBlock:
+        """The block."""
+        return self._block.compute(scheduler="synchronous")
+
+
+def _of_unread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function of blocks that it has to read first."""
+
+    @wraps(function)
+    def read_first(block: Unread, other: Unread | None, *more: Any) -> Any:
+        return function(block.read(), None if other is None else other.read(), *more)
+
+    return read_first
 
 
 def both(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:
