@@ -158,8 +158,8 @@ class RowNearestPass(NearestPass):
             between = np.concatenate(work.results(lambda: self._tasks_of_gaps(found)))
         report()
         table = self._table
-        rows = np.asarray(matrix) if matrix.nbytes <= _SMALL else matrix
-        return Compared(rows, between, table.unpacked(self._anchors & table.has_hit))
+        brought = np.asarray(matrix) if matrix.nbytes <= _SMALL else matrix
+        return Compared(brought, between, table.unpacked(self._anchors & table.has_hit))
 
     # Tasks
 
