@@ -165,6 +165,21 @@ for extractor in EXTRACTORS:
         for dtype in (np.float32, np.float64):
             extractor.fit(X.astype(dtype), y, sample_weight=1.0 + np.arange(y.size) % 2)
             extractor.set_params(n_jobs=2).fit(X.astype(dtype), y)
+import dask.array as da
+X, y = rng.normal(size=(400, 5)), np.arange(400) % 2
+with da.core.config.set({"highrelief.partition": "rows"}):
+    for dtype in (np.float32, np.float64, np.int8):
+        held = da.from_array(np.round(2.0 * X).astype(dtype), chunks=(200, 5))
+        for model in (
+            highrelief.ReliefF(),
+            highrelief.Relief(metric="euclidean", n_anchors=9, random_state=0),
+            highrelief.IRelief(max_iter=2),
+            highrelief.IM4E(max_iter=2),
+            highrelief.LOGO(max_iter=2),
+            highrelief.FREL(solver="exact", loss="square"),
+            highrelief.LFE(),
+        ):
+            model.fit(held, y, sample_weight=1.0 + np.arange(400) % 2)
 print(json.dumps(report()))
 """
 

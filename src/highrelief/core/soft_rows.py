@@ -232,15 +232,11 @@ class AnchorColumns:
         def of_columns(a: int, b: int) -> tuple[float, float]:
             D, low = self._columns(a, b)
             anchors = self._anchors[a:b]
-            entropy, slope = soft.neighborhood_entropy(
-                D,
-                self._passes.copies,
-                table.own_copies[anchors],
-                self._between_copies[anchors],
-                self._weights[a:b],
-                per_sigma,
-                low,
-            )
+            moments = np.empty((3, anchors.size))
+            own = table.own_copies[anchors], self._between_copies[anchors]
+            soft.own_entropy_moments(*own, per_sigma, low, moments)
+            soft.add_entropy_moments(D, self._passes.copies, per_sigma, low, moments)
+            entropy, slope = soft.entropy_of_moments(moments, self._weights[a:b])
             return entropy, slope
 
         parts = run_all(of_columns, self._chunks, table.n_threads)

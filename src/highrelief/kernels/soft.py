@@ -252,12 +252,3 @@ def entropy_of_moments(moments, anchor_weights):
             entropy += anchor_weights[q] * (math.log(mass) + mean)
             slope += anchor_weights[q] * (moments[2, q] / mass - mean * mean)
     return entropy, slope
-
-
-@kernel
-def neighborhood_entropy(D, weights, anchor_copies, own, anchor_weights, per_sigma, low):
-    """:func:`entropy_of_moments` of the anchors in the columns of D, whose rows are all samples."""
-    moments = np.empty((3, D.shape[1]))
-    own_entropy_moments(anchor_copies, own, per_sigma, low, moments)
-    add_entropy_moments(D, weights, per_sigma, low, moments)
-    return entropy_of_moments(moments, anchor_weights)

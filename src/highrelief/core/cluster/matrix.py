@@ -156,6 +156,11 @@ class RowMatrix:
     def __len__(self) -> int:
         return self.shape[0]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole matrix."""
+        return 8 * self.shape[0] * self.shape[1]
+
     @cached_property
     def T(self) -> _TransposedRows:  # noqa: N802
         """The transposed matrix, to be multiplied."""
@@ -268,7 +273,7 @@ def _vector_times(block: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray
 
 
 def _taken(block: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
-    return block[:, which]
+    return np.take(block, which, axis=1)
 
 
 def _gram(block: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,6 +28,9 @@ from .matrix import RowMatrix
 from .row_blocks import RowBlock, RowBlocks, added, both
 from .row_candidates import Wanted, candidates_between, merged, settled
 
+#: Bytes of a matrix of margins that is brought here.
+_SMALL = 2**24
+
 
 class RowSearch(NeighborSearch):
     """A search for the nearest neighbours of the anchors, by pairs of blocks of rows."""
@@ -131,15 +134,18 @@ class RowNearestPass(NearestPass):
         return self.compared().rows @ w
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers."""
+        """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers.
+
+        Where there is little of it, it is brought here: solvers ask for many products.
+        """
         blocks, work = self._blocks, self._blocks.work
         found = work.made(self._search.tasks(self._search.wanted))
         factors = self._margin_factors()
         fill = delayed(_in_rows, pure=False)
         pieces = []
-        all_slots = tuple(range(self._factors.shape[1]))
         # Hits by themselves have a minus sign, which is taken back.
-        for slots, sign in (((HITS,), -1.0), ((MISSES,), 1.0)) if apart else ((all_slots, 1.0),):
+        everything = list(range(self._factors.shape[1]))
+        for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(everything, 1.0)]:
             rows = self._tasks_of_rows(found, slots)
             pieces += [
                 fill(block, lists, part, sign * factors)
@@ -152,7 +158,8 @@ class RowNearestPass(NearestPass):
             between = np.concatenate(work.results(lambda: self._tasks_of_gaps(found)))
         report()
         table = self._table
-        return Compared(matrix, between, table.unpacked(self._anchors & table.has_hit))
+        brought = np.asarray(matrix) if matrix.nbytes <= _SMALL else matrix
+        return Compared(brought, between, table.unpacked(self._anchors & table.has_hit))
 
     # Tasks
 
@@ -169,13 +176,13 @@ class RowNearestPass(NearestPass):
 
     def _tasks_of_moments(self) -> list[Delayed]:
         found = self._search.tasks(self._search.wanted)
-        rows = self._tasks_of_rows(found, tuple(range(self._factors.shape[1])))
+        rows = self._tasks_of_rows(found, list(range(self._factors.shape[1])))
         return self._blocks.of_blocks(_moments, self._margins.class_weights, found, rows)
 
-    def _tasks_of_rows(self, found: list[Delayed], slots: tuple[int, ...]) -> list[Any]:
+    def _tasks_of_rows(self, found: list[Delayed], slots: list[int]) -> list[Any]:
         """Margins of the anchors of every block, added up over the blocks of their neighbours."""
         used = np.zeros(self._factors.shape[1], dtype=bool)
-        used[list(slots)] = True
+        used[slots] = True
         given = self._blocks.work.shared((self._margins, used))
         return self._blocks.gathered(self._blocks.of_pairs(_rows_between, given, found), added)
 

@@ -76,7 +76,9 @@ class RowPasses(SoftPasses):
     def by_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
         """What blocks know by class and sample, by class and row of the layout."""
         known = np.concatenate(parts, axis=1)
-        return np.where(self.table.real, known[:, self.table.position], known.dtype.type(padding))
+        found = np.take(known, self.table.position, axis=1)
+        found[:, ~self.table.real] = padding
+        return found
 
     def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
         return RowAnchorColumns(self, anchors, weights)
@@ -212,7 +214,10 @@ def _of_blocks(stack: Stack, of_rows: NDArray[Any]) -> list[NDArray[Any]]:
 
 def _laid_out(stack: Stack, of_samples: NDArray[np.floating], padding: float) -> NDArray[np.floating]:
     """What is known by class and sample of the table, by class and row of the layout."""
-    return np.where(stack.real, of_samples[:, stack.samples], of_samples.dtype.type(padding))
+    # Not an index, which would leave the classes of a sample side by side.
+    found = np.take(of_samples, stack.samples, axis=1)
+    found[:, ~stack.real] = padding
+    return found
 
 
 def _no_tiles(stack: Stack) -> NDArray[np.floating]:
