@@ -24,8 +24,8 @@ DTYPES = ("float32", "float64")
 MOST_ELEMENTS = None
 #: What the worker takes is not seen from here.
 MEMORY = False
-#: Columns, or rows, of a chunk.
-WIDTH, HEIGHT = 2500, 2500
+#: Columns, or rows, of a chunk; 80 MB of the wide table, near the size that Dask's documentation recommends.
+WIDTH, HEIGHT = 5000, 5000
 
 
 @cache

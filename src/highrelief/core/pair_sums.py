@@ -12,9 +12,11 @@ from ..kernels import packing, weighted
 from ..kernels import pair_sums as kernels
 from .lacks import Lacks
 from .packed import Packed, sum_in_order
-from .ranges import BLOCK_BYTES
 from .threads import even_ranges, run_all
 
+#: Bytes of the columns that are worked on at a time: two such blocks, where two are worked on side by side,
+#: stay in the last cache.
+_AT_ONCE = 2**23
 _SINGLE = float(np.finfo(np.float32).eps)
 #: Decimal digits of ranges and coefficients, either way, that single precision is trusted with.
 _MOST_DIGITS = 15
@@ -126,7 +128,7 @@ def sums_of_products(
 def columns_at_once(table: Packed) -> int:
     """How many columns are scaled and worked on at a time, in whole sums of the distance kernels."""
     together = weighted.columns_per_sum(table.dtype.itemsize)
-    return together * max(1, BLOCK_BYTES // (table.n_rows * together * table.dtype.itemsize))
+    return together * max(1, _AT_ONCE // (table.n_rows * together * table.dtype.itemsize))
 
 
 def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDArray[np.floating]:

@@ -113,12 +113,15 @@ class ColumnBlocks:
         assert ranges is not None
         layout = delayed(self._layout, traverse=False, pure=False)
         make = delayed(ColumnBlock, pure=False)
-        return self.work.kept(
-            [
-                make(X, layout, self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b)), a)
-                for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
-            ]
-        )
+        made = []
+        for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
+            with self.work.beside(X):
+                of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
+                made.append(make(X, layout, *of_block, a))
+        blocks = self.work.kept(made)
+        for block, X in zip(blocks, self.source.blocks, strict=True):
+            self.work.lies_with(block, X)
+        return blocks
 
     def task(self, function: Callable[..., Any], block: Delayed, *more: Any) -> Delayed:
         """A task on a block, to be done where that lies."""

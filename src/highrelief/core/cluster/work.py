@@ -97,6 +97,11 @@ class Work:
             place = self._places[value.key] = self._place_of(value)
         return dask.annotate(workers=[place], allow_other_workers=False)
 
+    def lies_with(self, value: Delayed, other: Delayed) -> None:
+        """Note that a kept value is made where another one lies; nobody has to wait to be told."""
+        if other.key in self._places:
+            self._places[value.key] = self._places[other.key]
+
     def _place_of(self, value: Delayed) -> str:
         """The worker that has a kept value, once there is one; one that was lost with it is made again."""
         assert self._client is not None
@@ -161,7 +166,8 @@ class Work:
                     continue
                 self._client.cancel(futures)
                 raise WorkerLost from None
-            return list(self._client.gather(futures))
+            # From the workers themselves; through the scheduler what cannot be had so.
+            return list(self._client.gather(futures, direct=True))
 
     def total(self, tasks: Callable[[], Sequence[Delayed]], add: Callable[[list[Any]], Any]) -> Any:
         """What the tasks of a round return, added up by a tree of further tasks whose shape is fixed.
