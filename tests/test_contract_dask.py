@@ -31,6 +31,8 @@ def takes_dask(entry):
 
 
 taking_dask = over_entries(takes_dask)
+#: One variant of each way to work, where every way to cut a table is tried.
+plainly_taking_dask = over_entries(lambda entry: takes_dask(entry) and entry.variant in ("", "exact", "auto"))
 
 
 @pytest.fixture(autouse=True)
@@ -74,11 +76,9 @@ def test_dask_gives_the_weights_of_the_table_in_memory(entry, table, way):
 
 
 @ways
-@taking_dask
+@plainly_taking_dask
 @pytest.mark.parametrize("chunks", CHUNKS[1:], ids=str)
 def test_chunks_do_not_matter(entry, chunks, way):
-    if entry.variant not in ("", "exact", "auto"):
-        pytest.skip("variants are compared with one way to cut the table")
     X, y = continuous_table()
     local = entry.make().fit(X, y).feature_weights_
     ours = fitted(entry.make(), X, y, way, chunks).feature_weights_
@@ -86,10 +86,8 @@ def test_chunks_do_not_matter(entry, chunks, way):
 
 
 @ways
-@taking_dask
+@over_entries(lambda entry: takes_dask(entry) and entry.sample_weight)
 def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
-    if not entry.sample_weight:
-        pytest.skip("it takes no sample_weight")
     X, y = continuous_table()
     s = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
     local = entry.make().fit(X, y, sample_weight=s).feature_weights_
@@ -106,10 +104,8 @@ def test_two_runs_give_the_same_bits(entry, way):
 
 
 @ways
-@taking_dask
+@over_entries(lambda entry: takes_dask(entry) and entry.family.margins)
 def test_margins_of_new_samples(entry, way):
-    if not entry.family.margins:
-        pytest.skip("it has no margins")
     X, y = continuous_table()
     local = entry.make().fit(X, y)
     with dask.config.set({"highrelief.partition": way}):
@@ -128,11 +124,11 @@ def test_types_of_numbers(dtype, way):
 
 
 @ways
-@pytest.mark.parametrize("scale", ["range", "standard", None])
-@pytest.mark.parametrize("magnitude", [1.0, 1e-200, 1e200])
+@pytest.mark.parametrize(
+    ("scale", "magnitude"),
+    [(None, 1.0), *((scale, size) for scale in ("range", "standard") for size in (1.0, 1e-200, 1e200))],
+)
 def test_scales(scale, magnitude, way):
-    if scale is None and magnitude != 1.0:
-        pytest.skip("differences of such numbers are no distances")
     X, y = continuous_table()
     X = X * np.array([1.0, magnitude, 1.0, 1e3, 1e-3, 1.0])
     local = ReliefF(n_neighbors=3, scale=scale).fit(X, y).feature_weights_
@@ -140,10 +136,8 @@ def test_scales(scale, magnitude, way):
 
 
 @ways
-@pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
+@pytest.mark.parametrize("extractor", [each for each in EXTRACTORS if each._refuses_dask is None], ids=str)
 def test_extractors_find_the_same_directions(extractor, way):
-    if extractor._refuses_dask is not None:
-        pytest.skip("it works on tables in memory, and says so")
     X, y = continuous_table()
     local = clone(extractor).fit(X, y)
     ours = fitted(extractor, X, y, way)

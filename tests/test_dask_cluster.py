@@ -26,7 +26,6 @@ distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'"
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:Sending large graph"),
-    pytest.mark.xdist_group("dask cluster"),
 ]
 ways = pytest.mark.parametrize("way", partition.WAYS)
 
@@ -204,12 +203,10 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
-@ways
-def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
-    """Two workers of 400 MB hold a table of 1.2 GB; none of them dies."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 300)
-    n_blocks, width = 25, 20_000
+def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(tmp_path):
+    """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
+    y = np.arange(300) % 2
+    n_blocks, width = 40, 8334
 
     def block(block_info=None):
         place = block_info[None]["chunk-location"][1]
@@ -221,7 +218,7 @@ def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, 
     lazy = da.map_blocks(block, chunks=((300,), (width,) * n_blocks), dtype=np.float64)
     with (
         dask.config.set({"temporary-directory": str(tmp_path), "highrelief.partition": "columns"}),
-        cluster(n_workers=2, memory_limit="600MB") as client,
+        cluster(n_workers=2, memory_limit="500MB") as client,
     ):
         before = process_ids(client)
         thread, outcome = in_the_background(
@@ -230,17 +227,12 @@ def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, 
         spilled = 0
         while thread.is_alive():
             time.sleep(0.05)
-            spilled = max(
-                spilled,
-                *(
-                    worker["metrics"]["spilled_bytes"]["disk"]
-                    for worker in client.scheduler_info(n_workers=-1)["workers"].values()
-                ),
-                0,
-            )
+            workers = client.scheduler_info(n_workers=-1)["workers"].values()
+            spilled = max([spilled, *(each["metrics"]["spilled_bytes"]["disk"] for each in workers)])
         assert process_ids(client) == before
-    assert outcome["weights"].tolist() == [5], outcome
-    assert spilled > 1e8
+    assert "error" not in outcome, outcome
+    assert outcome["weights"].tolist() == [5]
+    assert spilled > 5e7
 
 
 @ways

@@ -198,6 +198,11 @@ class Work:
                 " may have too little memory. Smaller chunks of X, or workers with more memory, may help."
                 " Nothing was fitted."
             )
+        if name in (*_LOST, "WorkerLost") and self._is_connected:
+            return RuntimeError(
+                "Workers of the Dask cluster were lost, again and again, with what the fit needed. Nothing"
+                " was fitted; a fit may be tried again."
+            )
         broken = (*_LOST, "CommClosedError", "TimeoutError", "OSError", "ConnectionError", "WorkerLost")
         if name in broken and not self._is_connected:
             return ConnectionError(
