@@ -122,25 +122,6 @@ def test_a_wide_memory_map_through_dask(estimator, tmp_path):
     assert found["taken"] < n * n_blocks * width * 4 / 4
 
 
-def test_a_tall_hdf5(tmp_path):
-    """15,000 samples: all distances would take 0.9 GB."""
-    h5py = pytest.importorskip("h5py")
-    n_blocks, rows, width = 50, 300, 6000
-    with h5py.File(tmp_path / "X.h5", "w") as file:
-        table = file.create_dataset("X", (n_blocks * rows, width), dtype="float32", chunks=(rows, width))
-        for place in range(n_blocks):
-            block = np.random.default_rng(place).normal(size=(rows, width))
-            block[:, 7] += 6 * (np.arange(rows) % 2)
-            table[place * rows : (place + 1) * rows] = block
-    found = fitted(
-        "ReliefF(n_neighbors=5)",
-        f"import h5py\nX = da.from_array(h5py.File({str(tmp_path / 'X.h5')!r})['X'], chunks=({rows}, -1))",
-    )
-    assert found["partition"] == "rows"
-    assert found["best"] == 7
-    assert found["taken"] < n_blocks * rows * width * 4 / 2.5
-
-
 def test_parquet_files_are_a_data_frame(tmp_path):
     dd = pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
     pandas = pytest.importorskip("pandas")
