@@ -20,6 +20,7 @@ from dask_cluster import (
 
 from highrelief import FREL, IM4E, LFE, LOGO, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition
+from highrelief.core.cluster.work import Work
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
@@ -185,6 +186,43 @@ def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
         kill(first[1])
         thread.join(120)
         assert not thread.is_alive()
+    assert "error" not in outcome, outcome
+    assert_same(outcome["weights"], local, 1e-10)
+
+
+@pytest.mark.parametrize("kill_in_round", [3, 5])
+@pytest.mark.parametrize(
+    ("way", "weighter"),
+    [
+        ("columns", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
+        ("columns", FREL(solver="exact", alpha=0.01, penalty="l1")),
+        ("rows", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
+    ],
+    ids=str,
+)
+def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round, small_blocks, monkeypatch):
+    """Whatever was bound to it, or lay with it, is made again by the others."""
+    X, y = wide_table(90, 900)
+    local = weighter.fit(X, y).feature_weights_
+    rounds = []
+    results = Work.results
+    with cluster(n_workers=2) as client:
+
+        def counted(self, tasks):
+            rounds.append(None)
+            if len(rounds) == kill_in_round:
+                kill(process_ids(client)[0])
+            return results(self, tasks)
+
+        monkeypatch.setattr(Work, "results", counted)
+        chunks = (-1, 150) if way == "columns" else (30, -1)
+        with dask.config.set({"highrelief.partition": way}):
+            thread, outcome = in_the_background(
+                lambda: weighter.fit(da.from_array(X, chunks=chunks), y).feature_weights_
+            )
+            thread.join(90)
+        assert not thread.is_alive()
+    assert len(rounds) >= kill_in_round
     assert "error" not in outcome, outcome
     assert_same(outcome["weights"], local, 1e-10)
 

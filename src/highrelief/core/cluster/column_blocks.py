@@ -115,7 +115,7 @@ class ColumnBlocks:
         make = delayed(ColumnBlock, pure=False)
         made = []
         for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
-            with self.work.beside(X):
+            with self.work.beside(X, elsewhere=True):
                 of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
                 made.append(make(X, layout, *of_block, a))
         blocks = self.work.kept(made)
@@ -123,9 +123,11 @@ class ColumnBlocks:
             self.work.lies_with(block, X)
         return blocks
 
-    def task(self, function: Callable[..., Any], block: Delayed, *more: Any) -> Delayed:
-        """A task on a block, to be done where that lies."""
-        with self.work.beside(block):
+    def task(
+        self, function: Callable[..., Any], block: Delayed, *more: Any, elsewhere: bool = False
+    ) -> Delayed:
+        """A task on a block, to be done where that lies; ``elsewhere``, if that worker is lost."""
+        with self.work.beside(block, elsewhere=elsewhere):
             return delayed(function, pure=False)(block, *more)
 
     def each(
@@ -161,8 +163,9 @@ class ColumnBlocks:
         self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
     ) -> ColumnMatrix:
         """What a function returns of each column, as a matrix that stays with the workers."""
-        tasks = self._tasks(function, lambda cut: more, shared, lambda cut: True)
-        return ColumnMatrix(self.work.kept(tasks()), self.cuts, n_rows, self.work)
+        given = None if shared is None else self.work.shared(shared)
+        made = [self.task(function, block, given, *more, elsewhere=True) for block in self.blocks]
+        return ColumnMatrix(self.work.kept(made), self.cuts, n_rows, self.work)
 
     def _tasks(
         self,

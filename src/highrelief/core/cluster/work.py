@@ -31,7 +31,7 @@ class Work:
     """Runs tasks on the cluster of the current client, or on Dask's threads if there is none.
 
     A round is a function that returns tasks. It is called again where a round has failed because a worker
-    took data with it that Dask cannot make again: what is shared with the workers is then shared anew.
+    is gone that tasks were bound to, or took data with it that Dask cannot make again.
     """
 
     def __init__(self) -> None:
@@ -85,17 +85,18 @@ class Work:
             return list(values)
         return list(self._client.persist(list(values)))
 
-    def beside(self, value: Delayed) -> AbstractContextManager[Any]:
+    def beside(self, value: Delayed, *, elsewhere: bool = False) -> AbstractContextManager[Any]:
         """A context whose tasks run where a kept value lies, and nowhere else.
 
         Dask would hand tasks to idle workers, and send them the value, whenever it expects that to be faster.
+        What is kept itself must be made ``elsewhere`` where its worker is lost.
         """
         if self._client is None:
             return nullcontext()
         place = self._places.get(value.key)
         if place is None:
             place = self._places[value.key] = self._place_of(value)
-        return dask.annotate(workers=[place], allow_other_workers=False)
+        return dask.annotate(workers=[place], allow_other_workers=elsewhere)
 
     def lies_with(self, value: Delayed, other: Delayed) -> None:
         """Note that a kept value is made where another one lies; nobody has to wait to be told."""
@@ -132,13 +133,13 @@ class Work:
         found = dask.compute(*values, scheduler="threads")
         return [delayed(value, traverse=False, pure=False) for value in found]
 
-    def shared(self, value: Any) -> Any:
-        """A value that many tasks of a round take, sent once to every worker."""
-        if self._client is None:
-            # Not hashed: a name is enough.
-            return delayed(value, traverse=False, pure=False)
-        # In a list, or Dask would take the entries of a list or a dictionary for values of their own.
-        return self._client.scatter([value], broadcast=True, hash=False)[0]
+    def shared(self, value: Any) -> Delayed:
+        """A value that many tasks of a round take, sent once; workers hand it on to each other.
+
+        It goes with the tasks, so that Dask can send it again: what is scattered is lost with its worker.
+        """
+        # Not hashed: a name is enough.
+        return delayed(value, traverse=False, pure=False)
 
     def results(self, tasks: Callable[[], Sequence[Delayed]]) -> list[Any]:
         """What the tasks of a round return, in their order."""
@@ -156,7 +157,9 @@ class Work:
     def _gathered(self, tasks: Sequence[Delayed]) -> list[Any]:
         """Results of tasks, unless a worker is gone that one of them may run on alone."""
         assert self._client is not None
-        futures = self._client.compute(list(tasks))
+        # What is shared goes with the tasks, on purpose.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            futures = self._client.compute(list(tasks))
         places = set(self._places.values())
         while True:
             try:
