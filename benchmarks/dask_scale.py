@@ -1,0 +1,342 @@
+"""How fits scale on a Dask cluster: what is counted beside the model, one worker against two, a prediction.
+
+``python -m benchmarks.dask_scale measure`` counts and times on this machine, and keeps what it finds in
+docs/scale.json; ``python -m benchmarks.dask_scale`` makes the tables of docs/scale.md from that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from math import ceil, log, log2
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sklearn.exceptions import ConvergenceWarning
+
+from highrelief.core.cluster.partition import By, block_sizes
+
+from . import dask_costs as costs
+from .dask_costs import FAN_IN, Bytes, Problem
+from .machine import environment
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+KEPT, PAGE = DOCS / "scale.json", DOCS / "scale.md"
+N_ROUNDS = 3
+N_EMPTY_TASKS = 20_000
+
+# What is predicted, and what is assumed.
+
+SAMPLES, FEATURES, WORKERS = 500_000, 800_000, 1000
+#: Of a worker, with one thread, and of the machine of the client.
+WORKER_MEMORY, CLIENT_MEMORY = 16e9, 64e9
+#: Bytes per second into one machine, and out of it: 10 Gbit/s.
+BANDWIDTH = 1.25e9
+#: Pairs × features per second and thread, from docs/performance.md: ReliefF, 2,350 × 230,000 int8, 2.78 s on two
+#: threads; I-RELIEF, 2,000 × 1,000 float32, 10 iterations of 2 passes, 0.928 s on one.
+RELIEFF_RATE = 2350**2 / 2 * 230_000 / 2.78 / 2
+IRELIEF_RATE = 2000**2 / 2 * 1000 * 20 / 0.928
+
+
+class Choice(NamedTuple):
+    """A way to weigh the features of the table, and what it takes."""
+
+    name: str
+    by: By
+    n_blocks: int
+    tasks: int
+    between: float
+    computing: float
+    network: float
+    scheduling: float
+    worker: float
+    client: float
+
+    @property
+    def possible(self) -> bool:
+        """Whether the machines have the memory."""
+        return self.worker <= WORKER_MEMORY and self.client <= CLIENT_MEMORY
+
+    @property
+    def ends_by(self) -> str:
+        """What there is too little of first, or what takes longest."""
+        if self.client > CLIENT_MEMORY:
+            return "memory of the client"
+        if self.worker > WORKER_MEMORY:
+            return "memory of a worker"
+        times = {"network": self.network, "scheduler": self.scheduling, "computing": self.computing}
+        return max(times, key=lambda name: times[name])
+
+
+def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
+    """What there is to choose from for 500,000 × 800,000 genotypes on 1,000 workers."""
+
+    def problem(by: By, n: int, *, itemsize: int = 1, n_anchors: int | None = None, height: int = 0) -> Problem:
+        sizes = block_sizes(by, (n, FEATURES), itemsize, ((n,), (FEATURES,)), WORKERS)
+        n_blocks = ceil(n / height) if height else len(sizes)
+        return Problem(n, FEATURES, itemsize, n_blocks, WORKERS, n_anchors=n_anchors, measures=False)
+
+    def relieff(name: str, by: By, of: Problem) -> Choice:
+        if by == "columns":
+            tasks, sent = costs.relieff_columns_tasks(of), costs.relieff_columns_bytes(of)
+        else:
+            tasks, sent = costs.relieff_rows_tasks(of), costs.relieff_rows_bytes(of)
+        computing = costs.pair_features(of) / RELIEFF_RATE / WORKERS
+        return _choice(name, by, of, tasks, sent, computing, tasks_per_second)
+
+    sample = problem("columns", 20_000, itemsize=4)
+    iteration = costs.irelief_columns_tasks(sample, 1) - costs.irelief_columns_tasks(sample, 0)
+    more, less = (costs.irelief_columns_bytes(sample, n) for n in (1, 0))
+    of_iteration = Bytes(*(a - b for a, b in zip(more, less, strict=True)))
+    return [
+        relieff("all pairs, by columns", "columns", problem("columns", SAMPLES)),
+        relieff("all pairs, by rows", "rows", problem("rows", SAMPLES)),
+        relieff(
+            "all pairs, by rows, were blocks of 4,096 rows allowed", "rows", problem("rows", SAMPLES, height=4096)
+        ),
+        relieff("`n_anchors=1000`, by columns", "columns", problem("columns", SAMPLES, n_anchors=1000)),
+        relieff("20,000 samples at random, by columns", "columns", problem("columns", 20_000)),
+        relieff("100,000 samples at random, by columns", "columns", problem("columns", 100_000)),
+        _choice(
+            "20,000 samples as float32, one iteration of I-RELIEF, by columns",
+            "columns",
+            sample,
+            iteration,
+            of_iteration,
+            costs.pair_features(sample, 2) / IRELIEF_RATE / WORKERS,
+            tasks_per_second,
+        ),
+    ]
+
+
+def _choice(
+    name: str,
+    by: By,
+    of: Problem,
+    tasks: Counter[str],
+    sent: Bytes,
+    computing: float,
+    tasks_per_second: float,
+) -> Choice:
+    """One choice; what goes up a tree, and to everybody, takes its way step by step."""
+    network = sent.between / WORKERS / BANDWIDTH
+    own = of.table / WORKERS
+    if by == "columns":
+        up = ceil(log(of.n_blocks, FAN_IN)) * (FAN_IN - 1) * costs.distances_size(of) + sent.to_client
+        network = max(network, (up + ceil(log2(WORKERS)) * sent.from_client) / BANDWIDTH)
+        worker = own + costs.task_memory(of, by)
+    else:
+        blocks = costs.fetched(of, 2.0 * of.n_pairs) / (WORKERS - 1)
+        worker = own + blocks * costs.block_size(of) + costs.task_memory(of, by)
+    return Choice(
+        name,
+        by,
+        of.n_blocks,
+        tasks.total(),
+        sent.between,
+        computing,
+        network,
+        tasks.total() / tasks_per_second,
+        worker,
+        costs.client_memory(of, by),
+    )
+
+
+# Measuring
+
+
+def measure() -> dict[str, Any]:
+    """Count, time, and note where."""
+    from .dask_count import each_case
+
+    machine = environment()
+    found: dict[str, Any] = {
+        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "processor": machine["processor"],
+        "cores": machine["cores"],
+        "commit": machine["commit"],
+        "load before": os.getloadavg()[0],
+        "counted": [],
+    }
+
+    def note(row: dict[str, Any]) -> None:
+        found["counted"].append(row)
+        print(row, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # told to make so many steps
+        warnings.filterwarnings("ignore", message="Sending large graph")
+        each_case(note)
+        found["scaling"] = scaling()
+    found["load after"] = os.getloadavg()[0]
+    return found
+
+
+def scaling() -> dict[str, Any]:
+    """Best wall times of several fits on one worker and on two, one after the other, and empty tasks per second."""
+    import dask
+    from dask.delayed import delayed
+
+    from .dask_count import Case, cluster, fit, laid_out
+
+    cases = [
+        Case("relieff", "columns", 1500, 12_000, 1500),
+        Case("irelief", "columns", 1500, 12_000, 1500, n_iterations=3),
+        Case("relieff", "rows", 16_000, 50, 2000),
+        Case("irelief", "rows", 16_000, 50, 2000, n_iterations=3),
+    ]
+    rows = []
+    with ExitStack() as stack:
+        clients = {n: stack.enter_context(cluster(n)) for n in (1, 2)}
+        for case in cases:
+            X, y = case.table()
+            times: dict[int, list[float]] = {0: [], 1: [], 2: []}
+            tables = {}
+            for n, client in clients.items():
+                with client.as_current():
+                    tables[n] = laid_out(case, X)
+                    fit(case, tables[n], y)  # compile
+            here = case.estimator()
+            here.n_jobs = 1
+            here.fit(X, y)
+            for _ in range(N_ROUNDS):
+                times[0].append(_seconds(lambda: here.fit(X, y)))
+                for n, client in clients.items():
+                    with client.as_current():
+                        times[n].append(_seconds(lambda: fit(case, tables[n], y)))
+            best = {n: min(each) for n, each in times.items()}
+            rows.append({"case": case.label, "here": best[0], "one": best[1], "two": best[2]})
+            print(rows[-1], flush=True)
+        task = delayed(int, pure=False)
+        with clients[2].as_current():
+            empty = _seconds(lambda: dask.compute(*[task() for _ in range(N_EMPTY_TASKS)]))
+    return {"rows": rows, "empty tasks per second": N_EMPTY_TASKS / empty}
+
+
+def _seconds(run: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+# The page
+
+
+def counted_lines(found: dict[str, Any]) -> list[str]:
+    """A table: the model beside what Dask counted."""
+    lines = [
+        "| fit | workers | tasks: model | counted | MB sent by workers: model | counted |"
+        " MB shared by the client: model | counted |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in found["counted"]:
+        least, most = (f"{row[f'{name} of the model'] / 1e6:.3g}" for name in ("least", "most"))
+        cells = [
+            row["case"],
+            str(row["workers"]),
+            f"{row['tasks of the model']:,}",
+            f"{row['tasks']:,}",
+            least if least == most else f"{least} – {most}",
+            f"{row['sent'] / 1e6:.3g}",
+            f"{row['shared by the model'] / 1e6:.2g}",
+            f"{row['shared'] / 1e6:.2g}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    same = sum(row["same tasks"] for row in found["counted"])
+    return [*lines, "", f"In {same} of {len(found['counted'])} fits the tasks are the same, name by name."]
+
+
+def scaling_lines(found: dict[str, Any]) -> list[str]:
+    """A table: one worker against two."""
+    where = (
+        f"{found['processor']}, {found['cores']} cores, which others used at the same time (load"
+        f" {found['load before']:.1f} before and {found['load after']:.1f} after, of which these fits are a part);"
+        f" {found['when']}, sources {found['commit']}. Best of {N_ROUNDS}, one after the other."
+    )
+    lines = [
+        where,
+        "",
+        "| fit | in this process, 1 thread, s | 1 worker, s | 2 workers, s | 1 worker over 2 |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for row in found["scaling"]["rows"]:
+        lines.append(
+            f"| {row['case']} | {row['here']:.2f} | {row['one']:.2f} | {row['two']:.2f} |"
+            f" {row['one'] / row['two']:.2f} |"
+        )
+    return lines
+
+
+def prediction_lines(found: dict[str, Any]) -> list[str]:
+    """A table: what there is to choose from, and what ends each."""
+    rate = found["scaling"]["empty tasks per second"]
+    lines = [
+        f"{SAMPLES:,} × {FEATURES:,} int8 ({SAMPLES * FEATURES / 1e9:.0f} GB) on {WORKERS:,} workers of one thread and"
+        f" {WORKER_MEMORY / 1e9:.0f} GB; {CLIENT_MEMORY / 1e9:.0f} GB at the client; {8 * BANDWIDTH / 1e9:.0f} Gbit/s;"
+        f" {rate:,.0f} tasks per second, which is what the scheduler managed here with {N_EMPTY_TASKS:,} empty ones;"
+        f" {RELIEFF_RATE:.2g} pairs × features per second and thread for ReliefF and {IRELIEF_RATE:.2g} for I-RELIEF"
+        " ([measured](performance.md)).",
+        "",
+        "| what | blocks | tasks | sent between workers | computing | network | scheduler | memory of a worker |"
+        " of the client | what ends it |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for choice in choices(rate):
+        ends = choice.ends_by if choice.possible else f"**{choice.ends_by}**"
+        lines.append(
+            f"| {choice.name} | {choice.n_blocks:,} | {choice.tasks:,} | {_size(choice.between)} |"
+            f" {_time(choice.computing)} | {_time(choice.network)} | {_time(choice.scheduling)} |"
+            f" {_size(choice.worker)} | {_size(choice.client)} | {ends} |"
+        )
+    return lines
+
+
+def _size(n_bytes: float) -> str:
+    for unit, size in (("PB", 1e15), ("TB", 1e12), ("GB", 1e9)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes / 1e6:.3g} MB"
+
+
+def _time(seconds: float) -> str:
+    if seconds >= 7200.0:
+        return f"{seconds / 3600.0:.3g} h"
+    return f"{seconds / 60.0:.3g} min" if seconds >= 120.0 else f"{seconds:.2g} s"
+
+
+def _put(text: str, name: str, lines: list[str]) -> str:
+    """The page with new lines between the marks of that name."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    before, rest = text.split(begin)
+    return before + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1]
+
+
+def write_page() -> None:
+    """Make the tables of the page from what was measured."""
+    found, text = json.loads(KEPT.read_text(encoding="utf-8")), PAGE.read_text(encoding="utf-8")
+    for name, lines in (
+        ("counted", counted_lines(found)),
+        ("scaling", scaling_lines(found)),
+        ("prediction", prediction_lines(found)),
+    ):
+        text = _put(text, name, lines)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, or write the page."""
+    if arguments[:1] == ["measure"]:
+        KEPT.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+    else:
+        write_page()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
