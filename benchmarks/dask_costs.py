@@ -1,10 +1,10 @@
 """What a fit to a table that Dask holds costs: tasks, bytes, work and memory, as formulas.
 
-n samples in C classes, d features of ``itemsize`` bytes, B blocks, W workers, k neighbours. The table lies with
-the workers already, cut as it is worked on. Tasks are named as Dask's scheduler shows them, and are exact; for
-``IRelief`` by columns they are the most there can be, as blocks whose weights are all 0 are not asked. Bytes
-count what is larger than a few hundred of them. ``benchmarks.dask_scale`` holds all of this against what Dask
-counts.
+n samples in C classes, d features of ``itemsize`` bytes, B blocks, W workers, k neighbours. The table lies
+with the workers already, cut as it is worked on. Tasks are named as Dask's scheduler shows them, and are
+exact; for ``IRelief`` by columns they are the most there can be, as blocks whose weights are all 0 are not
+asked. Arrays that grow with none of n, d, B are left out, and so are the graphs, which the client sends with
+what is known of the features. ``benchmarks.dask_scale`` holds all of this against what Dask counts.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Case(NamedTuple):
         """For the reader."""
         name = {"relieff": "ReliefF", "irelief": f"I-RELIEF, {self.n_iterations} iterations"}[self.method]
         anchors = "" if self.n_anchors is None else f", {self.n_anchors:,} anchors"
-        return f"{name}{anchors}, {self.n:,} × {self.d:,} {self.dtype}, {self.by}"
+        return f"{name}{anchors}, {self.n:,} x {self.d:,} {self.dtype}, {self.by}"
 
     def table(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Values, some of which the class shifts, and the classes."""
@@ -160,7 +160,9 @@ def _weight(value: Any) -> float:
         return float(value.nbytes)
     if isinstance(value, (list, tuple)):
         return sum(_weight(each) for each in value)
-    return sum(_weight(each) for each in vars(value).values()) if hasattr(value, "__dict__") else sizeof(value)
+    return (
+        sum(_weight(each) for each in vars(value).values()) if hasattr(value, "__dict__") else sizeof(value)
+    )
 
 
 def modelled(case: Case, n_workers: int, places: list[int]) -> tuple[Counter[str], float, float, float]:

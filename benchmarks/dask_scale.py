@@ -1,7 +1,8 @@
 """How fits scale on a Dask cluster: what is counted beside the model, one worker against two, a prediction.
 
-``python -m benchmarks.dask_scale measure`` counts and times on this machine, and keeps what it finds in
-docs/scale.json; ``python -m benchmarks.dask_scale`` makes the tables of docs/scale.md from that.
+``python -m benchmarks.dask_scale measure [counted] [scaling]`` counts and times on this machine (both, if
+nothing is named), and keeps what it finds in docs/scale.json; ``python -m benchmarks.dask_scale`` makes the
+tables of docs/scale.md from that.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil, log, log2
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,8 +41,8 @@ SAMPLES, FEATURES, WORKERS = 500_000, 800_000, 1000
 WORKER_MEMORY, CLIENT_MEMORY = 16e9, 64e9
 #: Bytes per second into one machine, and out of it: 10 Gbit/s.
 BANDWIDTH = 1.25e9
-#: Pairs × features per second and thread, from docs/performance.md: ReliefF, 2,350 × 230,000 int8, 2.78 s on two
-#: threads; I-RELIEF, 2,000 × 1,000 float32, 10 iterations of 2 passes, 0.928 s on one.
+#: Pairs × features per second and thread, from docs/performance.md: ReliefF, 2,350 × 230,000 int8, 2.78 s on
+#: two threads; I-RELIEF, 2,000 × 1,000 float32, 10 iterations of 2 passes, 0.928 s on one.
 RELIEFF_RATE = 2350**2 / 2 * 230_000 / 2.78 / 2
 IRELIEF_RATE = 2000**2 / 2 * 1000 * 20 / 0.928
 
@@ -65,6 +67,19 @@ class Choice(NamedTuple):
         return self.worker <= WORKER_MEMORY and self.client <= CLIENT_MEMORY
 
     @property
+    def seconds(self) -> float:
+        """Time in all, if nothing is done while something else is."""
+        return self.computing + self.network + self.scheduling
+
+    def repeated(self, times: int, name: str) -> Choice:
+        """The same so many times."""
+        grown = {
+            each: times * getattr(self, each)
+            for each in ("tasks", "between", "computing", "network", "scheduling")
+        }
+        return self._replace(name=name, **grown)
+
+    @property
     def ends_by(self) -> str:
         """What there is too little of first, or what takes longest."""
         if self.client > CLIENT_MEMORY:
@@ -78,7 +93,9 @@ class Choice(NamedTuple):
 def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
     """What there is to choose from for 500,000 × 800,000 genotypes on 1,000 workers."""
 
-    def problem(by: By, n: int, *, itemsize: int = 1, n_anchors: int | None = None, height: int = 0) -> Problem:
+    def problem(
+        by: By, n: int, *, itemsize: int = 1, n_anchors: int | None = None, height: int = 0
+    ) -> Problem:
         sizes = block_sizes(by, (n, FEATURES), itemsize, ((n,), (FEATURES,)), WORKERS)
         n_blocks = ceil(n / height) if height else len(sizes)
         return Problem(n, FEATURES, itemsize, n_blocks, WORKERS, n_anchors=n_anchors, measures=False)
@@ -95,14 +112,18 @@ def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
     iteration = costs.irelief_columns_tasks(sample, 1) - costs.irelief_columns_tasks(sample, 0)
     more, less = (costs.irelief_columns_bytes(sample, n) for n in (1, 0))
     of_iteration = Bytes(*(a - b for a, b in zip(more, less, strict=True)))
+    few = relieff("20,000 samples at random, by columns", "columns", problem("columns", 20_000))
     return [
         relieff("all pairs, by columns", "columns", problem("columns", SAMPLES)),
         relieff("all pairs, by rows", "rows", problem("rows", SAMPLES)),
         relieff(
-            "all pairs, by rows, were blocks of 4,096 rows allowed", "rows", problem("rows", SAMPLES, height=4096)
+            "all pairs, by rows, were blocks of 4,096 rows allowed",
+            "rows",
+            problem("rows", SAMPLES, height=4096),
         ),
         relieff("`n_anchors=1000`, by columns", "columns", problem("columns", SAMPLES, n_anchors=1000)),
-        relieff("20,000 samples at random, by columns", "columns", problem("columns", 20_000)),
+        few,
+        few.repeated(25, "25 such samples, one after the other"),
         relieff("100,000 samples at random, by columns", "columns", problem("columns", 100_000)),
         _choice(
             "20,000 samples as float32, one iteration of I-RELIEF, by columns",
@@ -152,39 +173,50 @@ def _choice(
 # Measuring
 
 
-def measure() -> dict[str, Any]:
-    """Count, time, and note where."""
-    from .dask_count import each_case
-
-    machine = environment()
-    found: dict[str, Any] = {
-        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "processor": machine["processor"],
-        "cores": machine["cores"],
-        "commit": machine["commit"],
-        "load before": os.getloadavg()[0],
-        "counted": [],
-    }
-
-    def note(row: dict[str, Any]) -> None:
-        found["counted"].append(row)
-        print(row, flush=True)
-
+def measure(what: list[str]) -> None:
+    """Count, time, or both, and keep it."""
+    found = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # told to make so many steps
         warnings.filterwarnings("ignore", message="Sending large graph")
-        each_case(note)
-        found["scaling"] = scaling()
-    found["load after"] = os.getloadavg()[0]
-    return found
+        for name, run in (("counted", counts), ("scaling", scaling)):
+            if not what or name in what:
+                before = os.getloadavg()[0]
+                found[name] = {"rows": [], **run()}
+                found[name]["where"] = _where(before)
+    KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _where(load_before: float) -> str:
+    """Machine, time and sources, for the reader."""
+    machine = environment()
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, which others used at the same time (load"
+        f" {load_before:.1f} before and {os.getloadavg()[0]:.1f} after, of which these fits are a part);"
+        f" {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, sources {machine['commit']}."
+    )
+
+
+def counts() -> dict[str, Any]:
+    """What Dask counts beside the model."""
+    from .dask_count import each_case
+
+    rows: list[dict[str, Any]] = []
+
+    def note(row: dict[str, Any]) -> None:
+        rows.append(row)
+        print(row, flush=True)
+
+    each_case(note)
+    return {"rows": rows}
 
 
 def scaling() -> dict[str, Any]:
-    """Best wall times of several fits on one worker and on two, one after the other, and empty tasks per second."""
+    """Best times of fits here, on one worker and on two, one after the other; empty tasks per second."""
     import dask
     from dask.delayed import delayed
 
-    from .dask_count import Case, cluster, fit, laid_out
+    from .dask_count import Case, cluster
 
     cases = [
         Case("relieff", "columns", 1500, 12_000, 1500),
@@ -192,32 +224,46 @@ def scaling() -> dict[str, Any]:
         Case("relieff", "rows", 16_000, 50, 2000),
         Case("irelief", "rows", 16_000, 50, 2000, n_iterations=3),
     ]
-    rows = []
     with ExitStack() as stack:
         clients = {n: stack.enter_context(cluster(n)) for n in (1, 2)}
-        for case in cases:
-            X, y = case.table()
-            times: dict[int, list[float]] = {0: [], 1: [], 2: []}
-            tables = {}
-            for n, client in clients.items():
-                with client.as_current():
-                    tables[n] = laid_out(case, X)
-                    fit(case, tables[n], y)  # compile
-            here = case.estimator()
-            here.n_jobs = 1
-            here.fit(X, y)
-            for _ in range(N_ROUNDS):
-                times[0].append(_seconds(lambda: here.fit(X, y)))
-                for n, client in clients.items():
-                    with client.as_current():
-                        times[n].append(_seconds(lambda: fit(case, tables[n], y)))
-            best = {n: min(each) for n, each in times.items()}
-            rows.append({"case": case.label, "here": best[0], "one": best[1], "two": best[2]})
-            print(rows[-1], flush=True)
+        rows = [_times(case, clients) for case in cases]
         task = delayed(int, pure=False)
         with clients[2].as_current():
             empty = _seconds(lambda: dask.compute(*[task() for _ in range(N_EMPTY_TASKS)]))
     return {"rows": rows, "empty tasks per second": N_EMPTY_TASKS / empty}
+
+
+def _times(case: Any, clients: dict[int, Any]) -> dict[str, Any]:
+    """Best wall and CPU times of a fit here, on one worker, and on two."""
+    from .dask_count import fit, laid_out
+
+    X, y = case.table()
+    here, tables = case.estimator().set_params(n_jobs=1), {}
+    here.fit(X, y)  # compile
+    for n, client in clients.items():
+        with client.as_current():
+            tables[n] = laid_out(case, X)
+            fit(case, tables[n], y)
+    times: dict[int, list[tuple[float, float]]] = {0: [], 1: [], 2: []}
+    for _ in range(N_ROUNDS):
+        start = time.process_time()
+        wall = _seconds(lambda: here.fit(X, y))
+        times[0].append((wall, time.process_time() - start))
+        for n, client in clients.items():
+            with client.as_current():
+                busy = _busy(client)
+                wall = _seconds(partial(fit, case, tables[n], y))
+                times[n].append((wall, _busy(client) - busy))
+    row: dict[str, Any] = {"case": case.label}
+    for n, name in enumerate(("here", "one", "two")):
+        row[name], row[f"CPU {name}"] = (min(each) for each in zip(*times[n], strict=True))
+    print(row, flush=True)
+    return row
+
+
+def _busy(client: Any) -> float:
+    """Seconds that all workers together have computed."""
+    return float(sum(client.run(time.process_time).values()))
 
 
 def _seconds(run: Callable[[], Any]) -> float:
@@ -236,64 +282,65 @@ def counted_lines(found: dict[str, Any]) -> list[str]:
         " MB shared by the client: model | counted |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for row in found["counted"]:
+    for row in found["counted"]["rows"]:
         least, most = (f"{row[f'{name} of the model'] / 1e6:.3g}" for name in ("least", "most"))
         cells = [
             row["case"],
             str(row["workers"]),
             f"{row['tasks of the model']:,}",
             f"{row['tasks']:,}",
-            least if least == most else f"{least} – {most}",
+            least if least == most else f"{least} to {most}",
             f"{row['sent'] / 1e6:.3g}",
             f"{row['shared by the model'] / 1e6:.2g}",
             f"{row['shared'] / 1e6:.2g}",
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    same = sum(row["same tasks"] for row in found["counted"])
-    return [*lines, "", f"In {same} of {len(found['counted'])} fits the tasks are the same, name by name."]
+    rows = found["counted"]["rows"]
+    same = sum(row["same tasks"] for row in rows)
+    return [*lines, "", f"In {same} of {len(rows)} fits the tasks are the same, name by name."]
 
 
 def scaling_lines(found: dict[str, Any]) -> list[str]:
     """A table: one worker against two."""
-    where = (
-        f"{found['processor']}, {found['cores']} cores, which others used at the same time (load"
-        f" {found['load before']:.1f} before and {found['load after']:.1f} after, of which these fits are a part);"
-        f" {found['when']}, sources {found['commit']}. Best of {N_ROUNDS}, one after the other."
-    )
     lines = [
-        where,
+        f"{found['scaling']['where']} Best of {N_ROUNDS}, one after the other.",
         "",
-        "| fit | in this process, 1 thread, s | 1 worker, s | 2 workers, s | 1 worker over 2 |",
-        "|---|---:|---:|---:|---:|",
+        "| fit | in this process, 1 thread, s | 1 worker, s | 2 workers, s | 1 worker over 2 |"
+        " CPU time here, s | of 1 worker, s | of 2 workers together, s |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for row in found["scaling"]["rows"]:
-        lines.append(
-            f"| {row['case']} | {row['here']:.2f} | {row['one']:.2f} | {row['two']:.2f} |"
-            f" {row['one'] / row['two']:.2f} |"
-        )
-    return lines
+    return lines + [
+        f"| {row['case']} | {row['here']:.2f} | {row['one']:.2f} | {row['two']:.2f} |"
+        f" {row['one'] / row['two']:.2f} | {row['CPU here']:.2f} | {row['CPU one']:.2f} |"
+        f" {row['CPU two']:.2f} |"
+        for row in found["scaling"]["rows"]
+    ]
 
 
 def prediction_lines(found: dict[str, Any]) -> list[str]:
     """A table: what there is to choose from, and what ends each."""
     rate = found["scaling"]["empty tasks per second"]
+    machines = (
+        f"{SAMPLES:,} x {FEATURES:,} int8 ({SAMPLES * FEATURES / 1e9:.0f} GB) on {WORKERS:,} workers of one"
+        f" thread and {WORKER_MEMORY / 1e9:.0f} GB; {CLIENT_MEMORY / 1e9:.0f} GB at the client;"
+        f" {8 * BANDWIDTH / 1e9:.0f} Gbit/s; {rate:,.0f} tasks per second, which is what a scheduler managed"
+        f" here with {N_EMPTY_TASKS:,} empty ones; {RELIEFF_RATE:.2g} pairs of samples times features per"
+        f" second and thread for ReliefF and {IRELIEF_RATE:.2g} for I-RELIEF ([measured](performance.md))."
+    )
     lines = [
-        f"{SAMPLES:,} × {FEATURES:,} int8 ({SAMPLES * FEATURES / 1e9:.0f} GB) on {WORKERS:,} workers of one thread and"
-        f" {WORKER_MEMORY / 1e9:.0f} GB; {CLIENT_MEMORY / 1e9:.0f} GB at the client; {8 * BANDWIDTH / 1e9:.0f} Gbit/s;"
-        f" {rate:,.0f} tasks per second, which is what the scheduler managed here with {N_EMPTY_TASKS:,} empty ones;"
-        f" {RELIEFF_RATE:.2g} pairs × features per second and thread for ReliefF and {IRELIEF_RATE:.2g} for I-RELIEF"
-        " ([measured](performance.md)).",
+        machines,
         "",
-        "| what | blocks | tasks | sent between workers | computing | network | scheduler | memory of a worker |"
+        "| what | blocks | tasks | sent between workers | computing | network | scheduler | all three |"
+        " memory of a worker |"
         " of the client | what ends it |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
     ]
     for choice in choices(rate):
         ends = choice.ends_by if choice.possible else f"**{choice.ends_by}**"
         lines.append(
             f"| {choice.name} | {choice.n_blocks:,} | {choice.tasks:,} | {_size(choice.between)} |"
             f" {_time(choice.computing)} | {_time(choice.network)} | {_time(choice.scheduling)} |"
-            f" {_size(choice.worker)} | {_size(choice.client)} | {ends} |"
+            f" {_time(choice.seconds)} | {_size(choice.worker)} | {_size(choice.client)} | {ends} |"
         )
     return lines
 
@@ -333,7 +380,7 @@ def write_page() -> None:
 def main(arguments: list[str]) -> None:
     """Measure, or write the page."""
     if arguments[:1] == ["measure"]:
-        KEPT.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+        measure(arguments[1:])
     else:
         write_page()
 
