@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import dask_costs as costs  # noqa: E402
+from benchmarks import dask_scale  # noqa: E402
 from benchmarks.dask_count import Case, cluster, counted, modelled  # noqa: E402
-from benchmarks.dask_scale import choices  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -72,8 +72,16 @@ def test_few_pairs_need_few_blocks():
 
 
 def test_the_prediction_names_the_first_thing_that_ends():
-    found = {choice.name: choice for choice in choices()}
+    found = {choice.name: choice for choice in dask_scale.choices()}
     assert Counter(choice.possible for choice in found.values())[True] >= 2
     assert not found["all pairs, by columns"].possible
     # 4 bytes for every pair of 500,000 samples.
     assert found["all pairs, by columns"].client == pytest.approx(2 * 4 * 5e5**2, rel=0.01)
+
+
+def test_the_tables_of_the_page_are_those_of_the_run_that_was_kept(tmp_path, monkeypatch):
+    page = tmp_path / "scale.md"
+    page.write_bytes(dask_scale.PAGE.read_bytes())
+    monkeypatch.setattr(dask_scale, "PAGE", page)
+    dask_scale.write_page()
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
