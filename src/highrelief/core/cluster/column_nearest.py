@@ -12,17 +12,10 @@ from numpy.typing import NDArray
 
 from ...kernels import nearest
 from ..distances import Distances
+from ..division import Division, added_exact
 from ..float_distances import ProductDistances, TileDistances
 from ..nearest_rows import Compared, NearestPass
-from ..neighbor_search import (
-    Division,
-    NeighborSearch,
-    Report,
-    added_exact,
-    distance_array,
-    nothing,
-    padded_rows,
-)
+from ..neighbor_search import NeighborSearch, Report, distance_array, nothing, padded_rows
 from ..neighborhood import Neighborhood, Neighbors
 from ..packed import Packed
 from ..whole_numbers import Plan, WholeNumbers, planned

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from ...kernels import candidates, nearest, shares
 from ..distances import Distances
+from ..division import added_exact
 from ..float_distances import ProductDistances, TileDistances
-from ..neighbor_search import FEW_ANCHORS, added_exact, distance_array
+from ..neighbor_search import FEW_ANCHORS, distance_array
 from ..neighborhood import Neighbors
 from ..whole_numbers import Plan, WholeNumbers
 from .row_blocks import RowBlock, Stack
