@@ -187,7 +187,8 @@ def relieff_columns_tasks(problem: Problem) -> Counter[str]:
     """Tasks of a fit."""
     b = problem.n_blocks
     tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "distances": b, "sums": b})
-    tasks["added"] = tree_tasks(b)
+    # What is shared counts as a task: who is asked for, and the neighbours.
+    tasks.update({"added": tree_tasks(b), "tuple": 1, "GivenNeighbors": 1})
     if problem.measures:
         tasks.update({"measured": b, "added": tree_tasks(b), "divided": 1})
     return +tasks
@@ -219,6 +220,7 @@ def relieff_rows_tasks(problem: Problem) -> Counter[str]:
     tasks = Counter({"plain": b, "look": b, "Common": 1, "RowBlock": b, "levels": b})
     tasks.update({"candidates_between": pairs, "getitem": b * b, "merged": b * tree_tasks(b), "settled": b})
     tasks.update({"sums_between": pairs, "added": tree_tasks(b) + tree_tasks(pairs)})
+    tasks.update({"Wanted": 1, "Margins": 1})
     return +tasks
 
 
@@ -243,6 +245,7 @@ def irelief_columns_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     b, n_looks = problem.n_blocks, n_iterations + 1
     tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "minima": n_looks * b})
     tasks.update({"added": n_looks * tree_tasks(b), "sums_of_products": n_iterations * b})
+    tasks["tuple"] = n_iterations  # the coefficients
     return +tasks
 
 
@@ -268,6 +271,7 @@ def irelief_rows_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     tasks = Counter({"plain": b, "look": b, "Common": 1, "RowBlock": b, "statistics": n_looks * pairs})
     tasks.update({"getitem": n_looks * b * b, "merged": n_looks * b * tree_tasks(b)})
     tasks.update({"differences": n_iterations * pairs, "added": n_iterations * tree_tasks(pairs)})
+    tasks.update({"Kernel": n_looks, "Around": n_iterations})
     return +tasks
 
 

@@ -16,6 +16,7 @@ from distributed import Client, LocalCluster, SchedulerPlugin, wait
 from numpy.typing import NDArray
 
 from highrelief import IRelief, ReliefF
+from highrelief.core.cluster.work import Work
 
 from . import dask_costs as costs
 from .dask_costs import Problem
@@ -133,17 +134,17 @@ def counted(case: Case, client: Any) -> Counted:
     shared = [0.0]
     plugin.watch(scheduler)
     before = _sent(client)
-    scatter = client.scatter
+    share = Work.shared
 
-    def weighed(data: list[Any], **options: Any) -> Any:
-        shared[0] += sum(_weight(value) for value in data)
-        return scatter(data, **options)
+    def weighed(work: Work, value: Any) -> Any:
+        shared[0] += _weight(value)
+        return share(work, value)
 
-    client.scatter = weighed
+    Work.shared = weighed  # type: ignore[method-assign]
     try:
         fit(case, lazy, y)
     finally:
-        del client.scatter
+        Work.shared = share  # type: ignore[method-assign]
         scheduler.remove_plugin("count tasks")
     names = {worker: k for k, worker in enumerate(client.ncores())}
     places = [names[plugin.places[key]] for key in sorted(plugin.places)]
