@@ -20,7 +20,7 @@ from highrelief.core.cluster.row_candidates import merged  # noqa: E402
 
 N_SAMPLES = 211
 #: Heights of the chunks: one, uneven ones, blocks of one row and of two, whole tiles.
-CHUNKS = [(211,), (70, 31, 110), (1, 2, 130, 64, 14), (64, 128, 19)]
+CHUNKS = [(211,), (70, 31, 110), (1, 2, 130, 64, 14)]
 
 #: The same, and whether samples count several times.
 WITH_COPIES = [(heights, False) for heights in CHUNKS] + [(CHUNKS[2], True)]

@@ -66,8 +66,9 @@ def write(path, dtype, shape, order):
     X.flush()
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", SHAPES)
+@pytest.mark.parametrize(
+    ("dtype", "order"), [("float32", "C"), ("float32", "F"), ("float64", "F"), ("int8", "C")]
+)
 def test_a_wide_table_is_fitted_in_half_of_the_memory_it_would_take(tmp_path, dtype, order):
     """All models one after another: the most that any of them takes, with what is left from those before."""
     shape, path = SHAPES[dtype], tmp_path / "table"

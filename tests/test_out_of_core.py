@@ -75,7 +75,7 @@ def fitted(estimator, opened):
     )
 
 
-@pytest.mark.parametrize("estimator", WEIGHTERS)
+@pytest.mark.parametrize("estimator", WEIGHTERS[1:])
 def test_a_wide_zarr(estimator, tmp_path):
     zarr = pytest.importorskip("zarr")
     n_blocks, n, width = 100, 400, 2500
@@ -101,22 +101,6 @@ def test_a_wide_hdf5(estimator, tmp_path):
     found = fitted(
         estimator,
         f"import h5py\nX = da.from_array(h5py.File({str(tmp_path / 'X.h5')!r})['X'], chunks=({n}, {width}))",
-    )
-    assert found["best"] == 7
-    assert found["taken"] < n * n_blocks * width * 4 / 4
-
-
-@pytest.mark.parametrize("estimator", WEIGHTERS[:1])
-def test_a_wide_memory_map_through_dask(estimator, tmp_path):
-    n_blocks, n, width = 100, 400, 2500
-    table = np.memmap(tmp_path / "X.dat", np.float32, "w+", shape=(n, n_blocks * width), order="F")
-    for place, block in enumerate(wide_blocks(n_blocks)):
-        table[:, place * width : (place + 1) * width] = block
-    table.flush()
-    found = fitted(
-        estimator,
-        f"X = np.memmap({str(tmp_path / 'X.dat')!r}, 'float32', 'r', shape={table.shape}, order='F')\n"
-        f"X = da.from_array(X, chunks=({n}, {width}), asarray=False, name=False)",
     )
     assert found["best"] == 7
     assert found["taken"] < n * n_blocks * width * 4 / 4
