@@ -202,6 +202,37 @@ def test_data_frames_keep_their_names():
     assert_same(ours.feature_weights_, ReliefF(n_neighbors=3).fit(frame, y).feature_weights_, 1e-10)
 
 
+def test_columns_of_several_types_of_numbers():
+    dd = pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
+    pandas = pytest.importorskip("pandas")
+    X, y = continuous_table()
+    frame = pandas.DataFrame(X[:, :3], columns=list("abc"))
+    frame["d"], frame["e"] = X[:, 3] > 0, pandas.array(X[:, 4], dtype="Float64")
+    as_numbers = frame.astype(float).to_numpy()
+    ours = ReliefF(n_neighbors=3).fit(dd.from_pandas(frame, npartitions=2), y)
+    assert_same(ours.feature_weights_, ReliefF(n_neighbors=3).fit(as_numbers, y).feature_weights_, 1e-10)
+    frame["word"] = "x"
+    with pytest.raises(ValueError, match="Columns of X do not hold numbers: word"):
+        ReliefF().fit(dd.from_pandas(frame, npartitions=2), y)
+
+
+def test_a_frame_in_memory_may_have_any_names():
+    """A table that Dask holds is told by what it is, not by its attributes."""
+    pandas = pytest.importorskip("pandas")
+    X, y = continuous_table()
+    frame = pandas.DataFrame(X, columns=["work", "by", "blocks", "cuts", "ranges", "x"])
+    ours = ReliefF(n_neighbors=3).fit(frame, y).feature_weights_
+    assert same_bits(ours, ReliefF(n_neighbors=3).fit(X, y).feature_weights_)
+
+
+def test_sparse_chunks_are_refused():
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    X, y = continuous_table()
+    lazy = da.from_array(X, chunks=(20, -1)).map_blocks(scipy_sparse.csr_matrix)
+    with pytest.raises(TypeError, match="chunks of X are sparse"):
+        ReliefF().fit(lazy, y)
+
+
 def test_chunks_of_unknown_size_are_measured():
     X, y = continuous_table()
     unknown = da.from_array(X, chunks=(20, -1))

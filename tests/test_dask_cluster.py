@@ -18,8 +18,8 @@ from dask_cluster import (
     worker_of,
 )
 
-from highrelief import FREL, IM4E, LFE, LOGO, IRelief, Relief, ReliefF
-from highrelief.core.cluster import partition
+from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
+from highrelief.core.cluster import partition, work
 from highrelief.core.cluster.work import Work
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
@@ -297,6 +297,48 @@ def test_a_scheduler_that_is_lost(way, small_blocks):
     assert not hasattr(weighter, "feature_weights_")
 
 
+def test_a_fit_within_a_task_lets_others_have_its_thread():
+    X, y = wide_table(60, 600)
+
+    def fit():
+        return ReliefF().fit(da.from_array(X, chunks=(-1, 200)), y).feature_weights_
+
+    with cluster(n_workers=1) as client:
+        ours = client.submit(fit, pure=False).result(timeout=90)
+    assert_same(ours, ReliefF().fit(X, y).feature_weights_, 1e-10)
+
+
+def test_a_single_worker_that_is_killed_comes_back(small_blocks):
+    X, y = wide_table()
+    local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
+    with cluster(n_workers=1) as client:
+        thread, outcome = in_the_background(slow_fit(X, y, "columns"))
+        time.sleep(1.5)
+        kill(process_ids(client)[0])
+        thread.join(120)
+        assert not thread.is_alive()
+    assert "error" not in outcome, outcome
+    assert_same(outcome["weights"], local, 1e-10)
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(work, "_PATIENCE", 2.0)
+    X, y = wide_table(60, 600)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
+        distributed.Client(empty),
+        pytest.raises(RuntimeError, match="no worker for 2 seconds"),
+    ):
+        ReliefF().fit(da.from_array(X, chunks=(-1, 200)), y)
+
+
+def test_the_configuration_is_left_as_it_was(two_workers):
+    before = dask.config.get("distributed.admin.large-graph-warning-threshold")
+    X, y = wide_table(60, 600)
+    EnsembleWeighting(ReliefF(), n_estimators=4).fit(da.from_array(X, chunks=(-1, 200)), y)
+    assert dask.config.get("distributed.admin.large-graph-warning-threshold") == before
+
+
 def test_an_error_in_a_block_is_the_users_to_see(two_workers):
     X, y = wide_table(60, 600)
 
@@ -304,5 +346,6 @@ def test_an_error_in_a_block_is_the_users_to_see(two_workers):
         raise OSError("the disk of block 3 is gone")
 
     lazy = da.from_array(X, chunks=(-1, 100)).map_blocks(fails, dtype=X.dtype, meta=np.empty((0, 0)))
-    with pytest.raises(OSError, match="the disk of block 3 is gone"):
+    with pytest.raises(OSError, match="the disk of block 3 is gone") as raised:
         ReliefF().fit(lazy, y)
+    assert raised.value.__cause__ is not raised.value

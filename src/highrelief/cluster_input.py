@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse as is_sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
@@ -80,10 +81,32 @@ def checked_dask(
 def _as_array(X: Any) -> Any:
     """A Dask array whose chunks have known sizes."""
     if hasattr(X, "to_dask_array"):
-        return X.to_dask_array(lengths=True)
+        return _of_numbers(X).to_dask_array(lengths=True)
+    if is_sparse(getattr(X, "_meta", None)):
+        raise TypeError("The chunks of X are sparse. Dask arrays are taken with dense chunks only.")
     if np.isnan(X.shape).any():
         return X.copy().compute_chunk_sizes()
     return X
+
+
+def _of_numbers(X: Any) -> Any:
+    """A data frame whose columns have one type of numbers; a series as it is."""
+    if not hasattr(X, "columns"):
+        return X
+    dtypes = list(X.dtypes)
+    # What pandas calls Float64 or boolean has a NumPy type behind it, and may have gaps.
+    plain = [getattr(dtype, "numpy_dtype", dtype) for dtype in dtypes]
+    words = [str(name) for name, dtype in zip(X.columns, plain, strict=True) if not _is_number(dtype)]
+    if words:
+        raise ValueError(
+            f"Columns of X do not hold numbers: {', '.join(words[:5])}. Leave them out, or make numbers of"
+            " them."
+        )
+    return X if len(set(dtypes)) == 1 and plain == dtypes else X.astype(np.float64)
+
+
+def _is_number(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
 def _as_table(array: Any) -> ClusterTable:

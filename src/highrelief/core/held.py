@@ -14,7 +14,7 @@ def is_dask(values: Any) -> bool:
 
 def on_cluster(X: Any) -> bool:
     """Whether a judged table is one that Dask holds."""
-    return hasattr(X, "work") and hasattr(X, "by")
+    return bool(getattr(type(X), "held_by_dask", False))
 
 
 def brought_here(values: Any) -> Any:

@@ -40,6 +40,8 @@ class ClusterTable:
     """
 
     ndim = 2
+    #: By which it is told from what users give.
+    held_by_dask = True
 
     def __init__(self, array: Any, work: Work, by: By | None = None) -> None:
         self.array, self.work = array, work

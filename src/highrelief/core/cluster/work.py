@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 import dask
@@ -23,8 +24,17 @@ _LOOK_EVERY = 1.0
 _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "FutureLostError")
 
 
+#: Seconds without any worker after which a fit is given up; Dask's nannies start others much sooner.
+_PATIENCE = 60.0
+_configuring = threading.Lock()
+
+
 class WorkerLost(Exception):  # noqa: N818
     """A worker is gone that tasks can run on alone."""
+
+
+class NoWorkers(Exception):  # noqa: N818
+    """There has been no worker for too long."""
 
 
 class Work:
@@ -38,6 +48,8 @@ class Work:
         self._client = _current_client()
         #: Where kept values lie. Several fits may ask, each in a thread of its own.
         self._places: dict[str, str] = {}
+        #: Of the round that a thread puts together: the workers that its tasks are bound to.
+        self._round = threading.local()
 
     @property
     def backend(self) -> str:
@@ -96,19 +108,28 @@ class Work:
         place = self._places.get(value.key)
         if place is None:
             place = self._places[value.key] = self._place_of(value)
+        if not elsewhere:
+            self._bound.add(place)
         return dask.annotate(workers=[place], allow_other_workers=elsewhere)
 
     def lies_with(self, value: Delayed, other: Delayed) -> None:
         """Note that a kept value is made where another one lies; nobody has to wait to be told."""
-        if other.key in self._places:
-            self._places[value.key] = self._places[other.key]
+        place = self._places.get(other.key)
+        if place is not None:
+            self._places[value.key] = place
+
+    @property
+    def _bound(self) -> set[str]:
+        if not hasattr(self._round, "bound"):
+            self._round.bound = set()
+        return self._round.bound
 
     def _place_of(self, value: Delayed) -> str:
         """The worker that has a kept value, once there is one; one that was lost with it is made again."""
         assert self._client is not None
         futures = sys.modules["distributed"].futures_of(value)
         while True:
-            self._wait(futures)
+            self._wait_for(futures)
             for future in futures:
                 if future.status == "error":
                     future.result()
@@ -117,11 +138,25 @@ class Work:
                 return min(places)
             time.sleep(0.01)  # lost since
 
-    def _wait(self, futures: Any, timeout: float | None = None) -> None:
-        """Until all are done; Dask asks for the current client of the thread, which may have none."""
+    def _wait_for(self, futures: Any, bound: set[str] | frozenset[str] = frozenset()) -> None:
+        """Wait until all are done, while the workers are there that tasks are ``bound`` to, or any at all."""
         assert self._client is not None
-        with self._client.as_current():
-            sys.modules["distributed"].wait(futures, timeout=timeout)
+        seen = time.monotonic()
+        while True:
+            try:
+                # Dask asks for the current client of the thread, which may have none.
+                with self._client.as_current():
+                    sys.modules["distributed"].wait(futures, timeout=_LOOK_EVERY)
+                return
+            except TimeoutError:
+                workers = set(self._ncores())
+            if bound - workers:
+                self._client.cancel(futures)
+                raise WorkerLost
+            if workers:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > _PATIENCE:
+                raise NoWorkers
 
     def made(self, values: Sequence[Delayed]) -> list[Delayed]:
         """The same values, made once, for what takes longer to make than it is worth not to hold it.
@@ -145,32 +180,31 @@ class Work:
         """What the tasks of a round return, in their order."""
         if self._client is None:
             return list(dask.compute(*tasks(), scheduler="threads"))
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return self._gathered(tasks())
-            except Exception as error:
-                if not self._may_try_again(error) or attempt == _ATTEMPTS:
-                    raise self._explained(error) from error
-                self._places.clear()
+        with _stepped_aside():
+            for attempt in range(1, _ATTEMPTS + 1):
+                try:
+                    return self._gathered(tasks)
+                except Exception as error:
+                    if not self._may_try_again(error) or attempt == _ATTEMPTS:
+                        explained = self._explained(error)
+                        if explained is error:
+                            raise
+                        raise explained from error
+                    self._places.clear()
         raise AssertionError("unreachable")
 
-    def _gathered(self, tasks: Sequence[Delayed]) -> list[Any]:
+    def _gathered(self, tasks: Callable[[], Sequence[Delayed]]) -> list[Any]:
         """Results of tasks, unless a worker is gone that one of them may run on alone."""
         assert self._client is not None
-        # What is shared goes with the tasks, on purpose.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            futures = self._client.compute(list(tasks))
-        places = set(self._places.values())
-        while True:
-            try:
-                self._wait(futures, timeout=_LOOK_EVERY)
-            except TimeoutError:
-                if places <= set(self._ncores()):
-                    continue
-                self._client.cancel(futures)
-                raise WorkerLost from None
-            # From the workers themselves; through the scheduler what cannot be had so.
-            return list(self._client.gather(futures, direct=True))
+        self._bound.clear()
+        made = list(tasks())
+        bound = set(self._bound)
+        # What is shared goes with the tasks, on purpose. The configuration is that of all threads.
+        with _configuring, dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            futures = self._client.compute(made)
+        self._wait_for(futures, bound)
+        # From the workers themselves; through the scheduler what cannot be had so.
+        return list(self._client.gather(futures, direct=True))
 
     def total(self, tasks: Callable[[], Sequence[Delayed]], add: Callable[[list[Any]], Any]) -> Any:
         """What the tasks of a round return, added up by a tree of further tasks whose shape is fixed.
@@ -188,7 +222,7 @@ class Work:
     def _is_connected(self) -> bool:
         assert self._client is not None
         try:
-            return self._client.status == "running" and bool(self._ncores())
+            return self._client.status == "running" and self._ncores() is not None
         except Exception:
             return False
 
@@ -201,10 +235,15 @@ class Work:
                 " may have too little memory. Smaller chunks of X, or workers with more memory, may help."
                 " Nothing was fitted."
             )
+        if name == "NoWorkers":
+            return RuntimeError(
+                f"The Dask cluster has had no worker for {_PATIENCE:.0f} seconds. Nothing was fitted; fit"
+                " again when there are some."
+            )
         if name in (*_LOST, "WorkerLost") and self._is_connected:
             return RuntimeError(
-                "Workers of the Dask cluster were lost, again and again, with what the fit needed. Nothing"
-                " was fitted; a fit may be tried again."
+                "Workers of the Dask cluster were lost, again and again, with what the fit needed, or X was"
+                " persisted by a client that is closed. Nothing was fitted."
             )
         broken = (*_LOST, "CommClosedError", "TimeoutError", "OSError", "ConnectionError", "WorkerLost")
         if name in broken and not self._is_connected:
@@ -224,6 +263,22 @@ def tree(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> Delayed:
     while len(tasks) > 1:
         tasks = [adding(tasks[i : i + _FAN_IN], *given) for i in range(0, len(tasks), _FAN_IN)]
     return tasks[0]
+
+
+@contextmanager
+def _stepped_aside() -> Iterator[None]:
+    """Within a task: let others have its thread while it waits for them."""
+    distributed = sys.modules["distributed"]
+    try:
+        distributed.get_worker()
+    except ValueError:
+        yield
+        return
+    distributed.secede()
+    try:
+        yield
+    finally:
+        distributed.rejoin()
 
 
 def _current_client() -> Any:
