@@ -32,7 +32,7 @@ def blocks(monkeypatch, wanted):
     """Have all tables taken by blocks of columns, small blocks, or none."""
     monkeypatch.setattr(weighted_rows, "WIDE", 0 if wanted else 10**9)
     monkeypatch.setattr(weighted_rows, "SMALL", 0)
-    monkeypatch.setattr(pair_sums, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(pair_sums, "_AT_ONCE", 1)
 
 
 class TestPeak:
