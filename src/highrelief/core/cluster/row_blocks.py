@@ -107,7 +107,7 @@ class Stack(Packed):
         if blocks[0].copies is not None:
             copies = np.concatenate([block.copies for block in blocks if block.copies is not None])
         super().__init__(
-            parts[0] if len(parts) == 1 else np.concatenate(parts),
+            _below_each_other(parts),
             np.concatenate([block.codes for block in blocks]),
             common.n_classes,
             scaling=scaling,
@@ -304,6 +304,15 @@ def _of_unread(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(block.read(), None if other is None else other.read(), *more)
 
     return read_first
+
+
+def below_each_other(blocks: Sequence[RowBlock]) -> NDArray[Any]:
+    """The rows of one block or two, one below the other."""
+    return _below_each_other([block.X for block in blocks])
+
+
+def _below_each_other(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def both(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:

@@ -1,30 +1,30 @@
-"""Who may be among the nearest, between two blocks of rows, and how such lists merge.
+"""Lists of who may be among the nearest, and how they merge.
 
-A list holds, of every anchor and slot, all candidates up to the k-th distance and those tied with it. The
-candidates of several lists that are beyond the k-th of all of them leave; who is tied with it stays. Hence
-lists merge in any order to the same.
+A list holds, of every anchor and slot, all candidates up to the k-th distance and those tied with it, if
+these are few. Otherwise it is cut: it holds as many as are needed to tell the k-th distance, and who is tied
+with it is looked for once more (:mod:`.row_ties`). The candidates of several lists that are beyond the k-th
+of all of them leave. Hence lists merge in any order to the same, and none is long, whatever the ties.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import candidates, nearest, shares
+from ...kernels import nearest, shares
 from ..distances import Distances
-from ..division import added_exact
 from ..float_distances import ProductDistances, TileDistances
-from ..neighbor_search import FEW_ANCHORS, distance_array
 from ..neighborhood import Neighbors
 from ..whole_numbers import Plan, WholeNumbers
-from .row_blocks import RowBlock, Stack
+from .row_blocks import Stack
 
 #: How distances are found: as whole numbers by a plan, or in floats.
 Kind = Plan | type[ProductDistances] | type[TileDistances]
+#: Candidates tied with the k-th that a list holds beside those that tell its distance.
+ROOM = 64
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,20 @@ class Wanted:
     def k(self) -> int:
         """How many neighbours."""
         return self.rank_weights.size
+
+    @property
+    def exact(self) -> bool:
+        """Whether whole numbers say all there is to say of distances."""
+        return isinstance(self.kind, Plan) and not self.kind.grid.size
+
+    @property
+    def tied_within(self) -> float:
+        """Distances that differ by less, relatively, are tied."""
+        return 0.0 if self.exact and self.uniform else self.tolerance
+
+    def copies_among(self, anchors: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How often neighbours count: who stands for several copies has all others beside itself."""
+        return self.copies[rows] - (rows == anchors)
 
     def distances(self, stack: Stack) -> Distances:
         """Distances between the rows of a stack."""
@@ -73,6 +87,8 @@ class Candidates(NamedTuple):
     rows: NDArray[np.int64]
     #: Their distances.
     exact: NDArray[np.float64]
+    #: (n_anchors, n_slots) the distance from which on candidates were left out; infinite: none was.
+    cut_at: NDArray[np.float64]
 
     @property
     def start(self) -> NDArray[np.int64]:
@@ -87,9 +103,9 @@ class Candidates(NamedTuple):
     def kept(self, which: NDArray[np.bool_]) -> Candidates:
         """Some of the candidates."""
         counts = np.bincount(self.lists[which], minlength=self.counts.size).reshape(self.counts.shape)
-        return Candidates(self.anchors, counts, self.rows[which], self.exact[which])
+        return Candidates(self.anchors, counts, self.rows[which], self.exact[which], self.cut_at)
 
-    def shared(self, wanted: Wanted, rank_weights: NDArray[np.float64], uniform: bool) -> NDArray[np.float64]:
+    def shared(self, wanted: Wanted) -> NDArray[np.float64]:
         """What each candidate gets of a weight of 1 that those of an anchor and slot share."""
         found = np.zeros(self.rows.size)
         shares.share(
@@ -97,11 +113,11 @@ class Candidates(NamedTuple):
             self.anchors.size,
             self.anchors,
             wanted.copies,
-            rank_weights,
-            uniform,
+            wanted.rank_weights,
+            wanted.uniform,
             False,
             False,
-            wanted.tolerance,
+            wanted.tied_within,
             self.start,
             self.counts,
             np.zeros_like(self.counts),
@@ -110,6 +126,50 @@ class Candidates(NamedTuple):
             found,
         )
         return found
+
+    def nearest(self, wanted: Wanted) -> Candidates:
+        """Those up to the k-th and who is tied with it; where these are many, none of those needed least."""
+        lists = self.lists
+        place = np.arange(lists.size) - self.start.ravel()[lists]
+        shape = self.counts.size, int(self.counts.max(initial=1))
+        distances, copies = np.full(shape, np.inf), np.zeros(shape)
+        distances[lists, place] = self.exact
+        copies[lists, place] = wanted.copies_among(self.anchors[lists // self.counts.shape[1]], self.rows)
+        order, last = _up_to_kth(distances, copies, wanted)
+        reach = wanted.tied_within * last
+        needed = np.zeros(shape, dtype=bool)
+        n_needed = np.count_nonzero(order >= 0, axis=1)
+        which = np.nonzero(order >= 0)
+        needed[which[0], order[which]] = True
+        near = distances - last[:, np.newaxis] <= reach[:, np.newaxis]
+        many = np.count_nonzero(near, axis=1) > n_needed + ROOM
+        cut = many | (self.cut_at.ravel() - last <= reach)
+        near[cut] = needed[cut]
+        cut_at = np.where(cut, last, np.inf).reshape(self.cut_at.shape)
+        return self.kept(near[lists, place])._replace(cut_at=cut_at)
+
+
+def _up_to_kth(
+    distances: NDArray[np.float64], copies: NDArray[np.float64], wanted: Wanted
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places of the nearest in every row until there are k copies, then −1; and the distance of the last."""
+    n_lists, width = distances.shape
+    some = copies[copies > 0.0]
+    most = min(width, int(np.ceil(wanted.k / min(some.min(initial=1.0), 1.0))))
+    order = np.argpartition(distances, most - 1, axis=1)[:, :most] if most < width else None
+    if order is None:
+        order = np.argsort(distances, axis=1, kind="stable")
+    else:
+        nearest_first = np.argsort(np.take_along_axis(distances, order, axis=1), axis=1, kind="stable")
+        order = np.take_along_axis(order, nearest_first, axis=1)
+    covered = np.cumsum(np.take_along_axis(copies, order, axis=1), axis=1)
+    # As in the kernel that shares: what is left of a copy by rounding is none.
+    enough = np.minimum(wanted.k, copies.sum(axis=1)) * (1.0 - 1e-9)
+    held = np.count_nonzero(distances < np.inf, axis=1)
+    end = np.minimum(np.count_nonzero(covered < enough[:, np.newaxis], axis=1), np.maximum(held - 1, 0))
+    last = distances[np.arange(n_lists), order[np.arange(n_lists), end]]
+    beyond = (np.arange(most) > end[:, np.newaxis]) | (held == 0)[:, np.newaxis]
+    return np.where(beyond, -1, order), np.where(held > 0, last, 0.0)
 
 
 def merged(lists: list[Candidates | None], wanted: Wanted) -> Candidates | None:
@@ -124,178 +184,54 @@ def merged(lists: list[Candidates | None], wanted: Wanted) -> Candidates | None:
     order = np.argsort(np.concatenate([part.lists for part in parts]), kind="stable")
     rows = np.concatenate([part.rows for part in parts])[order]
     exact = np.concatenate([part.exact for part in parts])[order]
-    found = Candidates(parts[0].anchors, counts, rows, exact)
-    # Who gets nothing of equal weights is beyond the k-th, and beyond that of any longer list.
-    return found.kept(found.shared(wanted, np.ones(wanted.k), True) > 0.0)
+    cut_at = np.min([part.cut_at for part in parts], axis=0)
+    return Candidates(parts[0].anchors, counts, rows, exact, cut_at).nearest(wanted)
 
 
-def settled(found: Candidates | None, wanted: Wanted) -> Neighbors:
-    """Neighbours of all anchors of a block with their shares, as places in the table."""
+class Ties(NamedTuple):
+    """Lists that are cut: what is known of those tied with the last neighbour, of whom there are many."""
+
+    #: Numbers of the lists, of all anchors and slots.
+    lists: NDArray[np.int64]
+    #: The distance of the last neighbour, and the weight that all who are tied with it share.
+    last: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    #: How many copies they are, all together, once they are counted.
+    copies: NDArray[np.float64]
+
+
+@dataclass
+class BlockNeighbors(Neighbors):
+    """Neighbours of the anchors of a block with their shares, as places in the table.
+
+    Those who are tied with the last one are not among them where they are many.
+    """
+
+    ties: Ties
+
+
+def settled(found: Candidates | None, wanted: Wanted) -> BlockNeighbors:
+    """Neighbours of all anchors of a block."""
     if found is None:
-        return Neighbors.room(np.empty(0, np.int64), wanted.n_slots, 0)
-    of_weight = found.shared(wanted, wanted.rank_weights, wanted.uniform)
-    used = of_weight > 0.0
+        nobody, nothing = np.empty(0, np.int64), np.empty(0)
+        room = Neighbors.room(nobody, wanted.n_slots, 0)
+        return BlockNeighbors(**vars(room), ties=Ties(nobody, nothing, nothing, nothing))
+    shares = found.shared(wanted)
+    lists, cut_at = found.lists, found.cut_at.ravel()
+    cut = np.flatnonzero(cut_at < np.inf)
+    # Those who are tied and in a list are found again with the others.
+    tied = cut_at[lists] < np.inf
+    last = cut_at[lists[tied]]
+    tied[tied] = last - found.exact[tied] <= wanted.tied_within * last
+    weight = np.bincount(lists[tied], weights=shares[tied], minlength=cut_at.size).astype(np.float64)
+    used = (shares > 0.0) & ~tied
     left = found.kept(used)
-    return Neighbors(
-        left.anchors, left.start, left.counts, np.zeros_like(left.counts), left.rows, of_weight[used]
+    return BlockNeighbors(
+        left.anchors,
+        left.start,
+        left.counts,
+        np.zeros_like(left.counts),
+        left.rows,
+        shares[used],
+        Ties(cut, cut_at[cut], weight[cut], np.zeros(cut.size)),
     )
-
-
-def candidates_between(
-    block: RowBlock, other: RowBlock | None, wanted: Wanted
-) -> tuple[Candidates | None, Candidates | None]:
-    """Candidates among the rows of either block for the anchors of the other; among its own, if it is one."""
-    anchors = wanted.chosen[block.place]
-    of_other = np.empty(0, bool) if other is None else wanted.chosen[other.place]
-    n_rows = anchors.size + of_other.size
-    if np.count_nonzero(anchors) + np.count_nonzero(of_other) >= FEW_ANCHORS * n_rows:
-        return _both_ways(block, other, wanted)
-    if other is None:
-        return _one_way(block, np.flatnonzero(anchors), block, wanted), None
-    return (
-        _one_way(block, np.flatnonzero(anchors), other, wanted),
-        _one_way(other, np.flatnonzero(of_other), block, wanted),
-    )
-
-
-def _both_ways(
-    block: RowBlock, other: RowBlock | None, wanted: Wanted
-) -> tuple[Candidates | None, Candidates | None]:
-    stack = Stack([block] if other is None else [block, other])
-    rows, others = stack.parts[0], stack.parts[-1]
-    D = distance_array(rows[1] - rows[0], others[1] - others[0])
-    E = D if other is None else distance_array(others[1] - others[0], rows[1] - rows[0])
-    distances = _filled(stack, D, E, wanted)
-    if other is None:
-        return _listed(stack, 0, D, distances, wanted), None
-    return _listed(stack, 0, D, distances, wanted), _listed(stack, 1, E, distances, wanted)
-
-
-def _one_way(
-    block: RowBlock, anchors: NDArray[np.int64], other: RowBlock, wanted: Wanted
-) -> Candidates | None:
-    if not anchors.size:
-        return None
-    stack = Stack([block.of_rows(anchors), other])
-    (a, b), (c, d) = stack.parts
-    D, E = distance_array(b - a, d - c), distance_array(d - c, b - a)
-    return _listed(stack, 0, D, _filled(stack, D, E, wanted), wanted)
-
-
-def _filled(stack: Stack, D: NDArray[np.uint32], E: NDArray[np.uint32], wanted: Wanted) -> Distances:
-    """Write the distances between the parts of a stack into D, mirrored into E."""
-    distances = wanted.distances(stack)
-    piece = distances.piece(0, 1)
-    distances.add_tiles(piece, stack.parts[0], stack.parts[-1], D, E)
-    return distances
-
-
-def _listed(
-    stack: Stack, side: int, D: NDArray[np.uint32], distances: Distances, wanted: Wanted
-) -> Candidates | None:
-    """Candidates for the anchors in one part of a stack among the rows of the other part; D: how far."""
-    (first, last), (low, high) = stack.parts[side], stack.parts[-1 - side]
-    samples = stack.samples[first:last]
-    anchors = np.flatnonzero((samples >= 0) & wanted.chosen[samples])
-    if not anchors.size:
-        return None
-    others = stack.samples[low:high]
-    own = _place_among(samples[anchors], others)
-    D[:, others < 0] = candidates.OUT_OF_REACH
-    seen = own >= 0
-    several = stack.copies[first + anchors[seen]] > 1.0
-    D[anchors[seen], own[seen]] = np.where(several, np.uint32(0), candidates.OUT_OF_REACH)
-    counts, rows = _found(stack, side, anchors, own, D, wanted.doubt(distances), distances, wanted)
-    exact = _measured(stack, first + anchors, counts, low + rows, wanted)
-    found = Candidates(samples[anchors], counts, others[rows], exact)
-    return _by_slot(found, stack.codes[first + anchors]) if wanted.pooled else found
-
-
-def _place_among(samples: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where samples are among others; −1 where they are not."""
-    order = np.argsort(others, kind="stable")
-    at = np.minimum(np.searchsorted(others, samples, sorter=order), others.size - 1)
-    return np.where(others[order[at]] == samples, order[at], -1)
-
-
-def _found(
-    stack: Stack,
-    side: int,
-    anchors: NDArray[np.int64],
-    own: NDArray[np.int64],
-    D: NDArray[np.uint32],
-    doubt: tuple[NDArray[np.float64], float, float],
-    distances: Distances,
-    wanted: Wanted,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many candidates every anchor has in every class, and who they are, as columns of D."""
-    part, other = slice(*stack.parts[side]), slice(*stack.parts[-1 - side])
-    # The kernel looks up anchors beside the columns: they stand behind these, unless they are among them.
-    codes, copies, off = (
-        np.concatenate([values[other], values[part]]) for values in (stack.codes, stack.copies, doubt[0])
-    )
-    places = np.where(own >= 0, own, other.stop - other.start + anchors)
-    counts = np.empty((anchors.size, stack.n_classes), np.int64)
-    found = []
-    for rows, which in _runs(D, anchors, stack.n_classes):
-        start, count, sure = (np.zeros((which.stop - which.start, stack.n_classes), np.int64) for _ in "123")
-        found.append(
-            candidates.find_candidates(
-                rows,
-                0,
-                len(count),
-                places[which],
-                codes,
-                stack.starts_in_part[-1 - side],
-                copies,
-                stack.counted,
-                False,
-                wanted.k,
-                False,
-                distances.as_float,
-                off,
-                doubt[1],
-                doubt[2],
-                start,
-                count,
-                sure,
-            )
-        )
-        counts[which] = count
-    return counts, np.concatenate(found)
-
-
-def _runs(
-    D: NDArray[np.uint32], anchors: NDArray[np.int64], n_classes: int
-) -> list[tuple[NDArray[np.uint32], slice]]:
-    """The rows of D at the anchors, as they are where that takes few arrays, and which anchors each holds."""
-    borders = np.concatenate([[0], np.flatnonzero(np.diff(anchors) != 1) + 1, [anchors.size]])
-    if borders.size - 1 > n_classes:
-        rows = distance_array(anchors.size, D.shape[1])
-        np.take(D, anchors, axis=0, out=rows)
-        return [(rows, slice(0, anchors.size))]
-    return [(D[anchors[a] : anchors[b - 1] + 1], slice(a, b)) for a, b in pairwise(borders)]
-
-
-def _measured(
-    stack: Stack,
-    anchors: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    wanted: Wanted,
-) -> NDArray[np.float64]:
-    """Exact distances of all candidates; anchors and candidates are rows of the layout."""
-    start = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
-    found = Neighbors(anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
-    exact = added_exact(stack.columns, stack.position, found, wanted.metric)
-    return np.sqrt(exact) if wanted.metric == nearest.EUCLIDEAN else exact
-
-
-def _by_slot(found: Candidates, codes: NDArray[np.int64]) -> Candidates:
-    """Candidates by class as hits, and misses of all classes."""
-    n_classes = found.counts.shape[1]
-    owner, code = np.divmod(found.lists, n_classes)
-    lists = 2 * owner + (code != codes[owner])
-    order = np.argsort(lists, kind="stable")
-    counts = np.bincount(lists, minlength=2 * codes.size).reshape(-1, 2)
-    return Candidates(found.anchors, counts, found.rows[order], found.exact[order])

@@ -1,13 +1,13 @@
 """Nearest neighbours by blocks of rows: pairs of blocks find candidates, whose lists merge.
 
-The lists of the anchors of a block hold k neighbours in each slot, and who is tied with the last. They stay
-with the workers, but for passes whose answer they are.
+The lists of the anchors of a block hold k neighbours in each slot, and who is tied with the last, unless that
+are many. They stay with the workers, but for passes whose answer they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +19,17 @@ from ..columns import Columns
 from ..distances import Distances
 from ..float_distances import ProductDistances, TileDistances
 from ..nearest_rows import Compared, NearestPass
-from ..neighbor_pairs import mean_gaps
 from ..neighbor_search import NeighborSearch, Report, nothing
 from ..neighborhood import HITS, MISSES, Neighborhood, Neighbors
 from ..packed import Packed
 from ..whole_numbers import WholeNumbers, marked_levels, planned
 from .matrix import RowMatrix
-from .row_blocks import RowBlock, RowBlocks, added, both
-from .row_candidates import Wanted, candidates_between, merged, settled
+from .row_blocks import RowBlock, RowBlocks, added, below_each_other, both
+from .row_candidates import BlockNeighbors, Wanted, merged, settled
+from .row_gaps import gaps, gaps_between, picked
+from .row_pairs import candidates_between
+from .row_ties import counted, n_cut, tied_copies, tied_neighbors, within
+from .work import tree
 
 #: Bytes of a matrix of margins that is brought here.
 _SMALL = 2**24
@@ -71,8 +74,22 @@ class RowSearch(NeighborSearch):
             table.copies_given,
         )
 
+    def found(self) -> Found:
+        """The neighbours of the anchors of every block, left with the workers."""
+        blocks, work, wanted = self._blocks, self._blocks.work, self.wanted
+        lists = work.made(self.tasks(wanted))
+        n_of_blocks = work.results(lambda: [delayed(n_cut, pure=False)(each) for each in lists])
+        if not any(n_of_blocks):
+            return Found(lists, None)
+        pairs = blocks.of_pairs(
+            tied_copies, work.shared(wanted), lists, where=lambda i, j: n_of_blocks[i] + n_of_blocks[j] > 0
+        )
+        count = delayed(counted, pure=False)
+        copies = blocks.gathered(pairs, added)
+        return Found(work.made([count(*each) for each in zip(lists, copies, strict=True)]), wanted)
+
     def tasks(self, wanted: Wanted) -> list[Delayed]:
-        """The neighbours of the anchors of every block, for a round that goes on with them."""
+        """The neighbours of the anchors of every block, as far as there is room for them in lists."""
         has_anchors = [bool(wanted.chosen[a:b].any()) for a, b in self._blocks.cuts]
         given = self._blocks.work.shared(wanted)
         pairs = self._blocks.of_pairs(
@@ -84,14 +101,30 @@ class RowSearch(NeighborSearch):
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
         """Neighbours of all anchors that have a hit, block by block, brought here."""
-        table = self._table
+        table, blocks = self._table, self._blocks
         row_of = np.empty(table.n_samples, np.int64)
         row_of[table.position[table.real]] = np.flatnonzero(table.real)
-        found = self._blocks.work.results(lambda: self.tasks(self.wanted))
+        found = self.found()
+        lists: list[Neighbors] = blocks.work.results(lambda: found.lists)
+        if found.cut is not None:
+            for pair in blocks.work.results(
+                lambda: list(blocks.of_pairs(_tied, blocks.work.shared(found.cut), found.lists).values())
+            ):
+                lists += pair
         report()
-        for each in found:
+        for each in lists:
             if each.anchors.size:
                 yield replace(each, anchors=row_of[each.anchors], rows=row_of[each.rows])
+
+
+@dataclass(frozen=True)
+class Found:
+    """The neighbours that a search has found."""
+
+    #: Block by block, with the workers.
+    lists: list[Delayed]
+    #: What was looked for, if lists are cut, so that pairs of blocks have to look again; otherwise None.
+    cut: Wanted | None
 
 
 class Margins(NamedTuple):
@@ -102,6 +135,16 @@ class Margins(NamedTuple):
     #: (n_classes,) how much a class counts.
     class_weights: NDArray[np.float64]
     squared: bool
+
+
+class Given(NamedTuple):
+    """What tasks are given that make margins of pairs of blocks."""
+
+    margins: Margins
+    #: Which slots count; None: all.
+    used: NDArray[np.bool_] | None
+    #: What was looked for, if lists are cut.
+    cut: Wanted | None
 
 
 class RowNearestPass(NearestPass):
@@ -120,8 +163,9 @@ class RowNearestPass(NearestPass):
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
-        function = self._tasks_of_moments if with_squares else self._tasks_of_sums
-        total = self._blocks.work.total(function, added)
+        found = self._search.found()
+        tasks = self._tasks_of_moments if with_squares else self._tasks_of_sums
+        total = self._blocks.work.total(lambda: tasks(found), added)
         report()
         factors = self._margin_factors()
         total[:2] *= factors
@@ -139,7 +183,7 @@ class RowNearestPass(NearestPass):
         Where there is little of it, it is brought here: solvers ask for many products.
         """
         blocks, work = self._blocks, self._blocks.work
-        found = work.made(self._search.tasks(self._search.wanted))
+        found = self._search.found()
         factors = self._margin_factors()
         fill = delayed(_in_rows, pure=False)
         pieces = []
@@ -149,7 +193,7 @@ class RowNearestPass(NearestPass):
             rows = self._tasks_of_rows(found, slots)
             pieces += [
                 fill(block, lists, part, sign * factors)
-                for block, lists, part in zip(blocks.blocks, found, rows, strict=True)
+                for block, lists, part in zip(blocks.blocks, found.lists, rows, strict=True)
             ]
         heights = [b - a for a, b in blocks.cuts] * (1 + apart)
         matrix = RowMatrix(work.made(pieces), heights, self._table.n_features, work)
@@ -169,30 +213,35 @@ class RowNearestPass(NearestPass):
         ones = np.ones(self._table.n_classes)
         return Margins(self._factors, ones if weights is None else weights, self._squared)
 
-    def _tasks_of_sums(self) -> list[Delayed]:
-        found = self._search.tasks(self._search.wanted)
-        given = self._blocks.work.shared(self._margins)
-        return list(self._blocks.of_pairs(_sums_between, given, found).values())
+    def _tasks_of_sums(self, found: Found) -> list[Delayed]:
+        given = self._blocks.work.shared(Given(self._margins, None, found.cut))
+        return list(self._blocks.of_pairs(_sums_between, given, found.lists).values())
 
-    def _tasks_of_moments(self) -> list[Delayed]:
-        found = self._search.tasks(self._search.wanted)
+    def _tasks_of_moments(self, found: Found) -> list[Delayed]:
         rows = self._tasks_of_rows(found, list(range(self._factors.shape[1])))
-        return self._blocks.of_blocks(_moments, self._margins.class_weights, found, rows)
+        return self._blocks.of_blocks(_moments, self._margins.class_weights, found.lists, rows)
 
-    def _tasks_of_rows(self, found: list[Delayed], slots: list[int]) -> list[Any]:
+    def _tasks_of_rows(self, found: Found, slots: list[int]) -> list[Any]:
         """Margins of the anchors of every block, added up over the blocks of their neighbours."""
         used = np.zeros(self._factors.shape[1], dtype=bool)
         used[slots] = True
-        given = self._blocks.work.shared((self._margins, used))
-        return self._blocks.gathered(self._blocks.of_pairs(_rows_between, given, found), added)
+        given = self._blocks.work.shared(Given(self._margins, used, found.cut))
+        return self._blocks.gathered(self._blocks.of_pairs(_rows_between, given, found.lists), added)
 
-    def _tasks_of_gaps(self, found: list[Delayed]) -> list[Delayed]:
-        """E‖miss − hit‖₁ of all rows of every block, from the rows that are neighbours in it."""
-        pick, measure = delayed(_picked, pure=False), delayed(_gaps, pure=False)
-        blocks = self._blocks.blocks
+    def _tasks_of_gaps(self, found: Found) -> list[Delayed]:
+        """E‖miss − hit‖₁ of all rows of every block."""
+        blocks, work = self._blocks.blocks, self._blocks.work
+        if found.cut is None:
+            # From the rows that are neighbours in it.
+            pick, measure = delayed(picked, pure=False), delayed(gaps, pure=False)
+            return [
+                measure(block, lists, [pick(other, lists) for other in blocks])
+                for block, lists in zip(blocks, found.lists, strict=True)
+            ]
+        given, measure = work.shared(found.cut), delayed(gaps_between, pure=False)
         return [
-            measure(block, lists, [pick(other, lists) for other in blocks])
-            for block, lists in zip(blocks, found, strict=True)
+            tree([measure(block, lists, hits, misses, given) for hits in blocks for misses in blocks], added)
+            for block, lists in zip(blocks, found.lists, strict=True)
         ]
 
 
@@ -204,109 +253,113 @@ def _levels(block: RowBlock, shared: None) -> NDArray[np.int64]:
     return np.stack(marked_levels(columns, 1)).astype(np.int64)
 
 
-def _within(found: Neighbors, block: RowBlock) -> Neighbors:
-    """Those of the neighbours that are in a block."""
-    n_lists = found.count.size
-    lists = np.repeat(np.arange(n_lists), found.count.ravel())
-    here = (found.rows >= block.first) & (found.rows < block.first + len(block))
-    count = np.bincount(lists[here], minlength=n_lists)
-    start = (np.cumsum(count) - count).reshape(found.count.shape)
-    count = count.reshape(found.count.shape)
-    return Neighbors(found.anchors, start, count, np.zeros_like(count), found.rows[here], found.shares[here])
-
-
 class _Side(NamedTuple):
-    """Anchors of one block, and those of their neighbours that are in another; as rows of both."""
+    """Anchors of one block, and some of their neighbours in another; as rows of both."""
 
+    #: Which of the blocks the anchors are in, and which of its anchors they are.
+    of: int
+    which: NDArray[np.int64] | slice
     found: Neighbors
-    columns: Columns
-    codes: NDArray[np.int64]
-    weights: NDArray[np.float64]
 
 
-def _sides(
-    block: RowBlock, other: RowBlock | None, given: Margins, found: Neighbors, of_other: Neighbors | None
-) -> list[_Side]:
-    """Both directions of a pair of blocks, or the one that there is of a single block."""
-    blocks = both(block, other)
-    X = block.X if other is None else np.concatenate([block.X, other.X])
-    columns = Columns(X, block.common.scaling, block.common.ranges)
-    codes = np.concatenate([each.codes for each in blocks]).astype(np.int64)
-    copies = [np.ones(len(each)) if each.copies is None else each.copies for each in blocks]
-    weights = np.concatenate(copies) * given.class_weights[codes]
-    first, n = block.first, len(block)
-    if other is None or of_other is None:
-        return [_Side(_moved(found, first, block, first), columns, codes, weights)]
-    # The rows of the second stand behind those of the first.
-    second = other.first - n
-    return [
-        _Side(_moved(found, first, other, second), columns, codes, weights),
-        _Side(_moved(of_other, second, block, first), columns, codes, weights),
-    ]
+class _Pair:
+    """Two blocks one below the other, or one, to be compared."""
 
+    def __init__(self, block: RowBlock, other: RowBlock | None, given: Given) -> None:
+        self._block, self._other, self._given = block, other, given
+        self._blocks = both(block, other)
+        self._columns = Columns(below_each_other(self._blocks), block.common.scaling, block.common.ranges)
+        self._codes = np.concatenate([each.codes for each in self._blocks]).astype(np.int64)
+        copies = [np.ones(len(each)) if each.copies is None else each.copies for each in self._blocks]
+        self._weights = np.concatenate(copies) * given.margins.class_weights[self._codes]
+        # The rows of the second stand behind those of the first.
+        self._first = [block.first] if other is None else [block.first, other.first - len(block)]
 
-def _moved(found: Neighbors, of_anchors: int, block: RowBlock, of_rows: int) -> Neighbors:
-    """The neighbours in a block, counted from elsewhere, and so the anchors."""
-    here = _within(found, block)
-    return replace(here, anchors=here.anchors - of_anchors, rows=here.rows - of_rows)
+    def sides(self, found: BlockNeighbors, of_other: BlockNeighbors | None) -> Iterator[_Side]:
+        """Both directions, or the one that a single block has: neighbours in lists, and those in none."""
+        for of, lists in enumerate([found] if of_other is None else [found, of_other]):
+            yield self._side(of, slice(None), within(lists, self._blocks[-1 - of]))
+        if self._given.cut is not None:
+            pair = self._block, self._other, self._given.cut, found, of_other
+            for of, which, neighbors in tied_neighbors(*pair):
+                yield self._side(of, which, neighbors)
 
+    def _side(self, of: int, which: NDArray[np.int64] | slice, found: Neighbors) -> _Side:
+        anchors, rows = found.anchors - self._first[of], found.rows - self._first[-1 - of]
+        used = self._given.used
+        count = found.count if used is None else found.count * used
+        return _Side(of, which, replace(found, anchors=anchors, rows=rows, count=count))
 
-def _margins_of(side: _Side, given: Margins, out: NDArray[np.float64], *, by_row: bool) -> None:
-    """Add the margins at the neighbours to ``out``, in the units of the blocks of columns."""
-    found, columns = side.found, side.columns
-    position = np.arange(columns.n_samples)
-    for a, b in columns.cuts():
-        array, first = columns.precise_block(a, b)
-        margins = np.zeros((len(out), b - a))
-        nearest.margins(
-            array,
-            first,
-            b - a,
-            given.squared,
-            position,
-            found.anchors,
-            0,
-            found.anchors.size,
-            side.codes,
-            side.weights,
-            given.slot_factors,
-            found.start,
-            found.count,
-            found.rows,
-            found.shares,
-            by_row,
-            False,
-            margins,
-        )
-        out[:, a:b] += margins
+    def add_margins(self, side: _Side, out: NDArray[np.float64], *, by_row: bool) -> None:
+        """Add the margins at the neighbours to ``out``, in the units of the blocks of columns."""
+        found, columns, given = side.found, self._columns, self._given.margins
+        position = np.arange(columns.n_samples)
+        for a, b in columns.cuts():
+            array, first = columns.precise_block(a, b)
+            margins = np.zeros((found.anchors.size if by_row else 1, b - a))
+            nearest.margins(
+                array,
+                first,
+                b - a,
+                given.squared,
+                position,
+                found.anchors,
+                0,
+                found.anchors.size,
+                self._codes,
+                self._weights,
+                given.slot_factors,
+                found.start,
+                found.count,
+                found.rows,
+                found.shares,
+                by_row,
+                False,
+                margins,
+            )
+            out[side.which if by_row else slice(None), a:b] += margins
 
 
 def _sums_between(
-    block: RowBlock, other: RowBlock | None, given: Margins, found: Neighbors, of_other: Neighbors | None
+    block: RowBlock,
+    other: RowBlock | None,
+    given: Given,
+    found: BlockNeighbors,
+    of_other: BlockNeighbors | None,
 ) -> NDArray[np.float64]:
     """Σ s·z of the anchors of both blocks, as far as their neighbours are in the other."""
     total = np.zeros((1, block.X.shape[1]))
-    for side in _sides(block, other, given, found, of_other):
-        _margins_of(side, given, total, by_row=False)
+    pair = _Pair(block, other, given)
+    for side in pair.sides(found, of_other):
+        pair.add_margins(side, total, by_row=False)
     return total
 
 
 def _rows_between(
     block: RowBlock,
     other: RowBlock | None,
-    given: tuple[Margins, NDArray[np.bool_]],
-    found: Neighbors,
-    of_other: Neighbors | None,
+    given: Given,
+    found: BlockNeighbors,
+    of_other: BlockNeighbors | None,
 ) -> list[NDArray[np.float64]]:
     """Margins of the anchors of each block, as far as their neighbours are in the other and in some slots."""
-    margins, used = given
-    rows = []
-    for side in _sides(block, other, margins, found, of_other):
-        side.found.count *= used
-        out = np.zeros((side.found.anchors.size, block.X.shape[1]))
-        _margins_of(side, margins, out, by_row=True)
-        rows.append(out)
+    lists = [each for each in (found, of_other) if each is not None]
+    rows = [np.zeros((each.anchors.size, block.X.shape[1])) for each in lists]
+    pair = _Pair(block, other, given)
+    for side in pair.sides(found, of_other):
+        pair.add_margins(side, rows[side.of], by_row=True)
     return rows
+
+
+def _tied(
+    block: RowBlock,
+    other: RowBlock | None,
+    wanted: Wanted,
+    found: BlockNeighbors,
+    of_other: BlockNeighbors | None,
+) -> list[Neighbors]:
+    """Neighbours that no list holds."""
+    return [each for _, _, each in tied_neighbors(block, other, wanted, found, of_other)]
 
 
 def _in_rows(
@@ -327,26 +380,3 @@ def _moments(
     if block.copies is not None:
         s = s * block.copies[anchors]
     return np.stack([s @ z, s**2 @ z, s**2 @ z**2])
-
-
-def _picked(block: RowBlock, found: Neighbors) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The rows of a block that are neighbours, and their places in the table."""
-    wanted = np.unique(_within(found, block).rows)
-    return wanted, block.X[wanted - block.first]
-
-
-def _gaps(
-    block: RowBlock, found: Neighbors, picked: list[tuple[NDArray[np.int64], NDArray[Any]]]
-) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of all rows of a block; 0 for who is no anchor."""
-    gaps = np.zeros(len(block))
-    if not found.anchors.size:
-        return gaps
-    samples = np.concatenate([places for places, _ in picked])
-    X = np.concatenate([rows for _, rows in picked])
-    # All of one class, so that they stand in the layout as they do here.
-    table = Packed(X, np.zeros(len(X), np.int64), 1, scaling=block.common.scaling, ranges=block.common.ranges)
-    columns = Columns(X, block.common.scaling, block.common.ranges)
-    among = replace(found, rows=np.searchsorted(samples, found.rows))
-    gaps[found.anchors - block.first] = mean_gaps(table, columns, among)
-    return gaps
