@@ -175,9 +175,14 @@ def block_size(problem: Problem) -> float:
     return height * (problem.d * problem.itemsize + 16.0) + OF_FEATURE * problem.d * problem.float_bytes
 
 
-def looked(problem: Problem, n_looks: int) -> float:
-    """Ranges and levels of all features, as often as somebody has looked at them."""
-    return n_looks * problem.d * (3.0 * problem.float_bytes + 2.0)
+def looked(problem: Problem) -> float:
+    """Ranges and levels of all features, by columns."""
+    return problem.d * (3.0 * problem.float_bytes + 2.0)
+
+
+def looked_at_rows(problem: Problem) -> float:
+    """Ranges of all features as a block of rows knows them, and as they are joined."""
+    return problem.d * (2.0 * problem.float_bytes + 8.0)
 
 
 # ReliefF by columns
@@ -208,7 +213,7 @@ def relieff_columns_bytes(
         between += moves * 8.0 * problem.k * problem.n_classes * problem.anchors + copies
     # Samples of the anchors say how sure the weights are: three sums of every feature.
     n_sums = 1 if problem.n_anchors is None else 3
-    return Bytes(between, distances + n_sums * 8.0 * problem.d + looked(problem, 1), lists)
+    return Bytes(between, distances + n_sums * 8.0 * problem.d + looked(problem), lists)
 
 
 # ReliefF by rows
@@ -217,10 +222,10 @@ def relieff_columns_bytes(
 def relieff_rows_tasks(problem: Problem) -> Counter[str]:
     """Tasks of a fit."""
     b, pairs = problem.n_blocks, problem.n_pairs
-    tasks = Counter({"plain": b, "look": b, "Common": 1, "RowBlock": b, "levels": b})
-    tasks.update({"candidates_between": pairs, "getitem": b * b, "merged": b * tree_tasks(b), "settled": b})
-    tasks.update({"sums_between": pairs, "added": tree_tasks(b) + tree_tasks(pairs)})
-    tasks.update({"Wanted": 1, "Margins": 1})
+    tasks = Counter({"plain": b, "look_at_rows": b, "joined": tree_tasks(b), "Common": 1, "RowBlock": b})
+    tasks.update({"levels": b, "candidates_between": pairs, "getitem": b * b, "merged": b * tree_tasks(b)})
+    tasks.update({"settled": b, "n_cut": b, "sums_between": pairs})
+    tasks.update({"added": tree_tasks(b) + tree_tasks(pairs), "Wanted": 1, "Given": 1})
     return +tasks
 
 
@@ -232,9 +237,10 @@ def relieff_rows_bytes(problem: Problem, *, most: bool = False) -> Bytes:
     between = fetched(problem, 2.0 * problem.n_pairs) * block_size(problem)
     between += b * moves * of_block
     between += fetched(problem, problem.n_pairs) * of_block
-    between += expected_moves(problem.n_pairs, workers, most=most) * 8.0 * d + moves * 16.0 * d
+    between += expected_moves(problem.n_pairs, workers, most=most) * 8.0 * d
+    between += moves * (16.0 * d + looked_at_rows(problem))
     asked = 9.0 * problem.n
-    return Bytes(between + (workers - 1) * asked, looked(problem, b) + 24.0 * d, asked)
+    return Bytes(between + (workers - 1) * asked, looked_at_rows(problem) + 24.0 * d, asked)
 
 
 # I-RELIEF by columns, with a width that is given
@@ -258,7 +264,7 @@ def irelief_columns_bytes(
     minima = 8.0 * tiles(problem) + 8.0 * problem.n
     coefficients = problem.float_bytes * tiles(problem) + 8.0 * problem.n
     between = (n_iterations + 1) * moves * minima + n_iterations * (problem.n_workers - 1) * coefficients
-    to_client = (n_iterations + 1) * minima + n_iterations * 8.0 * problem.d + looked(problem, 1)
+    to_client = (n_iterations + 1) * minima + n_iterations * 8.0 * problem.d + looked(problem)
     return Bytes(between, to_client, n_iterations * coefficients)
 
 
@@ -268,7 +274,8 @@ def irelief_columns_bytes(
 def irelief_rows_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     """Tasks of a fit: those of the iterations, and one more look at the neighbourhoods."""
     b, pairs, n_looks = problem.n_blocks, problem.n_pairs, n_iterations + 1
-    tasks = Counter({"plain": b, "look": b, "Common": 1, "RowBlock": b, "statistics": n_looks * pairs})
+    tasks = Counter({"plain": b, "look_at_rows": b, "joined": tree_tasks(b), "Common": 1, "RowBlock": b})
+    tasks.update({"statistics": n_looks * pairs})
     tasks.update({"getitem": n_looks * b * b, "merged": n_looks * b * tree_tasks(b)})
     tasks.update({"differences": n_iterations * pairs, "added": n_iterations * tree_tasks(pairs)})
     tasks.update({"Kernel": n_looks, "Around": n_iterations})
@@ -288,9 +295,10 @@ def irelief_rows_bytes(problem: Problem, n_iterations: int, *, most: bool = Fals
     between = n_fetches * fetched(problem, problem.n_pairs * n_passes / n_fetches) * block_size(problem)
     between += (n_iterations + 1) * expected_moves(b, workers, most=most) * known
     between += n_iterations * expected_moves(problem.n_pairs, workers, most=most) * 8.0 * d
+    between += expected_moves(b, workers, most=most) * looked_at_rows(problem)
     around = 2.0 * problem.n * problem.n_classes * problem.float_bytes + 8.0 * d
     shared = n_iterations * around + (n_iterations + 1) * 8.0 * d
-    to_client = (n_iterations + 1) * known + n_iterations * 8.0 * d + looked(problem, b)
+    to_client = (n_iterations + 1) * known + n_iterations * 8.0 * d + looked_at_rows(problem)
     return Bytes(between + (workers - 1) * shared, to_client, shared)
 
 
@@ -320,4 +328,4 @@ def client_memory(problem: Problem, by: str) -> float:
     of_features = OF_FEATURE * 8.0 * problem.d
     if by == "columns":
         return 2.0 * distances_size(problem) + 2.0 * lists_size(problem, problem.anchors) + of_features
-    return looked(problem, problem.n_blocks) + 9.0 * problem.n + of_features
+    return looked_at_rows(problem) + 9.0 * problem.n + of_features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ dask = pytest.importorskip("dask")
 from highrelief import FREL, LFE, Relief, ReliefF  # noqa: E402
 from highrelief.core.cluster import partition, row_candidates, row_pairs  # noqa: E402
 
+#: As they are where no test changes them.
+ROOM, LISTED_AT_ONCE = row_candidates.ROOM, row_pairs._LISTED_AT_ONCE
 N_SAMPLES = 130
 HEIGHTS = (50, 1, 79)
 #: A sample of the first class unlike all others there.
@@ -161,3 +164,24 @@ def test_margins_of_samples() -> None:
     expected = fitted.margins(X, y)
     found = fitted.margins(da.from_array(X, chunks=(HEIGHTS, -1)), y)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10 * np.abs(expected).max())
+
+
+# Memory
+
+
+def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of all pairs are equally far. Lists of them, 16 bytes each, took 62 MB; distances would take 23."""
+    for module in (row_candidates, row_pairs):
+        monkeypatch.setattr(module, "ROOM", ROOM)
+    monkeypatch.setattr(row_pairs, "_LISTED_AT_ONCE", LISTED_AT_ONCE)
+    n, y = 2400, np.arange(2400) % 2
+    X = da.from_array((np.random.default_rng(0).random((n, 1)) < 0.5).astype(float), chunks=(300, 1))
+    with dask.config.set(num_workers=1):
+        ReliefF().fit(X[:600], y[:600])  # what is loaded and compiled does not count
+        tracemalloc.start()
+        try:
+            ReliefF().fit(X, y)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 4 * n**2

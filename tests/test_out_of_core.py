@@ -106,6 +106,25 @@ def test_a_wide_hdf5(estimator, tmp_path):
     assert found["taken"] < n * n_blocks * width * 4 / 4
 
 
+def test_a_tall_hdf5(tmp_path):
+    """By pairs of blocks of rows. Few anchors, so that there are few pairs: tests/long has them all."""
+    h5py = pytest.importorskip("h5py")
+    n_blocks, rows, width = 64, 300, 4000
+    with h5py.File(tmp_path / "X.h5", "w") as file:
+        table = file.create_dataset("X", (n_blocks * rows, width), dtype="float32", chunks=(rows, width))
+        for place in range(n_blocks):
+            block = np.random.default_rng(place).random((rows, width), dtype=np.float32)
+            block[:, 7] = np.arange(rows) % 2
+            table[place * rows : (place + 1) * rows] = block
+    found = fitted(
+        "ReliefF(n_neighbors=5, n_anchors=4, random_state=0)",
+        f"import h5py\nX = da.from_array(h5py.File({str(tmp_path / 'X.h5')!r})['X'], chunks=({rows}, -1))",
+    )
+    assert found["partition"] == "rows"
+    assert found["best"] == 7
+    assert found["taken"] < n_blocks * rows * width * 4 / 4
+
+
 def test_parquet_files_are_a_data_frame(tmp_path):
     dd = pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
     pandas = pytest.importorskip("pandas")

@@ -232,7 +232,8 @@ class RowBlocks:
         task, blocks = delayed(function, pure=False), list[Any](self.blocks)
         if not self.work.keeps:
             # A block would be held from its first pair to its last.
-            task, blocks = delayed(_of_unread(function), pure=False), [Unread(block) for block in blocks]
+            task = delayed(_of_unread(function), pure=False)
+            blocks = [Unread(block, b - a) for block, (a, b) in zip(blocks, self.cuts, strict=True)]
         tasks = {}
         for i, j in self.pairs:
             if where(i, j):
@@ -247,6 +248,8 @@ class RowBlocks:
         Pairs return something of their first block, and something of their second. ``merge`` takes a list of
         these, and what is ``given`` to all. None for a block that is in no pair.
         """
+        if not self.work.keeps:
+            return self._gathered_in_turn(of_pairs, merge, *given)
         parts: list[list[Any]] = [[] for _ in self.cuts]
         for b, found in enumerate(parts):
             for other in range(len(parts)):
@@ -254,6 +257,27 @@ class RowBlocks:
                 if pair in of_pairs:
                     found.append(of_pairs[pair][1 if other < b else 0])
         return [tree(found, merge, *given) if found else None for found in parts]
+
+    def _gathered_in_turn(
+        self, of_pairs: dict[Pair, Any], merge: Callable[..., Any], *given: Any
+    ) -> list[Any]:
+        """The same, one block after the other with those before it: few results are held at a time."""
+        merging = delayed(merge, pure=False)
+        merged: list[Any] = [None for _ in self.cuts]
+        for j in range(len(merged)):
+            pairs = [(i, j) for i in range(j + 1) if (i, j) in of_pairs]
+            found: list[Any] = self.work.made([of_pairs[pair] for pair in pairs])
+            parts = [merged[j]] if merged[j] is not None else []
+            for (i, _), part in zip(pairs, found, strict=True):
+                if i < j:
+                    merged[i] = part[0] if merged[i] is None else merging([merged[i], part[0]], *given)
+                parts.append(part[int(i < j)])
+            if parts:
+                merged[j] = tree(parts, merge, *given)
+            which = [b for b, each in enumerate(merged) if each is not None]
+            for b, each in zip(which, self.work.made([merged[b] for b in which]), strict=True):
+                merged[b] = each
+        return merged
 
     # Rounds
 
@@ -288,8 +312,8 @@ class RowBlocks:
 class Unread:
     """A block that a task reads by itself, and holds no longer than it works."""
 
-    def __init__(self, block: Delayed) -> None:
-        self._block = block
+    def __init__(self, block: Delayed, height: int) -> None:
+        self._block, self.height = block, height
 
     def read(self) -> RowBlock:
         """The block."""
@@ -301,9 +325,24 @@ def _of_unread(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def read_first(block: Unread, other: Unread | None, *more: Any) -> Any:
-        return function(block.read(), None if other is None else other.read(), *more)
+        return function(*_read(block, other), *more)
 
     return read_first
+
+
+def _read(block: Unread, other: Unread | None) -> tuple[RowBlock, RowBlock | None]:
+    """Two blocks that lie one below the other, so that nobody has to copy them, or one."""
+    first = block.read()
+    if other is None:
+        return first, None
+    n = len(first)
+    X = np.empty((n + other.height, first.X.shape[1]), first.X.dtype)
+    X[:n] = first.X
+    first.X = X[:n]  # what was read is dropped before more is
+    second = other.read()
+    X[n:] = second.X
+    second.X = X[n:]
+    return first, second
 
 
 def below_each_other(blocks: Sequence[RowBlock]) -> NDArray[Any]:
@@ -312,7 +351,15 @@ def below_each_other(blocks: Sequence[RowBlock]) -> NDArray[Any]:
 
 
 def _below_each_other(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if len(parts) == 1:
+        return parts[0]
+    first, second = parts
+    whole = first.base
+    if isinstance(whole, np.ndarray) and whole is second.base and len(whole) == len(first) + len(second):
+        behind = second.ctypes.data - first.ctypes.data == first.nbytes
+        if behind and whole.shape[1:] == first.shape[1:] and whole.flags.c_contiguous:
+            return whole  # as they were read
+    return np.concatenate(parts)
 
 
 def both(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,15 @@ class RowSearch(NeighborSearch):
             table.copies_given,
         )
 
+    def with_anchors(self, i: int, j: int) -> bool:
+        """Whether one of two blocks has anchors; True for all where there are none at all."""
+        return self._have_anchors[i] or self._have_anchors[j] or not any(self._have_anchors)
+
+    @cached_property
+    def _have_anchors(self) -> list[bool]:
+        chosen = self._table.unpacked(self._chosen)
+        return [bool(chosen[a:b].any()) for a, b in self._blocks.cuts]
+
     def found(self) -> Found:
         """The neighbours of the anchors of every block, left with the workers."""
         blocks, work, wanted = self._blocks, self._blocks.work, self.wanted
@@ -90,11 +100,8 @@ class RowSearch(NeighborSearch):
 
     def tasks(self, wanted: Wanted) -> list[Delayed]:
         """The neighbours of the anchors of every block, as far as there is room for them in lists."""
-        has_anchors = [bool(wanted.chosen[a:b].any()) for a, b in self._blocks.cuts]
         given = self._blocks.work.shared(wanted)
-        pairs = self._blocks.of_pairs(
-            candidates_between, given, where=lambda i, j: has_anchors[i] or has_anchors[j]
-        )
+        pairs = self._blocks.of_pairs(candidates_between, given, where=self.with_anchors)
         lists = self._blocks.gathered(pairs, merged, given)
         settle = delayed(settled, pure=False)
         return [settle(found, given) for found in lists]
@@ -215,7 +222,8 @@ class RowNearestPass(NearestPass):
 
     def _tasks_of_sums(self, found: Found) -> list[Delayed]:
         given = self._blocks.work.shared(Given(self._margins, None, found.cut))
-        return list(self._blocks.of_pairs(_sums_between, given, found.lists).values())
+        pairs = self._blocks.of_pairs(_sums_between, given, found.lists, where=self._search.with_anchors)
+        return list(pairs.values())
 
     def _tasks_of_moments(self, found: Found) -> list[Delayed]:
         rows = self._tasks_of_rows(found, list(range(self._factors.shape[1])))
@@ -226,7 +234,8 @@ class RowNearestPass(NearestPass):
         used = np.zeros(self._factors.shape[1], dtype=bool)
         used[slots] = True
         given = self._blocks.work.shared(Given(self._margins, used, found.cut))
-        return self._blocks.gathered(self._blocks.of_pairs(_rows_between, given, found.lists), added)
+        pairs = self._blocks.of_pairs(_rows_between, given, found.lists, where=self._search.with_anchors)
+        return self._blocks.gathered(pairs, added)
 
     def _tasks_of_gaps(self, found: Found) -> list[Delayed]:
         """E‖miss − hit‖₁ of all rows of every block."""

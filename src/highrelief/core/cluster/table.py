@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -139,19 +140,19 @@ class ClusterTable:
 
     @cached_property
     def _ranges(self) -> ColumnRanges:
-        look = delayed(_look, pure=False)
-        looked = self.work.results(lambda: [look(block, self.by == "columns") for block in self.blocks])
+        look = delayed(_look if self.by == "columns" else _look_at_rows, pure=False)
+        if self.by == "rows":
+            shares = [(b - a) / len(self) for a, b in self.cuts]
+            looks = list(zip(self.blocks, shares, strict=True))
+            found = self.work.total(lambda: [look(*each) for each in looks], _joined)
+            return replace(found, mean=found.mean.astype(float_type(self.dtype)))
+        looked = self.work.results(lambda: [look(block) for block in self.blocks])
         ranges, marks = zip(*looked, strict=True)
-        low, high, mean = ([getattr(each, name) for each in ranges] for name in ("low", "high", "mean"))
-        finite = all(each.finite for each in ranges)
-        if self.by == "columns":
-            self._level_marks = np.concatenate(marks, axis=1)
-            return ColumnRanges(np.concatenate(low), np.concatenate(high), np.concatenate(mean), finite)
-        heights = np.array([b - a for a, b in self.cuts]) / len(self)
-        dtype = float_type(self.dtype)
-        with np.errstate(invalid="ignore"):
-            means = np.einsum("i,ij->j", heights, np.stack(mean).astype(np.float64)).astype(dtype)
-            return ColumnRanges(np.min(low, axis=0), np.max(high, axis=0), means, finite)
+        self._level_marks = np.concatenate(marks, axis=1)
+        low, high, mean = (
+            np.concatenate([getattr(each, name) for each in ranges]) for name in ("low", "high", "mean")
+        )
+        return ColumnRanges(low, high, mean, all(each.finite for each in ranges))
 
     @property
     def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -217,13 +218,31 @@ def _taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
     return np.take(block, which, axis=1)
 
 
-def _look(block: NDArray[Any], whole: bool) -> tuple[ColumnRanges, NDArray[np.bool_] | None]:
-    """Ranges of the columns of a block and, if it holds ``whole`` columns, which of them have few levels."""
+def _look(block: NDArray[Any]) -> tuple[ColumnRanges, NDArray[np.bool_]]:
+    """Ranges of whole columns, and which of them have few levels."""
     ranges = ColumnRanges.of(block)
-    if not whole or not ranges.finite:
+    if not ranges.finite:
         return ranges, np.ones((2, block.shape[1]), dtype=bool)
     scaling = Scaling.none(block.shape[1], ranges.low.dtype)
     return ranges, np.stack(marked_levels(Columns(block, scaling, ranges), 1))
+
+
+def _look_at_rows(block: NDArray[Any], share: float) -> ColumnRanges:
+    """Ranges of the columns in some rows, and the share of these in the means."""
+    ranges = ColumnRanges.of(block)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return replace(ranges, mean=share * ranges.mean.astype(np.float64))
+
+
+def _joined(parts: list[ColumnRanges]) -> ColumnRanges:
+    """Ranges of the columns in all rows of several blocks."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return ColumnRanges(
+            np.min([each.low for each in parts], axis=0),
+            np.max([each.high for each in parts], axis=0),
+            np.sum([each.mean for each in parts], axis=0),
+            all(each.finite for each in parts),
+        )
 
 
 def _marks(block: NDArray[Any], place: int) -> NDArray[np.uint64]:
