@@ -170,7 +170,7 @@ def test_margins_of_samples() -> None:
 
 
 def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of all pairs are equally far. Lists of them, 16 bytes each, took 62 MB; distances would take 23."""
+    """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
     for module in (row_candidates, row_pairs):
         monkeypatch.setattr(module, "ROOM", ROOM)
     monkeypatch.setattr(row_pairs, "_LISTED_AT_ONCE", LISTED_AT_ONCE)

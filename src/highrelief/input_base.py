@@ -82,7 +82,7 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
         scaling=scaling,
         copies=table.copies,
         n_threads=n_threads,
-        ranges=_ranges_of(X) if ranges is None else ranges,
+        ranges=ranges_of(X) if ranges is None else ranges,
         absent=table.absent,
         class_weights=table.class_weights,
         reach=table.reach,
@@ -103,11 +103,26 @@ def _room_for(X: Any) -> tuple[Callable[..., Packed], Callable[[Any, float], Loc
     return Packed, LocalRows
 
 
-def _ranges_of(X: Any, n_threads: int = 1) -> ColumnRanges:
+def ranges_of(X: Any, n_threads: int = 1) -> ColumnRanges:
     """Ranges of the columns of a table of any kind."""
     if is_sparse(X):
         return sparse_ranges(X)
     return X.ranges() if on_cluster(X) else ColumnRanges.of(X, n_threads)
+
+
+def scaling_of(
+    X: Any,
+    scale: str | None,
+    copies: NDArray[np.float64] | None,
+    ranges: ColumnRanges,
+    absent: Absent | None = None,
+) -> Scaling:
+    """Scaling of the features of a table of any kind."""
+    if is_sparse(X):
+        return sparse_scaling(X, scale, copies, ranges)
+    if on_cluster(X):
+        return X.scaling(scale, copies, ranges)
+    return feature_scaling(X, scale, copies, ranges, absent)
 
 
 def working_memory() -> float:
@@ -173,7 +188,7 @@ class ClassTableMixin(FittedViewMixin):
             if absent is not None:
                 # The smallest value of a column may have left.
                 absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
-            ranges = _ranges_of(X)
+            ranges = ranges_of(X)
             encoded = [encoding.of_samples(kept) for encoding in encoded]
         codes = self._set_target(y)
         self._class_weights = None
@@ -196,12 +211,7 @@ class ClassTableMixin(FittedViewMixin):
         return codes
 
     def _set_scaling(self, table: Table) -> None:
-        if is_sparse(table.X):
-            self._scaling = sparse_scaling(table.X, self.scale, table.copies, table.ranges)
-        elif on_cluster(table.X):
-            self._scaling = table.X.scaling(self.scale, table.copies, table.ranges)  # type: ignore[attr-defined]
-        else:
-            self._scaling = feature_scaling(table.X, self.scale, table.copies, table.ranges, table.absent)
+        self._scaling = scaling_of(table.X, self.scale, table.copies, table.ranges, table.absent)
         self._constant = table.ranges.low == table.ranges.high
         reach = table.reach
         if self.scale is None and reach is not None and not reach.within:

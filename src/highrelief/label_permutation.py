@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from .core.held import on_cluster
+from .core.held import on_cluster, pairs_are_here
 from .core.multiplicity import OwnNull, benjamini_hochberg, global_pvalue, pooled_pvalues, step_down_maxt
 from .core.relabeled_rows import RelabeledRows
 from .core.relabeling import relabelings, same_within
@@ -160,8 +160,7 @@ class PermutationTest:
             and table.copies is None
             and not table.told_to("estimator")
             and table.n_samples <= _MOST_LISTED
-            # By rows the distances of all pairs are in no one memory.
-            and getattr(table.X, "by", None) != "rows"
+            and pairs_are_here(table.X)
         )
         return plain and not resized and self.statistic != "margins"
 

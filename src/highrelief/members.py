@@ -70,14 +70,15 @@ def run_some(
     ours: bool,
     n_jobs: int | None,
     X: Any = None,
+    hands: Hands | None = None,
 ) -> list[Result | None]:
     """Fit members, some at a time; None in the place of those that a callback did not want.
 
     ``advance`` says that one is done, and hears whether that is enough. Members of this package run in
     threads, ``ours``; others in workers of joblib. ``X``: what they are fitted to parts of, if it may be a
-    table that Dask holds.
+    table that Dask holds; ``hands``: who fits them, if that is known.
     """
-    hands = Hands.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
+    hands = hands or Hands.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
     if hands.backend == "joblib":
         return _by_joblib(fit, arguments, advance, n_jobs)
     lock, stopped = Lock(), False

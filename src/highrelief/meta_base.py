@@ -20,11 +20,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from .base import FeatureWeighter
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .core.absent import Absent
-from .core.columns import ColumnRanges
 from .core.held import brought_here, on_cluster
-from .core.scaling import feature_scaling
-from .core.sparse_columns import sparse_ranges, sparse_scaling
-from .input_base import Table, checked_copies, plain
+from .input_base import Table, checked_copies, plain, ranges_of, scaling_of
 from .mixed_base import CATEGORIES_IN_MEMORY
 from .selector_base import WeighterTags, WeightSelector
 from .sparse_input import as_rows
@@ -208,7 +205,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             if on_cluster(samples):
                 samples = samples.settled()
         codes = self._set_classes(target, samples.shape[0])
-        ranges = None if self._weighter is None else _ranges_of(samples, n_threads)
+        ranges = None if self._weighter is None else ranges_of(_as_rows(samples), n_threads)
         table = MetaTable(
             samples, codes, copies, kept, ranges, y=target, told=_of_kept(told, sample_weight, copies, kept)
         )
@@ -287,17 +284,11 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         if hasattr(self, "_scaling"):
             del self._scaling
         if self._weighter is not None and table.ranges is not None:
-            X, ranges, absent = table.X, table.ranges, None
-            if on_cluster(X):
-                self._scaling = X.scaling(self._weighter.scale, table.copies, ranges)  # type: ignore[attr-defined]
-                return
-            if sparse.issparse(X):
-                self._scaling = sparse_scaling(as_rows(X), self._weighter.scale, table.copies, ranges)
-                return
-            if not ranges.finite:
+            X, ranges, absent = _as_rows(table.X), table.ranges, None
+            if isinstance(X, np.ndarray) and not ranges.finite:
                 absent, X = Absent.taken_out(X, self._n_threads)
-                ranges = ColumnRanges.of(X)
-            self._scaling = feature_scaling(X, self._weighter.scale, table.copies, ranges, absent)
+                ranges = ranges_of(X)
+            self._scaling = scaling_of(X, self._weighter.scale, table.copies, ranges, absent)
         elif self.weighted is not False:
             raise ValueError(
                 f"weighted={self.weighted!r} needs a weighter of highrelief inside; use weighted=False."
@@ -309,10 +300,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         return self
 
 
-def _ranges_of(X: Any, n_threads: int) -> ColumnRanges:
-    if on_cluster(X):
-        return X.ranges()
-    return sparse_ranges(as_rows(X)) if sparse.issparse(X) else ColumnRanges.of(X, n_threads)
+def _as_rows(X: Any) -> Any:
+    """A table of any kind; a sparse one as it is worked on."""
+    return as_rows(X) if sparse.issparse(X) else X
 
 
 def _of_kept(

@@ -134,8 +134,9 @@ class ResampledWeighter(MetaWeighter):
         with watched(self, total=len(draws)) as progress:
             fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
             how: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
-            self.execution_ = Hands.for_fits(table.X, len(draws), **how).execution
-            fitted = run_some(fit, draws, progress.advance, X=table.X, **how)
+            hands = Hands.for_fits(table.X, len(draws), **how)
+            self.execution_ = hands.execution
+            fitted = run_some(fit, draws, progress.advance, hands=hands, **how)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
         if len(done) < len(draws):
             warn_user(

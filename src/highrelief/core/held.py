@@ -17,6 +17,11 @@ def on_cluster(X: Any) -> bool:
     return bool(getattr(type(X), "held_by_dask", False))
 
 
+def pairs_are_here(X: Any) -> bool:
+    """Whether the distances of all pairs of the samples of a judged table are, or may be, in one memory."""
+    return X.pairs_are_here if on_cluster(X) else True
+
+
 def brought_here(values: Any) -> Any:
     """Labels, weights or groups of the samples, in memory; anything but a Dask collection as it is."""
     return values.compute() if is_dask(values) else values

@@ -18,7 +18,7 @@ from .neighborhood import METRICS, Neighborhood, Neighbors
 from .out_of_reach import keep_out_of_reach, n_available
 from .packed import Packed
 from .threads import even_ranges, run_all
-from .whole_numbers import WholeNumbers
+from .whole_numbers import Plan, WholeNumbers
 
 #: Below this share of the samples, anchors are cheaper one by one than by symmetric tiles.
 FEW_ANCHORS = 1 / 4
@@ -96,10 +96,14 @@ class NeighborSearch:
         table = self._table
         if self._metric != nearest.MANHATTAN:
             return ProductDistances(self.columns, table.position, table.n_threads)
-        numbers = WholeNumbers(self.columns, table.position, self._tolerance, table.n_threads)
+        numbers = WholeNumbers(self.columns, table.position, self._tolerance, table.n_threads, self._plan())
         if numbers.too_coarse:
             return TileDistances(self.columns, table.position, table.n_threads)
         return numbers
+
+    def _plan(self) -> Plan | None:
+        """How columns become whole numbers; None: as a look at the table says."""
+        return None
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""

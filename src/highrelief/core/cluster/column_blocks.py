@@ -16,6 +16,7 @@ from ..ranges import ColumnRanges
 from ..scaling import Scaling
 from .matrix import ColumnMatrix
 from .table import ClusterTable, Cut
+from .work import added as sum_of_arrays
 
 
 class Layout(NamedTuple):
@@ -184,10 +185,4 @@ class ColumnBlocks:
 
 def added(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
     """Sums of arrays, place by place of the tuples that hold them; the tuples are not changed."""
-    if len(parts) == 1:
-        return parts[0]
-    totals = tuple(a + b for a, b in zip(parts[0], parts[1], strict=True))
-    for more in parts[2:]:
-        for total, part in zip(totals, more, strict=True):
-            np.add(total, part, out=total)
-    return totals
+    return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))

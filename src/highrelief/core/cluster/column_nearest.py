@@ -10,8 +10,6 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from ...kernels import nearest
-from ..distances import Distances
 from ..division import Division, added_exact
 from ..float_distances import ProductDistances, TileDistances
 from ..nearest_rows import Compared, NearestPass
@@ -38,16 +36,8 @@ class ColumnSearch(NeighborSearch):
         self._blocks, self._among = blocks, among
         super().__init__(table, among, anchors)
 
-    def _choose_distances(self) -> Distances:
-        if self._metric != nearest.MANHATTAN:
-            return ProductDistances(self.columns, self._table.position, self._table.n_threads)
-        plan = planned(self.columns, *self._blocks.levels, self._tolerance)
-        numbers = WholeNumbers(
-            self.columns, self._table.position, self._tolerance, self._table.n_threads, plan
-        )
-        if numbers.too_coarse:
-            return TileDistances(self.columns, self._table.position, self._table.n_threads)
-        return numbers
+    def _plan(self) -> Plan:
+        return planned(self.columns, *self._blocks.levels, self._tolerance)
 
     @property
     def n_reports(self) -> int:

@@ -14,8 +14,8 @@ from scipy import sparse
 
 from ..products import weighted_gram
 from ..threads import one_blas_thread
-from .table import Cut
-from .work import Work
+from .table import Cut, columns_of, taken
+from .work import Work, added
 
 
 class ColumnMatrix:
@@ -54,7 +54,7 @@ class ColumnMatrix:
         task = delayed(_times, pure=False)
         return self._work.total(
             lambda: [task(block, w[a:b]) for block, (a, b) in zip(self._blocks, self._cuts, strict=True)],
-            _sum,
+            added,
         )
 
     def __rmatmul__(self, v: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -70,23 +70,12 @@ class ColumnMatrix:
         if not isinstance(rows, slice):
             return self[:, columns.ravel()][rows.ravel()]
         places = np.flatnonzero(columns) if columns.dtype == bool else columns
-        out = np.empty((len(self), places.size))
-        if not places.size:
-            return out
-        owner = np.searchsorted([b for _, b in self._cuts], places, side="right")
-        owners = np.unique(owner)
-        task = delayed(_taken, pure=False)
-        parts = self._work.results(
-            lambda: [task(self._blocks[k], places[owner == k] - self._cuts[k][0]) for k in owners]
-        )
-        for k, part in zip(owners, parts, strict=True):
-            out[:, owner == k] = part
-        return out
+        return columns_of(self._blocks, self._cuts, places, np.empty((len(self), places.size)), self._work)
 
     def gram(self) -> NDArray[np.float64]:
         """Scalar products of all rows."""
         task = delayed(_gram, pure=False)
-        return self._work.total(lambda: [task(block) for block in self._blocks], _sum)
+        return self._work.total(lambda: [task(block) for block in self._blocks], added)
 
     def scatter(self, L: Any) -> NDArray[np.float64]:
         """AᵀLA with a symmetric L, from all pairs of blocks."""
@@ -185,7 +174,7 @@ class RowMatrix:
         """Some columns, which stay with the workers; or rows, at rising places, or parts of them, here."""
         if isinstance(key, tuple) and isinstance(key[0], slice):
             which = np.flatnonzero(key[1]) if key[1].dtype == bool else key[1]
-            return self._mapped(_taken, which.size, which)
+            return self._mapped(taken, which.size, which)
         rows, columns = key if isinstance(key, tuple) else (key, np.arange(self.shape[1])[np.newaxis])
         of_blocks = [rows[(rows >= a) & (rows < b)] - a for a, b in self._cuts]
         return np.concatenate(self._each(_rows_taken, of_blocks, shared=columns))
@@ -223,7 +212,7 @@ class RowMatrix:
                         found.append(task(self._blocks[i], self._blocks[j], part, i == j))
             return found
 
-        return self._work.total(tasks, _sum)
+        return self._work.total(tasks, added)
 
     def _mapped(self, function: Callable[..., NDArray[Any]], n_columns: int, *more: Any) -> RowMatrix:
         task = delayed(function, pure=False)
@@ -244,7 +233,7 @@ class RowMatrix:
     def _total(self, function: Callable[..., NDArray[Any]], *more: Sequence[Any]) -> NDArray[np.float64]:
         task = delayed(function, pure=False)
         return self._work.total(
-            lambda: [task(block, *own) for block, *own in zip(self._blocks, *more, strict=True)], _sum
+            lambda: [task(block, *own) for block, *own in zip(self._blocks, *more, strict=True)], added
         )
 
 
@@ -272,10 +261,6 @@ def _vector_times(block: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray
         return v @ block
 
 
-def _taken(block: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.take(block, which, axis=1)
-
-
 def _gram(block: NDArray[np.float64]) -> NDArray[np.float64]:
     with one_blas_thread():
         return block @ block.T
@@ -284,10 +269,6 @@ def _gram(block: NDArray[np.float64]) -> NDArray[np.float64]:
 def _scattered(block: NDArray[np.float64], other: NDArray[np.float64], L: Any) -> NDArray[np.float64]:
     with one_blas_thread():
         return block.T @ (L @ other)
-
-
-def _sum(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return parts[0] if len(parts) == 1 else np.sum(parts, axis=0)
 
 
 def _rows_taken(

@@ -18,7 +18,7 @@ from ..ranges import ColumnRanges
 from ..scaled_columns import ScaledColumns
 from ..scaling import Scaling
 from .table import ClusterTable, Cut
-from .work import tree
+from .work import added, tree
 
 #: Two blocks, the first not after the second.
 Pair = tuple[int, int]
@@ -365,16 +365,6 @@ def _below_each_other(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def both(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:
     """The blocks of a pair."""
     return [block] if other is None else [block, other]
-
-
-def added(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """The sum of arrays, from the first to the last."""
-    if len(parts) == 1:
-        return parts[0]
-    total = parts[0] + parts[1]
-    for part in parts[2:]:
-        total += part
-    return total
 
 
 def _weighted_sums(X: NDArray[Any], copies: NDArray[np.float64]) -> NDArray[np.float64]:

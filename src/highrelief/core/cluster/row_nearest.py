@@ -17,20 +17,18 @@ from numpy.typing import NDArray
 
 from ...kernels import nearest
 from ..columns import Columns
-from ..distances import Distances
-from ..float_distances import ProductDistances, TileDistances
 from ..nearest_rows import Compared, NearestPass
 from ..neighbor_search import NeighborSearch, Report, nothing
 from ..neighborhood import HITS, MISSES, Neighborhood, Neighbors
 from ..packed import Packed
-from ..whole_numbers import WholeNumbers, marked_levels, planned
+from ..whole_numbers import Plan, WholeNumbers, marked_levels, planned
 from .matrix import RowMatrix
-from .row_blocks import RowBlock, RowBlocks, added, below_each_other, both
+from .row_blocks import RowBlock, RowBlocks, below_each_other, both
 from .row_candidates import BlockNeighbors, Wanted, merged, settled
 from .row_gaps import gaps, gaps_between, picked
 from .row_pairs import candidates_between
 from .row_ties import counted, n_cut, tied_copies, tied_neighbors, within
-from .work import tree
+from .work import added, tree
 
 #: Bytes of a matrix of margins that is brought here.
 _SMALL = 2**24
@@ -45,14 +43,9 @@ class RowSearch(NeighborSearch):
         self._blocks = blocks
         super().__init__(table, among, anchors)
 
-    def _choose_distances(self) -> Distances:
-        position, n_threads = self._table.position, self._table.n_threads
-        if self._metric != nearest.MANHATTAN:
-            return ProductDistances(self.columns, position, n_threads)
+    def _plan(self) -> Plan:
         is_other, is_middle = self._blocks.total(_levels) > 0
-        plan = planned(self.columns, is_other, is_middle, self._tolerance)
-        numbers = WholeNumbers(self.columns, position, self._tolerance, n_threads, plan)
-        return TileDistances(self.columns, position, n_threads) if numbers.too_coarse else numbers
+        return planned(self.columns, is_other, is_middle, self._tolerance)
 
     @property
     def n_reports(self) -> int:

@@ -21,7 +21,8 @@ from ..soft_neighborhoods import SoftNeighborhoods, merge_statistics, tile_momen
 from ..soft_rows import AnchorColumns, SoftPasses
 from ..threads import even_ranges
 from ..weighted_rows import WeightedRows
-from .row_blocks import RowBlock, RowBlocks, Stack, added, both
+from .row_blocks import RowBlock, RowBlocks, Stack, both
+from .work import added
 
 Statistics = tuple[NDArray[np.floating], NDArray[np.float64]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -106,18 +107,16 @@ class ClusterTable:
 
     def columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
         """Some of the columns, brought here."""
-        task = delayed(_taken, pure=False)
         if self.by == "rows":
+            task = delayed(taken, pure=False)
             return np.concatenate(self.work.results(lambda: [task(block, features) for block in self.blocks]))
-        owner = np.searchsorted([b for _, b in self.cuts], features, side="right")
-        owners = np.unique(owner)
-        parts = self.work.results(
-            lambda: [task(self.blocks[k], features[owner == k] - self.cuts[k][0]) for k in owners]
-        )
         out = np.empty((len(self), features.size), self.dtype)
-        for k, part in zip(owners, parts, strict=True):
-            out[:, owner == k] = part
-        return out
+        return columns_of(self.blocks, self.cuts, features, out, self.work)
+
+    @property
+    def pairs_are_here(self) -> bool:
+        """Whether something of every pair of samples is brought here, so that there is room for more."""
+        return self.by == "columns"
 
     @cached_property
     def cuts(self) -> list[Cut]:
@@ -214,7 +213,21 @@ def _plain(block: Any) -> NDArray[Any]:
     return np.ascontiguousarray(block)
 
 
-def _taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
+def columns_of(
+    blocks: Sequence[Delayed], cuts: Sequence[Cut], which: NDArray[np.int64], out: NDArray[Any], work: Work
+) -> NDArray[Any]:
+    """Some columns of a table in blocks of columns, brought here into ``out``."""
+    owner = np.searchsorted([b for _, b in cuts], which, side="right")
+    owners = np.unique(owner)
+    task = delayed(taken, pure=False)
+    parts = work.results(lambda: [task(blocks[k], which[owner == k] - cuts[k][0]) for k in owners])
+    for k, part in zip(owners, parts, strict=True):
+        out[:, owner == k] = part
+    return out
+
+
+def taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
+    """Some columns of a block."""
     return np.take(block, which, axis=1)
 
 
