@@ -230,11 +230,12 @@ def relieff_rows_tasks(problem: Problem) -> Counter[str]:
 
 
 def relieff_rows_bytes(problem: Problem, *, most: bool = False) -> Bytes:
-    """Bytes of a fit, on average or at most."""
+    """Bytes of a fit, on average or at most: if Dask drops the blocks that were sent between the passes."""
     b, workers, d = problem.n_blocks, problem.n_workers, problem.d
     of_block = lists_size(problem, problem.n / b)
     moves = expected_moves(b, workers, most=most)
-    between = fetched(problem, 2.0 * problem.n_pairs) * block_size(problem)
+    n_fetches = 2 if most else 1
+    between = n_fetches * fetched(problem, 2.0 * problem.n_pairs / n_fetches) * block_size(problem)
     between += b * moves * of_block
     between += fetched(problem, problem.n_pairs) * of_block
     between += expected_moves(problem.n_pairs, workers, most=most) * 8.0 * d

@@ -241,27 +241,31 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
-def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(tmp_path):
+@ways
+def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
-    y = np.arange(300) % 2
-    n_blocks, width = 40, 8334
+    n_blocks, height, width = (40, 300, 16668) if way == "columns" else (40, 260, 19231)
+    axis = int(way == "columns")
 
     def block(block_info=None):
-        place = block_info[None]["chunk-location"][1]
-        made = np.random.default_rng(place).normal(size=(300, width))
-        if place == 0:
-            made[:, 5] += 3.0 * y
+        place = block_info[None]["chunk-location"]
+        made = np.random.default_rng(place).random((height, width), dtype=np.float32)
+        if place[1] == 0:
+            made[:, 5] += 3.0 * (np.arange(height) % 2)
         return made
 
-    lazy = da.map_blocks(block, chunks=((300,), (width,) * n_blocks), dtype=np.float64)
+    chunks = [(height,), (width,)]
+    chunks[axis] *= n_blocks
+    lazy = da.map_blocks(block, chunks=tuple(chunks), dtype=np.float32)
+    # By rows one anchor, so that there are few pairs of blocks: its own is sent from worker to worker.
+    weighter = ReliefF(n_features_to_select=1, n_anchors=None if way == "columns" else 1, random_state=0)
+    y = np.arange(lazy.shape[0]) % 2
     with (
-        dask.config.set({"temporary-directory": str(tmp_path), "highrelief.partition": "columns"}),
+        dask.config.set({"temporary-directory": str(tmp_path), "highrelief.partition": way}),
         cluster(n_workers=2, memory_limit="500MB") as client,
     ):
         before = process_ids(client)
-        thread, outcome = in_the_background(
-            lambda: ReliefF(n_features_to_select=1).fit(lazy, y).get_support(indices=True)
-        )
+        thread, outcome = in_the_background(lambda: weighter.fit(lazy, y).get_support(indices=True))
         spilled = 0
         while thread.is_alive():
             time.sleep(0.05)
