@@ -8,6 +8,7 @@ of all of them leave. Hence lists merge in any order to the same, and none is lo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ from .row_blocks import Stack
 Kind = Plan | type[ProductDistances] | type[TileDistances]
 #: Candidates tied with the k-th that a list holds beside those that tell its distance.
 ROOM = 64
+#: Candidates of lists that are looked through at a time, were all as long as the longest.
+_SIDE_BY_SIDE = 2**19
 
 
 @dataclass(frozen=True)
@@ -129,24 +132,50 @@ class Candidates(NamedTuple):
 
     def nearest(self, wanted: Wanted) -> Candidates:
         """Those up to the k-th and who is tied with it; where these are many, none of those needed least."""
-        lists = self.lists
-        place = np.arange(lists.size) - self.start.ravel()[lists]
-        shape = self.counts.size, int(self.counts.max(initial=1))
-        distances, copies = np.full(shape, np.inf), np.zeros(shape)
-        distances[lists, place] = self.exact
-        copies[lists, place] = wanted.copies_among(self.anchors[lists // self.counts.shape[1]], self.rows)
-        order, last = _up_to_kth(distances, copies, wanted)
-        reach = wanted.tied_within * last
-        needed = np.zeros(shape, dtype=bool)
-        n_needed = np.count_nonzero(order >= 0, axis=1)
-        which = np.nonzero(order >= 0)
-        needed[which[0], order[which]] = True
-        near = distances - last[:, np.newaxis] <= reach[:, np.newaxis]
-        many = np.count_nonzero(near, axis=1) > n_needed + ROOM
-        cut = many | (self.cut_at.ravel() - last <= reach)
-        near[cut] = needed[cut]
-        cut_at = np.where(cut, last, np.inf).reshape(self.cut_at.shape)
-        return self.kept(near[lists, place])._replace(cut_at=cut_at)
+        kept, cut_at = np.zeros(self.rows.size, dtype=bool), np.full(self.counts.size, np.inf)
+        counts, start = self.counts.ravel(), self.start.ravel()
+        for lists in _groups(counts):
+            owner = np.repeat(np.arange(lists.size), counts[lists])
+            place = np.arange(owner.size) - np.repeat(np.cumsum(counts[lists]) - counts[lists], counts[lists])
+            entries = start[lists][owner] + place
+            anchors = self.anchors[lists // self.counts.shape[1]]
+            shape = lists.size, int(counts[lists].max())
+            distances, copies = np.full(shape, np.inf), np.zeros(shape)
+            distances[owner, place] = self.exact[entries]
+            copies[owner, place] = wanted.copies_among(anchors[owner], self.rows[entries])
+            near, cut_at[lists] = _near(distances, copies, self.cut_at.ravel()[lists], wanted)
+            kept[entries] = near[owner, place]
+        return self.kept(kept)._replace(cut_at=cut_at.reshape(self.cut_at.shape))
+
+
+def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Numbers of lists of about the same length, so many that side by side they take little room."""
+    order = np.argsort(counts, kind="stable")
+    order = order[np.searchsorted(counts[order], 1) :]
+    while order.size:
+        room = counts[order] * np.arange(1, order.size + 1)
+        n = max(1, int(np.searchsorted(room, _SIDE_BY_SIDE, side="right")))
+        yield order[:n]
+        order = order[n:]
+
+
+def _near(
+    distances: NDArray[np.float64],
+    copies: NDArray[np.float64],
+    cut_at: NDArray[np.float64],
+    wanted: Wanted,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Who stays in lists that are rows, and where these are cut then."""
+    order, last = _up_to_kth(distances, copies, wanted)
+    reach = wanted.tied_within * last
+    needed = np.zeros(distances.shape, dtype=bool)
+    which = np.nonzero(order >= 0)
+    needed[which[0], order[which]] = True
+    near = distances - last[:, np.newaxis] <= reach[:, np.newaxis]
+    many = np.count_nonzero(near, axis=1) > np.count_nonzero(needed, axis=1) + ROOM
+    cut = many | (cut_at - last <= reach)
+    near[cut] = needed[cut]
+    return near, np.where(cut, last, np.inf)
 
 
 def _up_to_kth(
@@ -166,10 +195,9 @@ def _up_to_kth(
     # As in the kernel that shares: what is left of a copy by rounding is none.
     enough = np.minimum(wanted.k, copies.sum(axis=1)) * (1.0 - 1e-9)
     held = np.count_nonzero(distances < np.inf, axis=1)
-    end = np.minimum(np.count_nonzero(covered < enough[:, np.newaxis], axis=1), np.maximum(held - 1, 0))
+    end = np.minimum(np.count_nonzero(covered < enough[:, np.newaxis], axis=1), np.minimum(held, most) - 1)
     last = distances[np.arange(n_lists), order[np.arange(n_lists), end]]
-    beyond = (np.arange(most) > end[:, np.newaxis]) | (held == 0)[:, np.newaxis]
-    return np.where(beyond, -1, order), np.where(held > 0, last, 0.0)
+    return np.where(np.arange(most) > end[:, np.newaxis], -1, order), last
 
 
 def merged(lists: list[Candidates | None], wanted: Wanted) -> Candidates | None:
