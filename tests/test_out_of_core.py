@@ -68,10 +68,11 @@ def wide_blocks(n_blocks, n_samples=400, width=2500):
         yield block
 
 
-def fitted(estimator, opened):
+def fitted(estimator, opened, **more):
     return run(
         MEASURED.replace("ESTIMATOR", estimator)
-        + f"\n{opened}\nmeasured(lambda: highrelief.{estimator}.fit(X, np.arange(X.shape[0]) % 2))"
+        + f"\n{opened}\nmeasured(lambda: highrelief.{estimator}.fit(X, np.arange(X.shape[0]) % 2))",
+        **more,
     )
 
 

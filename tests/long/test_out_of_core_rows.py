@@ -16,6 +16,7 @@ def fitted_to_tall_table(tmp_path, n_blocks, rows, width):
     found = fitted(
         "ReliefF(n_neighbors=5)",
         f"import h5py\nX = da.from_array(h5py.File({str(tmp_path / 'X.h5')!r})['X'], chunks=({rows}, -1))",
+        timeout=3600.0,
     )
     return found | {"table": n_blocks * rows * width * 4}
 
