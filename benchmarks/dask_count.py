@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import dask
 import dask.array as da
 import numpy as np
-from dask.sizeof import sizeof
 from dask.utils import key_split
 from distributed import Client, LocalCluster, SchedulerPlugin, wait
 from numpy.typing import NDArray
@@ -161,9 +160,9 @@ def _weight(value: Any) -> float:
         return float(value.nbytes)
     if isinstance(value, (list, tuple)):
         return sum(_weight(each) for each in value)
-    return (
-        sum(_weight(each) for each in vars(value).values()) if hasattr(value, "__dict__") else sizeof(value)
-    )
+    if isinstance(value, type):
+        return 0.0  # known by its name
+    return sum(_weight(each) for each in getattr(value, "__dict__", {}).values())
 
 
 def modelled(case: Case, n_workers: int, places: list[int]) -> tuple[Counter[str], float, float, float]:
@@ -180,7 +179,7 @@ def modelled(case: Case, n_workers: int, places: list[int]) -> tuple[Counter[str
     )
     if case.method == "relieff":
         if case.by == "columns":
-            tasks = costs.relieff_columns_tasks(problem)
+            tasks = costs.relieff_columns_tasks(problem, places)
             least, most = (costs.relieff_columns_bytes(problem, places, most=each) for each in (False, True))
         else:
             tasks = costs.relieff_rows_tasks(problem)

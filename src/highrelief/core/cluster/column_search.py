@@ -46,6 +46,10 @@ class Sought:
     #: Threads where there is no worker to have some.
     n_threads: int
 
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is sent to whom."""
+        return object.__sizeof__(self) + _n_bytes(*self.layout, self.anchors, self.rows)
+
 
 @dataclass(frozen=True)
 class GivenNeighbors:
@@ -54,6 +58,15 @@ class GivenNeighbors:
     among: Neighborhood
     anchors: NDArray[np.bool_]
     found: tuple[Neighbors, ...]
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is sent to whom."""
+        lists = (array for each in self.found for array in vars(each).values())
+        return object.__sizeof__(self) + _n_bytes(self.anchors, *lists)
+
+
+def _n_bytes(*values: Any) -> int:
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
 
 class ColumnSearch(NeighborSearch):
