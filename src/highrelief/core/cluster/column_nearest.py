@@ -48,7 +48,7 @@ class ColumnNearestPass(NearestPass):
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
         """Every anchor compared with its neighbours.
 
-        The rows are a matrix that lies with the workers, unless it is smaller than the distances held here.
+        The rows are a matrix that lies with the workers, unless it is smaller than all distances.
         """
         found = self.found(report)
         between = np.zeros(0)
