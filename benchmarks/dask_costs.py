@@ -39,6 +39,8 @@ class Problem(NamedTuple):
     n_anchors: int | None = None
     #: Whether distances are only nearly known at first: not those of genotypes and other few levels.
     measures: bool = True
+    #: Threads of a worker.
+    n_threads: int = 1
 
     @property
     def anchors(self) -> int:
@@ -188,15 +190,27 @@ def looked_at_rows(problem: Problem) -> float:
 # ReliefF by columns
 
 
-def relieff_columns_tasks(problem: Problem) -> Counter[str]:
-    """Tasks of a fit."""
-    b = problem.n_blocks
-    tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "distances": b, "sums": b})
-    # What is shared counts as a task: who is asked for, and the neighbours.
-    tasks.update({"added": tree_tasks(b), "tuple": 1, "GivenNeighbors": 1})
+def relieff_columns_tasks(problem: Problem, places: Sequence[int] | None = None) -> Counter[str]:
+    """Tasks of a fit; ``places``: the worker of every block."""
+    b, of_workers = problem.n_blocks, _blocks_of_workers(problem, places)
+    tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "candidates": 1, "sums": b})
+    # A worker takes as many of its blocks at a time as it has threads; the workers' sums are added up.
+    tasks["share"] = sum(-(-n // problem.n_threads) for n in of_workers)
+    # What is shared counts as a task: who is asked for.
+    tasks.update({"added": tree_tasks(len(of_workers)), "Sought": 1})
     if problem.measures:
         tasks.update({"measured": b, "added": tree_tasks(b), "divided": 1})
     return +tasks
+
+
+def _blocks_of_workers(problem: Problem, places: Sequence[int] | None) -> list[int]:
+    """Numbers of blocks of the workers that have some."""
+    return list(Counter(in_runs(problem.n_blocks, problem.n_workers) if places is None else places).values())
+
+
+def sought_size(problem: Problem) -> float:
+    """Whose neighbours are looked for, and the classes of all; of few anchors their rows, too."""
+    return 9.0 * problem.n + (0.0 if problem.n_anchors is None else 8.0 * problem.n_anchors)
 
 
 def relieff_columns_bytes(
@@ -204,16 +218,16 @@ def relieff_columns_bytes(
 ) -> Bytes:
     """Bytes of a fit, at least or at most; ``places``: the worker of every block."""
     places = in_runs(problem.n_blocks, problem.n_workers) if places is None else places
-    moves = tree_moves(places, most=most)
-    distances, lists = distances_size(problem), lists_size(problem, problem.anchors)
-    copies = (problem.n_workers - 1) * lists
-    between = moves * distances + copies
+    asked, lists = sought_size(problem), lists_size(problem, problem.anchors)
+    copies = problem.n_workers - 1
+    between = (len(set(places)) - 1) * distances_size(problem) + copies * (asked + lists)
     if problem.measures:
         # Lengths of all candidates, and the lists again once they are divided.
-        between += moves * 8.0 * problem.k * problem.n_classes * problem.anchors + copies
+        lengths = 8.0 * problem.k * problem.n_classes * problem.anchors
+        between += tree_moves(places, most=most) * lengths + copies * lists
     # Samples of the anchors say how sure the weights are: three sums of every feature.
     n_sums = 1 if problem.n_anchors is None else 3
-    return Bytes(between, distances + n_sums * 8.0 * problem.d + looked(problem), lists)
+    return Bytes(between, n_sums * 8.0 * problem.d + looked(problem), asked)
 
 
 # ReliefF by rows
@@ -319,14 +333,19 @@ def task_memory(problem: Problem, by: str) -> float:
     blocks: both, one below the other, the same in 16 bits, and the distances both ways.
     """
     if by == "columns":
-        return (FAN_IN + 1) * distances_size(problem)
+        return (min(FAN_IN, problem.n_workers) + 1) * distances_size(problem)
     height = problem.n / problem.n_blocks
     return 2.0 * height * problem.d * (problem.itemsize + 2.0) + 8.0 * height**2
 
 
 def client_memory(problem: Problem, by: str) -> float:
-    """Bytes at the client: by columns distances twice, as they come and as they are searched."""
+    """Bytes of ReliefF's fit at the client: what it is told of the features, and what it asks for."""
     of_features = OF_FEATURE * 8.0 * problem.d
     if by == "columns":
-        return 2.0 * distances_size(problem) + 2.0 * lists_size(problem, problem.anchors) + of_features
+        return looked(problem) + sought_size(problem) + of_features
     return looked_at_rows(problem) + 9.0 * problem.n + of_features
+
+
+def irelief_client_memory(problem: Problem) -> float:
+    """Bytes of I-RELIEF's fit at the client, by columns: distances as they come, and their coefficients."""
+    return (8.0 + problem.float_bytes) * tiles(problem) + OF_FEATURE * 8.0 * problem.d

@@ -106,7 +106,8 @@ def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
         else:
             tasks, sent = costs.relieff_rows_tasks(of), costs.relieff_rows_bytes(of)
         computing = costs.pair_features(of) / RELIEFF_RATE / WORKERS
-        return _choice(name, by, of, tasks, sent, computing, tasks_per_second)
+        told, client = costs.lists_size(of, of.anchors), costs.client_memory(of, by)
+        return _choice(name, by, of, tasks, sent, computing, tasks_per_second, told, client)
 
     sample = problem("columns", 20_000, itemsize=4)
     iteration = costs.irelief_columns_tasks(sample, 1) - costs.irelief_columns_tasks(sample, 0)
@@ -133,6 +134,8 @@ def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
             of_iteration,
             costs.pair_features(sample, 2) / IRELIEF_RATE / WORKERS,
             tasks_per_second,
+            of_iteration.from_client,
+            costs.irelief_client_memory(sample),
         ),
     ]
 
@@ -145,13 +148,15 @@ def _choice(
     sent: Bytes,
     computing: float,
     tasks_per_second: float,
+    told: float,
+    client: float,
 ) -> Choice:
-    """One choice; what goes up a tree, and to everybody, takes its way step by step."""
+    """One choice; what goes up a tree, and what everybody is told, takes its way step by step."""
     network = sent.between / WORKERS / BANDWIDTH
     own = of.table / WORKERS
     if by == "columns":
-        up = ceil(log(of.n_blocks, FAN_IN)) * (FAN_IN - 1) * costs.distances_size(of) + sent.to_client
-        network = max(network, (up + ceil(log2(WORKERS)) * sent.from_client) / BANDWIDTH)
+        up = ceil(log(of.n_workers, FAN_IN)) * (FAN_IN - 1) * costs.distances_size(of) + sent.to_client
+        network = max(network, (up + ceil(log2(WORKERS)) * told) / BANDWIDTH)
         worker = own + costs.task_memory(of, by)
     else:
         blocks = costs.fetched(of, 2.0 * of.n_pairs) / (WORKERS - 1)
@@ -166,7 +171,7 @@ def _choice(
         network,
         tasks.total() / tasks_per_second,
         worker,
-        costs.client_memory(of, by),
+        client,
     )
 
 

@@ -11,6 +11,8 @@ from sklearn.base import clone
 from highrelief import LOGO, ReliefF
 from highrelief.cluster_input import is_dask
 from highrelief.core.cluster import partition
+from highrelief.core.cluster.table import ClusterTable
+from highrelief.core.cluster.work import Work
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning"
@@ -45,6 +47,20 @@ def small_blocks(monkeypatch):
 def fitted(estimator, X, y, way, chunks=(-1, 2), **more):
     with dask.config.set({"highrelief.partition": way}):
         return clone(estimator).fit(da.from_array(X, chunks=chunks), y, **more)
+
+
+@ways
+def test_chunks_at_odd_addresses_are_laid_out_once(way):
+    """As those are that came over a network."""
+    X, y = continuous_table()
+    odd = np.ndarray(X.shape, X.dtype, np.empty(X.nbytes + 1, np.uint8), offset=1)
+    odd[...] = X
+    assert not odd.flags.aligned
+    table = ClusterTable(da.from_array(odd, chunks=(20, 2)), Work(), way)
+    assert all(block.flags.aligned for block in table.work.results(lambda: table.blocks))
+    assert same_bits(
+        fitted(ReliefF(), odd, y, way).feature_weights_, fitted(ReliefF(), X, y, way).feature_weights_
+    )
 
 
 def test_most_estimators_of_the_issue_take_dask():

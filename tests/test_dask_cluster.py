@@ -96,12 +96,35 @@ def test_the_order_in_which_workers_finish_changes_no_bit(way, two_workers, smal
     assert same_bits(found[0], found[2])
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
+def test_where_blocks_lie_changes_no_bit(metric, two_workers, small_blocks):
+    X, y = wide_table(100, 400)
+    cuts = [(a, a + 80) for a in range(0, 400, 80)]
+    workers = list(two_workers.ncores())
+
+    def found(*places):
+        parts = [
+            two_workers.scatter(X[:, a:b], workers=[workers[k]], hash=False)
+            for (a, b), k in zip(cuts, places, strict=True)
+        ]
+        lazy = da.concatenate(
+            [da.from_delayed(dask.delayed(part), (100, 80), X.dtype) for part in parts], axis=1
+        )
+        with dask.config.set({"highrelief.partition": "columns"}):
+            return ReliefF(metric=metric).fit(lazy, y).feature_weights_
+
+    together, apart, in_turn = found(0, 0, 0, 0, 0), found(0, 0, 1, 1, 1), found(1, 0, 1, 0, 1)
+    assert same_bits(together, apart)
+    assert same_bits(together, in_turn)
+    assert_same(together, ReliefF(metric=metric).fit(X, y).feature_weights_, 1e-10)
+
+
+@pytest.mark.parametrize(("n_workers", "n_threads"), [(1, 2), (3, 1)])
 @ways
-def test_the_number_of_workers_does_not_matter(n_workers, way, small_blocks):
+def test_the_number_of_workers_does_not_matter(n_workers, n_threads, way, small_blocks):
     X, y = wide_table(100, 400)
     local = ReliefF().fit(X, y).feature_weights_
-    with cluster(n_workers=n_workers), dask.config.set({"highrelief.partition": way}):
+    with cluster(n_workers, n_threads), dask.config.set({"highrelief.partition": way}):
         ours = ReliefF().fit(da.from_array(X, chunks=(30, 90)), y)
     assert ours.execution_["n_workers"] == n_workers
     assert_same(ours.feature_weights_, local, 1e-10)

@@ -75,8 +75,9 @@ def test_the_prediction_names_the_first_thing_that_ends():
     found = {choice.name: choice for choice in dask_scale.choices()}
     assert Counter(choice.possible for choice in found.values())[True] >= 2
     assert not found["all pairs, by columns"].possible
-    # 4 bytes for every pair of 500,000 samples.
-    assert found["all pairs, by columns"].client == pytest.approx(2 * 4 * 5e5**2, rel=0.01)
+    # 4 bytes for every pair of 500,000 samples, from four workers, and their sum.
+    assert found["all pairs, by columns"].worker == pytest.approx(5 * 4 * 5e5**2, rel=0.01)
+    assert found["all pairs, by columns"].ends_by == "memory of a worker"
 
 
 def test_the_tables_of_the_page_are_those_of_the_run_that_was_kept(tmp_path, monkeypatch):

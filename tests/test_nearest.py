@@ -22,6 +22,7 @@ from highrelief.core import (
 from highrelief.core.columns import Columns
 from highrelief.core.neighborhood import Neighborhood
 from highrelief.core.scaling import Scaling, feature_scaling
+from highrelief.core.threads import even_ranges
 from highrelief.kernels import candidates, integer_tiles, packing
 from highrelief.kernels import columns as column_kernels
 from highrelief.kernels.shares import share_among
@@ -270,6 +271,26 @@ class TestWholeNumbers:
         whole = numbers.piece(0, 1)
         numbers.fill_rows(whole, np.array([3, 69, 0, 7, 8, 9, 10, 11]), rows)
         np.testing.assert_array_equal(rows[:, :n], D[[3, 69, 0, 7, 8, 9, 10, 11], :n])
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_what_is_noted_of_blocks_adds_up_to_the_same_in_any_order(self, kind):
+        X, _ = wide_table(kind)
+        scaling, position = feature_scaling(X, "range", None), np.arange(len(X))
+        whole = whole_numbers.WholeNumbers(Columns(X, scaling), position, 1e-12, 1)
+        whole.piece(0, 1)
+        noted = []
+        for a, b in even_ranges(X.shape[1], 7):
+            columns = Columns(np.ascontiguousarray(X[:, a:b]), scaling.of(slice(a, b)))
+            part = whole_numbers.WholeNumbers(columns, position, 1e-12, 1, whole.plan.of_columns(a, b))
+            part.piece(0, 1)
+            noted.append(part.noted)
+        total = sum(noted)
+        np.testing.assert_array_equal(total, sum(noted[::-1]))
+        np.testing.assert_array_equal(total, (noted[3] + noted[5]) + sum(noted[i] for i in (6, 0, 2, 4, 1)))
+        doubt = whole.doubt(total, X.dtype)
+        assert (doubt.as_float, doubt.exact, doubt.relative) == (False, whole.exact, whole.relative)
+        assert np.all(doubt.off >= whole.off * (1.0 - 1e-12))
+        np.testing.assert_allclose(doubt.off, whole.off, rtol=0.0, atol=1e-3)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_kind_is_told(self, kind):

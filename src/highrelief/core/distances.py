@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 #: Rows from the first to before the last.
 Range = tuple[int, int]
+
+
+class Doubt(NamedTuple):
+    """What a search has to know of distances that are there: the first four things that are said below."""
+
+    as_float: bool
+    exact: bool
+    off: NDArray[np.float64]
+    relative: float
 
 
 class Distances(Protocol):

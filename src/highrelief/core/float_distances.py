@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, integer_tiles, packing
 from .columns import Columns
+from .distances import Doubt
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: Columns of a matrix product; bounds the error of its sums.
@@ -76,21 +78,31 @@ class _FloatDistances:
     @property
     def relative(self) -> float:
         """What distances may be off by, relatively: each piece is added to a float32."""
-        return 2.0**-23 * max(1, self._n_pieces)
+        return _relative(self._n_pieces)
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how much the distances of each row may be off, once all columns have been seen."""
+        return self._off(self._of_rows, self._n_pieces, self._columns.n_features, self._columns.dtype)
 
     @property
     def noted(self) -> NDArray[np.float64]:
-        """What :attr:`off` and :attr:`relative` follow from, of the pieces made; it adds up over columns."""
-        return np.append(self._of_rows, self._n_pieces)
+        """What :meth:`doubt` follows from, of the pieces that were made; it adds up over columns."""
+        return np.append(self._of_rows, (self._n_pieces, self._columns.n_features))
 
-    def note(self, noted: NDArray[np.float64]) -> None:
-        """Take over what was noted of all columns elsewhere."""
-        self._of_rows, self._n_pieces = noted[:-1], int(noted[-1])
+    @classmethod
+    def doubt(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> Doubt:
+        """How far off distances over all columns may be, by what was noted of them and their type."""
+        of_rows, n_pieces, n_features = noted[:-2], int(noted[-2]), int(noted[-1])
+        off = cls._off(of_rows, n_pieces, n_features, dtype)
+        return Doubt(cls.as_float, cls.exact, off, _relative(n_pieces))
 
-    @property
-    def _vanished(self) -> float:
-        """What may be lost where single terms are too small for a float32; the largest are near 1."""
-        return 2.0**-120 * self._columns.n_features
+    @classmethod
+    @abstractmethod
+    def _off(
+        cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
+    ) -> NDArray[np.float64]:
+        """:attr:`off`, by the sums of the rows and the pieces that were made."""
 
     def _scaled(self, a: int, b: int, width: int) -> NDArray[np.floating]:
         """Columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
@@ -115,14 +127,14 @@ class ProductDistances(_FloatDistances):
 
     _center = True
 
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """By how much the distances of each row may be off, once all columns have been seen."""
-        eps = float(np.finfo(self._columns.dtype).eps) / 2.0
+    @classmethod
+    def _off(
+        cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
+    ) -> NDArray[np.float64]:
+        eps = float(np.finfo(dtype).eps) / 2.0
         # 2·Σ|a·b| ≤ |a|² + |b|²; each of the sums has at most so many additions.
-        n = self._columns.n_features
-        n_additions = min(_COLUMNS_PER_PRODUCT, n) + n // _COLUMNS_PER_PRODUCT + self._n_pieces
-        return (n_additions + 16.0) * eps * 2.0 * (self._of_rows + self._of_rows.max()) + self._vanished
+        n_additions = min(_COLUMNS_PER_PRODUCT, n_features) + n_features // _COLUMNS_PER_PRODUCT + n_pieces
+        return (n_additions + 16.0) * eps * 2.0 * (of_rows + of_rows.max()) + _vanished(n_features)
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -212,6 +224,15 @@ class ProductDistances(_FloatDistances):
         run_all(work, _product_ranges(sums.size), self._n_threads)
 
 
+def _relative(n_pieces: int) -> float:
+    return 2.0**-23 * max(1, n_pieces)
+
+
+def _vanished(n_features: int) -> float:
+    """What may be lost where single terms are too small for a float32; the largest are near 1."""
+    return 2.0**-120 * n_features
+
+
 def _product_ranges(n: int) -> list[tuple[int, int]]:
     return even_ranges(n, -(-n // _ROWS_PER_PRODUCT), multiple=packing.ROW_BLOCK)
 
@@ -221,12 +242,13 @@ class TileDistances(_FloatDistances):
 
     _center = False
 
-    @property
-    def off(self) -> NDArray[np.float64]:
-        """By how much the distances of each row may be off, once all columns have been seen."""
+    @classmethod
+    def _off(
+        cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
+    ) -> NDArray[np.float64]:
         # Of a + b − 2·min(a, b) every sum has its error.
-        relative = 4.0 * distances.relative_error(self._columns.dtype)
-        return relative * (self._of_rows + self._of_rows.max()) + self._vanished
+        relative = 4.0 * distances.relative_error(dtype)
+        return relative * (of_rows + of_rows.max()) + _vanished(n_features)
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""

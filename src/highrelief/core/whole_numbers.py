@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import columns as kernels
 from ..kernels import integer_tiles, packing
 from .columns import Columns
+from .distances import Doubt
 from .threads import even_ranges, run_all
 
 #: Steps of the grid at most, an even number: half of the largest range is a point of the grid.
@@ -23,6 +24,8 @@ _FIRST_ROWS = 16
 _COPY_BYTES = 2**22
 #: A grid is too coarse if ranges are, on average, less than this part of the largest.
 _COARSE = 1 / 64
+#: What is noted of single blocks is rounded up to such parts of a step: their sums are then exact.
+_NOTED_PARTS = 2.0**16
 #: How unequal, relatively, steps may be that bits count as equal: four times the largest tolerance.
 UNEQUAL = 4e-6
 
@@ -126,12 +129,18 @@ class WholeNumbers:
 
     @property
     def noted(self) -> NDArray[np.float64]:
-        """What :attr:`off` follows from, of the pieces that were made; it adds up over columns."""
-        return self._moved
+        """What :meth:`doubt` follows from, of the pieces that were made.
 
-    def note(self, noted: NDArray[np.float64]) -> None:
-        """Take over what was noted of all columns elsewhere."""
-        self._moved = noted
+        It adds up over columns, to the same bits in whatever order.
+        """
+        moved = np.ceil(self._moved * _NOTED_PARTS) / _NOTED_PARTS
+        return np.append(moved, (self._grid.size, self._single.n_columns))
+
+    @classmethod
+    def doubt(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> Doubt:
+        """How far off distances over all columns may be, by what was noted of them and their type."""
+        moved, n_grid, n_single = noted[:-2], int(noted[-2]), int(noted[-1])
+        return Doubt(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
 
     @property
     def exact(self) -> bool:
@@ -149,16 +158,12 @@ class WholeNumbers:
     @property
     def relative(self) -> float:
         """What distances may be off by, relatively: levels may be spaced equally only up to the tolerance."""
-        return 0.0 if self.exact or self._single.n_columns == 0 else UNEQUAL
+        return _relative(self._grid.size, self._single.n_columns)
 
     @property
     def off(self) -> NDArray[np.float64]:
         """By how many steps the distances of each row may be off, once all columns have been seen."""
-        if self.exact:
-            return np.zeros(self._position.size)
-        # Rounding before the rounding to the grid.
-        slack = _STEPS * 4.0 * float(np.finfo(self._columns.dtype).eps) * self._grid.size
-        return 1.001 * (self._moved + self._moved.max()) + 2.0 * slack
+        return _off(self._moved, self._grid.size, self._columns.dtype)
 
     def describe(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -310,6 +315,18 @@ class WholeNumbers:
             word += len(bounds) * n_words
             tasks += [(which, bounds, words, a, b) for a, b in self._chunks(which.size)]
         run_all(work, tasks, self._n_threads)
+
+
+def _relative(n_grid: int, n_single: int) -> float:
+    return 0.0 if n_grid == 0 or n_single == 0 else UNEQUAL
+
+
+def _off(moved: NDArray[np.float64], n_grid: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    if n_grid == 0:
+        return np.zeros(moved.size)
+    # Rounding before the rounding to the grid.
+    slack = _STEPS * 4.0 * float(np.finfo(dtype).eps) * n_grid
+    return 1.001 * (moved + moved.max()) + 2.0 * slack
 
 
 def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:

@@ -29,6 +29,21 @@ class Layout(NamedTuple):
     #: A power of 2 that brings the largest scaled range of all columns near 1.
     distance_unit: float
 
+    def packed(
+        self, X: NDArray[Any], scaling: Scaling, ranges: ColumnRanges | None = None, n_threads: int = 1
+    ) -> Packed:
+        """Some columns of the samples in the layout of the kernels."""
+        return Packed(
+            X,
+            self.codes,
+            self.n_classes,
+            scaling=scaling,
+            copies=self.copies,
+            n_threads=n_threads,
+            ranges=ranges,
+            class_weights=self.class_weights,
+        )
+
 
 class ColumnBlock:
     """Some columns of all samples, with the worker that has them.
@@ -63,16 +78,7 @@ class ColumnBlock:
     @cached_property
     def table(self) -> Packed:
         """The columns in the layout of the kernels; one thread works on a block."""
-        layout = self.layout
-        return Packed(
-            self.X,
-            layout.codes,
-            layout.n_classes,
-            scaling=self.scaling,
-            copies=layout.copies,
-            ranges=self.ranges,
-            class_weights=layout.class_weights,
-        )
+        return self.layout.packed(self.X, self.scaling, self.ranges)
 
     @cached_property
     def columns(self) -> Columns:
@@ -95,7 +101,7 @@ class ColumnBlocks:
         self.source, self.table, self.work = source, table, source.work
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
         copies = table.copies_given if table.counted else None
-        self._layout = Layout(table.given_codes, table.n_classes, copies, table.class_weights, unit)
+        self.layout = Layout(table.given_codes, table.n_classes, copies, table.class_weights, unit)
 
     @property
     def cuts(self) -> list[Cut]:
@@ -112,9 +118,10 @@ class ColumnBlocks:
         """The blocks, with what makes them comparable, each to be found by a worker."""
         ranges = self.table.ranges
         assert ranges is not None
-        layout = delayed(self._layout, traverse=False, pure=False)
+        layout = delayed(self.layout, traverse=False, pure=False)
         make = delayed(ColumnBlock, pure=False)
         made = []
+        self.work.locate(self.source.blocks)
         for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
             with self.work.beside(X, elsewhere=True):
                 of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
@@ -177,6 +184,7 @@ class ColumnBlocks:
     ) -> Callable[[], list[Delayed]]:
         def tasks() -> list[Delayed]:
             given = None if shared is None else self.work.shared(shared)
+            self.work.locate(self.blocks)
             chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
             return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
 

@@ -1,8 +1,8 @@
 """Rows of a table that is worked on by blocks of columns.
 
 Distances add up over columns. Each worker finds the share of its columns in the distances of all pairs; the
-shares are added up, neighbourhoods are formed once, here, and sent to all workers, which weigh their own
-columns. The table itself is never moved.
+shares are added up, neighbourhoods are formed once (the nearest by a worker, soft ones here) and sent to all
+workers, which weigh their own columns. The table itself is never moved.
 """
 
 from __future__ import annotations

@@ -209,8 +209,11 @@ class ClusterTable:
 
 
 def _plain(block: Any) -> NDArray[Any]:
-    """A block with its rows one after another, whatever it comes as."""
-    return np.ascontiguousarray(block)
+    """A block as the kernels take it, with its rows one after another, whatever it comes as.
+
+    What Dask was sent lies at any address, and every pass would copy it again.
+    """
+    return np.require(block, requirements=["C", "A"])
 
 
 def columns_of(

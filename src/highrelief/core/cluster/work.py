@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
 import dask
@@ -105,9 +105,7 @@ class Work:
         """
         if self._client is None:
             return nullcontext()
-        place = self._places.get(value.key)
-        if place is None:
-            place = self._places[value.key] = self._place_of(value)
+        place = self._place_of(value)
         if not elsewhere:
             self._bound.add(place)
         return dask.annotate(workers=[place], allow_other_workers=elsewhere)
@@ -125,18 +123,45 @@ class Work:
         return self._round.bound
 
     def _place_of(self, value: Delayed) -> str:
-        """The worker that has a kept value, once there is one; one that was lost with it is made again."""
-        assert self._client is not None
-        futures = sys.modules["distributed"].futures_of(value)
         while True:
+            place = self._places.get(value.key)
+            if place is not None:
+                return place
+            self.locate([value])
+
+    def locate(self, values: Sequence[Delayed]) -> None:
+        """Note where kept values lie, once they are made; those that were lost with a worker are made again.
+
+        Who is about to bind tasks to several of them asks once.
+        """
+        if self._client is None:
+            return
+        missing = [value for value in values if value.key not in self._places]
+        while missing:
+            futures = sys.modules["distributed"].futures_of(missing)
             self._wait_for(futures)
             for future in futures:
                 if future.status == "error":
                     future.result()
-            places = [place for each in self._client.who_has(futures).values() for place in each]
-            if places:
-                return min(places)
-            time.sleep(0.01)  # lost since
+            places = self._client.who_has(futures)
+            self._places.update((each.key, min(places[each.key])) for each in missing if places[each.key])
+            missing = [value for value in missing if not places[value.key]]
+            if missing:
+                time.sleep(0.01)  # lost since
+
+    def by_worker(self, values: Sequence[Delayed]) -> list[tuple[list[int], int]]:
+        """Which of some kept values lie with each worker, by their places in the list, and its threads.
+
+        Dask's threads take every value by itself.
+        """
+        if self._client is None:
+            return [([i], 1) for i in range(len(values))]
+        self.locate(values)
+        n_threads = self._ncores()
+        found: dict[str, list[int]] = {}
+        for i, value in enumerate(values):
+            found.setdefault(self._place_of(value), []).append(i)
+        return [(which, n_threads.get(place, 1)) for place, which in found.items()]
 
     def _wait_for(self, futures: Any, bound: set[str] | frozenset[str] = frozenset()) -> None:
         """Wait until all are done, while the workers are there that tasks are ``bound`` to, or any at all."""
@@ -167,6 +192,14 @@ class Work:
             return self.kept(values)
         found = dask.compute(*values, scheduler="threads")
         return [delayed(value, traverse=False, pure=False) for value in found]
+
+    def halfway(self, value: Delayed) -> Delayed:
+        """A result of some tasks of a round that others of them take.
+
+        A cluster gets all of the round at once. Dask's threads make the value now: blocks that those before
+        and those after it take would be held from the one to the other.
+        """
+        return value if self.keeps else self.made([value])[0]
 
     def shared(self, value: Any) -> Delayed:
         """A value that many tasks of a round take, sent once; workers hand it on to each other.
@@ -273,6 +306,15 @@ def added(parts: list[Any]) -> Any:
     for part in parts[2:]:
         total += part
     return total
+
+
+def own_threads(otherwise: int) -> int:
+    """Threads of the worker that runs a task; what is said ``otherwise`` where there is none."""
+    distributed = sys.modules.get("distributed")
+    if distributed is not None:
+        with suppress(ValueError):
+            return int(distributed.get_worker().state.nthreads)
+    return otherwise
 
 
 @contextmanager
