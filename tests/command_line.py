@@ -1,19 +1,60 @@
-"""The command, run as processes."""
+"""The command, run as a process or, since that takes seconds to start, as a function."""
 
+import contextlib
 import csv
+import io
 import os
 import pty
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 from processes import ROOT
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "NO_COLOR": "1"}
+SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **SETTINGS}
 
 
-def highrelief(*arguments, cwd=None, **options):
+def highrelief(*arguments, cwd=None):
+    """Run the command in this process, and return what it showed and its exit code as a process would."""
+    from highrelief.commands import app
+
+    shown, errors = io.StringIO(), io.StringIO()
+    command = ["highrelief", *map(str, arguments)]
+    with (
+        mock.patch.dict(os.environ, SETTINGS),
+        contextlib.chdir(cwd or "."),
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(errors),
+        _warnings_on_standard_error(),
+    ):
+        try:
+            app(command[1:], prog_name=command[0])
+        except SystemExit as end:
+            code = end.code
+    return subprocess.CompletedProcess(command, code, shown.getvalue(), errors.getvalue())
+
+
+@contextmanager
+def _warnings_on_standard_error():
+    """Have warnings shown, as where nobody records them."""
+
+    def shown(message, category, filename, lineno, file=None, line=None):
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.showwarning = shown
+        yield
+
+
+def as_a_process(*arguments, cwd=None, **options):
+    """Run the command as a stranger does."""
     return subprocess.run(
         [sys.executable, "-m", "highrelief", *map(str, arguments)],
         capture_output=True,

@@ -8,6 +8,7 @@ and ``BAD_PARAMETERS`` in ``test_errors.py`` asks for values that its own parame
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -467,6 +468,34 @@ def over_entries(wanted: Any) -> pytest.MarkDecorator:
 
 #: For what the base class does, whatever the variant.
 over_families = over_entries(lambda entry: entry.plain)
+
+#: Set where all are to meet all, as `make test-long` does.
+THOROUGH = bool(os.environ.get("HIGHRELIEF_THOROUGH"))
+
+
+def in_turn(over: pytest.MarkDecorator, **others: Any) -> pytest.MarkDecorator:
+    """Parametrize over what ``over`` names and over lists of other values, or tables of them by their names.
+
+    Each estimator meets one combination of the others, in turn, and each combination some of the estimators:
+    what they share is tried in every way, and everyone is tried. With ``HIGHRELIEF_THOROUGH``, all meet all.
+    """
+    named, each = over.args
+    columns = [
+        list(values.items()) if isinstance(values, dict) else [(_told(value), value) for value in values]
+        for values in others.values()
+    ]
+    all_others = list(itertools.product(*columns))
+    turns = range(max(len(each), len(all_others)))
+    met = [(each[turn % len(each)], all_others[turn % len(all_others)]) for turn in turns]
+    parameters = []
+    for one, combination in itertools.product(each, all_others) if THOROUGH else met:
+        names, values = zip(*combination, strict=True)
+        parameters.append(pytest.param(one, *values, id="-".join([str(one), *names])))
+    return pytest.mark.parametrize((named, *others), parameters)
+
+
+def _told(value: Any) -> str:
+    return getattr(value, "__name__", None) or str(value)
 
 
 # Small tables to try them on.

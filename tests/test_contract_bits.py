@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from contract import (
+    PRECISIONS,
     assert_same,
     outcome,
     same_bits,
@@ -13,6 +14,7 @@ from contract import (
 from registry import (
     continuous_table,
     discrete_table,
+    in_turn,
     over_entries,
     over_registry,
 )
@@ -27,9 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # Bits
 
 
-@over_registry
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("megabytes", [1024, 0], ids=["stored", "recomputed"])
+@in_turn(over_registry, dtype=PRECISIONS, megabytes={"stored": 1024, "recomputed": 0})
 def test_threads_change_no_bit(entry, dtype, megabytes):
     X, y = continuous_table(600)
     X = X.astype(dtype)

@@ -5,15 +5,16 @@ import random
 import numpy as np
 import pytest
 from contract import (
+    TABLES,
     assert_same,
     same_bits,
     skip_where_nothing_is_found,
-    tables,
     takes_sample_weight,
     weights_of,
 )
 from registry import (
     continuous_table,
+    in_turn,
     over_families,
     over_registry,
 )
@@ -73,8 +74,7 @@ INPUTS = {
 }
 
 
-@over_families
-@pytest.mark.parametrize("kind", INPUTS)
+@in_turn(over_families, kind=list(INPUTS))
 def test_kinds_of_input(entry, kind):
     expected = weights_of(entry.make(), NUMBERS.astype(np.float64), NUMBER_CLASSES)
     given_as = INPUTS[kind](NUMBERS)
@@ -90,9 +90,7 @@ def test_flags_as_input(entry):
     assert_same(weights_of(entry.make(), X.astype(np.int8), NUMBER_CLASSES), expected, tolerance=1e-12)
 
 
-@over_registry
-@tables
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, read_only])
+@in_turn(over_registry, table=TABLES, layout=[np.ascontiguousarray, np.asfortranarray, read_only])
 def test_single_precision(entry, table, layout):
     X, y = table()
     skip_where_nothing_is_found(entry, X, y)
@@ -124,8 +122,7 @@ TARGETS = {
 }
 
 
-@over_families
-@pytest.mark.parametrize("kind", TARGETS)
+@in_turn(over_families, kind=list(TARGETS))
 def test_kinds_of_classes(entry, kind):
     X = NUMBERS.astype(np.float64)
     expected = weights_of(entry.make(), X, NUMBER_CLASSES)
@@ -151,9 +148,7 @@ def random_states():
     return kind, keys.tobytes(), rest, random.getstate()
 
 
-@over_registry
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_turn(over_registry, order=["C", "F"], dtype=[np.float64, np.float32])
 def test_fit_changes_nothing_of_the_callers(entry, order, dtype):
     X, y = continuous_table()
     X, y = np.array(X, dtype=dtype, order=order), np.array(["c", "a", "b"])[y]
