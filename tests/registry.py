@@ -61,6 +61,8 @@ class Family:
     estimator: type
     #: Name of a variant and its parameters; "", which every family has, is the plain one.
     variants: dict[str, dict[str, Any]]
+    #: Variants that take long, for where all are to meet all; their own files test what they compute.
+    slow: tuple[str, ...] = ()
     #: Weights are ≥ 0.
     nonnegative: bool = True
     #: Weights have Euclidean norm 1, unless all are 0.
@@ -171,10 +173,11 @@ FAMILIES = [
             "exact": {"sigma": 0.25, "w_step": "exact"},
             "log": {"sigma": 0.25, "loss": "log"},
             "sparse": {"sigma": 0.25, "sparsity": 0.1},
-            # It fits 14 widths in every fold, in hundreds of tests: few folds, and few digits.
+            # It fits 14 widths in every fold: few folds, and few digits.
             "path": {"sigma": "path", "cv": 2, "tol": 1e-3},
             "auto": {},
         },
+        slow=("path",),
         unit_sum=True,
         iterative=True,
     ),
@@ -183,7 +186,7 @@ FAMILIES = [
         IReliefCV,
         {
             "": {"sigmas": [2.0, 1.0], "cv": 2, "averaging": False},
-            "averaged": {"cv": 2},
+            "averaged": {"sigmas": [2.0, 1.0], "cv": 2},
         },
         unit_norm=True,
         iterative=True,
@@ -192,7 +195,7 @@ FAMILIES = [
         IM4ECV,
         {
             "": {"sigmas": [1.0, 0.5], "cv": 2, "averaging": False},
-            "averaged": {"cv": 2},
+            "averaged": {"sigmas": [1.0, 0.5], "cv": 2},
         },
         unit_sum=True,
         iterative=True,
@@ -402,6 +405,11 @@ class Entry:
         return self.variant == ""
 
     @property
+    def slow(self) -> bool:
+        """Whether it is left to the thorough tests."""
+        return self.variant in self.family.slow and not THOROUGH
+
+    @property
     def draws_samples(self) -> bool:
         """Whether a few rows are drawn by their place."""
         return self.resamples or self.parameters.get("n_anchors") is not None
@@ -447,6 +455,8 @@ class Entry:
         return get_tags(self.make()).feature_order_dependent
 
 
+#: Set where all are to meet all, as `make test-long` does.
+THOROUGH = bool(os.environ.get("HIGHRELIEF_THOROUGH"))
 #: Set where one variant of each family is enough: what other versions of the libraries would break.
 ONLY_PLAIN = bool(os.environ.get("HIGHRELIEF_ONLY_PLAIN_VARIANTS"))
 
@@ -455,7 +465,7 @@ ALL_ENTRIES = [
     for family in FAMILIES
     for variant, parameters in family.variants.items()
 ]
-ENTRIES = [entry for entry in ALL_ENTRIES if entry.variant == "" or not ONLY_PLAIN]
+ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or entry.slow)]
 
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
@@ -468,9 +478,6 @@ def over_entries(wanted: Any) -> pytest.MarkDecorator:
 
 #: For what the base class does, whatever the variant.
 over_families = over_entries(lambda entry: entry.plain)
-
-#: Set where all are to meet all, as `make test-long` does.
-THOROUGH = bool(os.environ.get("HIGHRELIEF_THOROUGH"))
 
 
 def in_turn(over: pytest.MarkDecorator, **others: Any) -> pytest.MarkDecorator:

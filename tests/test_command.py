@@ -11,7 +11,16 @@ import time
 
 import numpy as np
 import pytest
-from command_line import ENVIRONMENT, as_a_process, highrelief, on_a_terminal, refused, rows_of, started, table_text
+from command_line import (
+    ENVIRONMENT,
+    as_a_process,
+    highrelief,
+    on_a_terminal,
+    refused,
+    rows_of,
+    started,
+    table_text,
+)
 
 pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")

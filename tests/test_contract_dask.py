@@ -83,8 +83,7 @@ def test_chunks_do_not_matter(entry, chunks, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@ways
-@over_entries(lambda entry: takes_dask(entry) and entry.sample_weight)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.sample_weight), way=partition.WAYS)
 def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     X, y = continuous_table()
     s = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
@@ -100,8 +99,7 @@ def test_two_runs_give_the_same_bits(entry, way):
     assert same_bits(first, second)
 
 
-@ways
-@over_entries(lambda entry: takes_dask(entry) and entry.family.margins)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.family.margins), way=partition.WAYS)
 def test_margins_of_new_samples(entry, way):
     X, y = continuous_table()
     local = entry.make().fit(X, y)

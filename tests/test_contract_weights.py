@@ -109,10 +109,8 @@ def test_permuted_rows_change_nothing(entry, table, n_classes):
     X, y = table(n_classes=n_classes)
     skip_where_nothing_is_found(entry, X, y)
     expected = weights_of(entry.make(), X, y)
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(X))
+    for order in (np.random.default_rng(0).permutation(len(X)), np.arange(len(X))[::-1]):
         assert_same(weights_of(entry.make(), X[order], y[order]), expected)
-    assert_same(weights_of(entry.make(), X[::-1], y[::-1]), expected)
 
 
 @over_entries(lambda entry: entry.order_dependent or entry.draws_samples)
