@@ -129,15 +129,23 @@ def test_kinds_of_classes(entry, kind):
     assert_same(weights_of(entry.make(), X, TARGETS[kind](NUMBER_CLASSES)), expected, tolerance=1e-12)
 
 
-@takes_sample_weight
-def test_kinds_of_sample_weight(entry):
+SAMPLE_WEIGHTS = {
+    "int64": lambda s: s,
+    "list": lambda s: s.tolist(),
+    "read-only": read_only,
+    "float32": lambda s: s.astype(np.float32),
+    "not contiguous": lambda s: np.repeat(s, 2)[::2],
+    "Series": lambda s: pytest.importorskip("pandas").Series(s, index=np.arange(100, 100 + len(s))),
+}
+
+
+@in_turn(takes_sample_weight, kind=list(SAMPLE_WEIGHTS))
+def test_kinds_of_sample_weight(entry, kind):
     X, y = continuous_table()
     s = np.arange(len(X)) % 3
     expected = weights_of(entry.make(), X, y, sample_weight=s.astype(np.float64))
-    kinds = [s, s.tolist(), read_only(s), s.astype(np.float32), np.repeat(s, 2)[::2]]
-    kinds.append(pytest.importorskip("pandas").Series(s, index=np.arange(100, 100 + len(s))))
-    for each in kinds:
-        assert_same(weights_of(entry.make(), X, y, sample_weight=each), expected, tolerance=1e-12)
+    given_as = SAMPLE_WEIGHTS[kind](s)
+    assert_same(weights_of(entry.make(), X, y, sample_weight=given_as), expected, tolerance=1e-12)
 
 
 # What fit leaves alone
