@@ -13,18 +13,17 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
 
-# COVERAGE=1 tells which lines and branches of the Python nothing runs, and fails below the bound in pyproject.toml.
+# COVERAGE=1 tells which lines and branches of the Python nothing runs; too many fail (pyproject.toml).
 test: $(VENV)/.installed
 	$(VENV)/bin/python -m pytest $(PROCESSES) $(if $(COVERAGE),--cov --cov-report=term)
 
 coverage:
 	$(MAKE) test COVERAGE=1
 
-# The kernels as Python functions, on tables of a few rows: their lines and branches, which compiled code does not tell.
-KERNEL_TESTS := tests/test_without_jit.py
+# The kernels as Python functions, on tables of a few rows: which of their lines and branches nothing runs.
 coverage-kernels: $(VENV)/.installed
 	NUMBA_DISABLE_JIT=1 HIGHRELIEF_VECTORS=off $(VENV)/bin/python -m pytest -p without_jit $(PROCESSES) \
-		$(KERNEL_TESTS) --cov --cov-config=tests/kernel-coverage.toml --cov-report=term
+		tests/kernels_as_python.py --cov --cov-config=tests/coverage-kernels.toml --cov-report=term
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method.

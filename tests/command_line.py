@@ -26,6 +26,7 @@ def highrelief(*arguments, cwd=None):
     command = ["highrelief", *map(str, arguments)]
     with (
         mock.patch.dict(os.environ, SETTINGS),
+        mock.patch("highrelief.reports.interactions.PATIENCE", 1e6),  # however busy the machine is
         contextlib.chdir(cwd or "."),
         contextlib.redirect_stdout(shown),
         contextlib.redirect_stderr(errors),
@@ -80,11 +81,15 @@ def started(*arguments, **options):
             process.kill()
 
 
-def on_a_terminal(stream, width, *arguments):
-    """What a run shows where its standard output, or its errors, go to a terminal of some width."""
+def on_a_terminal(stream, width, *arguments, patience=1e6):
+    """What a run shows where its standard output, or its errors, go to a terminal of some width.
+
+    What takes longer than ``patience``, in seconds, shows how long it will take.
+    """
+    code = "from highrelief.runs import screen; screen.PATIENCE = %r; from highrelief.cli import main; main()"
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        [sys.executable, "-c", code % patience, *map(str, arguments)],
         **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: slave},
         env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
     )

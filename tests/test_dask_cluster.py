@@ -17,6 +17,7 @@ from dask_cluster import (
     wide_table,
     worker_of,
 )
+from registry import in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition, work
@@ -54,8 +55,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(partition, "FEWEST_ROWS", 16)
 
 
-@ways
-@pytest.mark.parametrize("weighter", WEIGHTERS, ids=str)
+@in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=partition.WAYS)
 def test_a_cluster_gives_the_weights_of_the_table_in_memory(weighter, way, two_workers, small_blocks):
     X, y = wide_table(100, 400)
     local = weighter.fit(X, y).feature_weights_
@@ -96,8 +96,7 @@ def test_the_order_in_which_workers_finish_changes_no_bit(way, two_workers, smal
     assert same_bits(found[0], found[2])
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
-@ways
+@in_turn(ways, n_workers=[1, 3])
 def test_the_number_of_workers_does_not_matter(n_workers, way, small_blocks):
     X, y = wide_table(100, 400)
     local = ReliefF().fit(X, y).feature_weights_
