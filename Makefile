@@ -22,7 +22,8 @@ coverage:
 
 # The kernels as Python functions, on tables of a few rows: which of their lines and branches nothing runs.
 coverage-kernels: $(VENV)/.installed
-	NUMBA_DISABLE_JIT=1 HIGHRELIEF_VECTORS=off $(VENV)/bin/python -m pytest -p without_jit $(PROCESSES) \
+	PYTHONPATH=tests NUMBA_DISABLE_JIT=1 HIGHRELIEF_VECTORS=off \
+		$(VENV)/bin/python -m pytest -p without_jit $(PROCESSES) \
 		tests/kernels_as_python.py --cov --cov-config=tests/coverage-kernels.toml --cov-report=term
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the

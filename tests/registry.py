@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import os
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -468,37 +469,70 @@ ALL_ENTRIES = [
 ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or entry.slow)]
 
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
-over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
+
+#: Of the variants that are not plain, a test meets one in so many.
+SHARE = 1 if THOROUGH else 3
+#: Fewer entries than this are all met.
+FEW = 12
 
 
-def over_entries(wanted: Any) -> pytest.MarkDecorator:
+@dataclass(frozen=True)
+class Over:
+    """Parametrize a test over entries: the plain ones, and others in turn, other ones in another test.
+
+    Every property is tried on every estimator, and many on every variant; with ``HIGHRELIEF_THOROUGH`` all on
+    all.
+    """
+
+    entries: list[Entry]
+
+    def __call__(self, test: Any) -> Any:
+        """Decorate the test."""
+        return pytest.mark.parametrize("entry", self.met_by(test), ids=str)(test)
+
+    def met_by(self, test: Any) -> list[Entry]:
+        """Entries that a test meets, by its name."""
+        if len(self.entries) <= FEW:
+            return self.entries
+        first = zlib.crc32(test.__name__.encode())
+        return [
+            entry for place, entry in enumerate(self.entries) if entry.plain or (first + place) % SHARE == 0
+        ]
+
+
+def over_entries(wanted: Any) -> Over:
     """Parametrize over the entries that ``wanted`` holds for."""
-    return pytest.mark.parametrize("entry", [entry for entry in ENTRIES if wanted(entry)], ids=str)
+    return Over([entry for entry in ENTRIES if wanted(entry)])
 
 
+over_registry = over_entries(lambda entry: True)
 #: For what the base class does, whatever the variant.
 over_families = over_entries(lambda entry: entry.plain)
 
 
-def in_turn(over: pytest.MarkDecorator, **others: Any) -> pytest.MarkDecorator:
+def in_turn(over: Over | pytest.MarkDecorator, **others: Any) -> Any:
     """Parametrize over what ``over`` names and over lists of other values, or tables of them by their names.
 
     Each estimator meets one combination of the others, in turn, and each combination some of the estimators:
     what they share is tried in every way, and everyone is tried. With ``HIGHRELIEF_THOROUGH``, all meet all.
     """
-    named, each = over.args
     columns = [
         list(values.items()) if isinstance(values, dict) else [(_told(value), value) for value in values]
         for values in others.values()
     ]
     all_others = list(itertools.product(*columns))
-    turns = range(max(len(each), len(all_others)))
-    met = [(each[turn % len(each)], all_others[turn % len(all_others)]) for turn in turns]
-    parameters = []
-    for one, combination in itertools.product(each, all_others) if THOROUGH else met:
-        names, values = zip(*combination, strict=True)
-        parameters.append(pytest.param(one, *values, id="-".join([str(one), *names])))
-    return pytest.mark.parametrize((named, *others), parameters)
+
+    def decorate(test: Any) -> Any:
+        named, each = ("entry", over.met_by(test)) if isinstance(over, Over) else over.args
+        turns = range(max(len(each), len(all_others)))
+        met = [(each[turn % len(each)], all_others[turn % len(all_others)]) for turn in turns]
+        parameters = []
+        for one, combination in itertools.product(each, all_others) if THOROUGH else met:
+            names, values = zip(*combination, strict=True)
+            parameters.append(pytest.param(one, *values, id="-".join([str(one), *names])))
+        return pytest.mark.parametrize((named, *others), parameters)(test)
+
+    return decorate
 
 
 def _told(value: Any) -> str:
