@@ -54,11 +54,17 @@ def _in_python(function):
 
 numba.extending.intrinsic = _in_python
 
-from highrelief.kernels import exponential  # noqa: E402  now that nothing of it is compiled
+from highrelief.kernels import exponential, integer_tiles  # noqa: E402  now that nothing of it is compiled
 
 
 def _decay(x):
     return exponential._decay(numba.typeof(x))(x)
 
 
+def _add_minimum_sums(A, i, B, j, *more):
+    """The same on wider numbers: Numba's sums of int16 are int64, those of NumPy are not."""
+    integer_tiles._minimum_sums_plainly(A.astype(np.int64), i, B.astype(np.int64), j, *more)
+
+
 exponential.decay = _decay
+integer_tiles._add_minimum_sums = _add_minimum_sums
