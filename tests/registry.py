@@ -524,6 +524,7 @@ def in_turn(over: Over | pytest.MarkDecorator, **others: Any) -> Any:
 
     def decorate(test: Any) -> Any:
         named, each = ("entry", over.met_by(test)) if isinstance(over, Over) else over.args
+        each = list(each)
         turns = range(max(len(each), len(all_others)))
         met = [(each[turn % len(each)], all_others[turn % len(all_others)]) for turn in turns]
         parameters = []
