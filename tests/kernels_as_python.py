@@ -154,7 +154,7 @@ def chances(statistic):
     selector = ErrorControlledSelector(
         ReliefF(n_neighbors=2), n_permutations=4, statistic=statistic, random_state=0
     )
-    return selector.fit(X, y).p_values_
+    return selector.fit(X, y).pvalues_
 
 
 def to_hyperplanes(alpha):
