@@ -17,7 +17,7 @@ from dask_cluster import (
     wide_table,
     worker_of,
 )
-from registry import in_turn
+from registry import THOROUGH, in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition, work
@@ -30,6 +30,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]
 ways = pytest.mark.parametrize("way", partition.WAYS)
+
+
+def one_of(names, cases):
+    """The first of the cases, since each starts a cluster of its own; with ``HIGHRELIEF_THOROUGH`` all."""
+    return pytest.mark.parametrize(names, cases if THOROUGH else cases[:1], ids=str)
+
 
 WEIGHTERS = [
     Relief(),
@@ -169,7 +175,7 @@ def chunks_of(way):
     return (-1, 750) if way == "columns" else (20, -1)
 
 
-@ways
+@one_of("way", ["rows", "columns"])
 def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
     X, y = wide_table()
     local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
@@ -189,15 +195,14 @@ def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
-@pytest.mark.parametrize("kill_in_round", [3, 5])
-@pytest.mark.parametrize(
+@one_of("kill_in_round", [3, 5])
+@one_of(
     ("way", "weighter"),
     [
         ("columns", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
         ("columns", FREL(solver="exact", alpha=0.01, penalty="l1")),
         ("rows", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
     ],
-    ids=str,
 )
 def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round, small_blocks, monkeypatch):
     """Whatever was bound to it, or lay with it, is made again by the others."""
@@ -226,7 +231,7 @@ def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round,
     assert_same(outcome["weights"], local, 1e-10)
 
 
-@ways
+@one_of("way", ["columns", "rows"])
 def test_a_worker_that_joins_late(way, small_blocks):
     X, y = wide_table()
     local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
@@ -240,6 +245,7 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
+@pytest.mark.skipif(not THOROUGH, reason="takes long: HIGHRELIEF_THOROUGH=1, as in make test-long, runs it")
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
     y = np.arange(300) % 2

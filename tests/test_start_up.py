@@ -158,7 +158,7 @@ def ways():
                 for n_jobs, megabytes in ((1, 64), (2, 1e-3)) if layout is layouts[0] else ((2, 64),):
                     yield X.astype(dtype), y, layout, n_jobs, megabytes
 
-each_has = 1 if THOROUGH else 5  # of the ways one in so many, in turn
+each_has = 1 if THOROUGH else 11  # of the ways one in so many, in turn
 for turn, entry in enumerate(ENTRIES):
     more = {"max_iter": 2} if entry.family.iterative else {}
     for X, y, layout, n_jobs, megabytes in list(ways())[turn % each_has :: each_has]:
