@@ -5,14 +5,26 @@ OLDEST := .venv-oldest
 BENCH := .venv-bench
 # Tests in a few processes; each has threads of its own.
 PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
+# Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-oldest test-long lint format bench bench-quick performance-page clean
+.PHONY: demo test test-oldest test-long coverage coverage-kernels lint format bench bench-quick performance-page clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
 
+# COVERAGE=1 tells which lines and branches of the Python nothing runs; too many fail (pyproject.toml).
 test: $(VENV)/.installed
-	$(VENV)/bin/python -m pytest $(PROCESSES)
+	$(VENV)/bin/python -m pytest $(PROCESSES) $(if $(COVERAGE),--cov --cov-report=term)
+
+coverage:
+	$(MAKE) test COVERAGE=1
+
+# The kernels as Python functions, on tables of a few rows: which of their lines and branches nothing runs.
+coverage-kernels: $(VENV)/.installed
+	PYTHONPATH=tests NUMBA_DISABLE_JIT=1 HIGHRELIEF_VECTORS=off \
+		$(VENV)/bin/python -m pytest -p without_jit $(PROCESSES) \
+		tests/kernels_as_python.py --cov --cov-config=tests/coverage-kernels.toml --cov-report=term
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method.
@@ -24,7 +36,9 @@ test-oldest: $(OLDEST)/.installed
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) \
 		$(wildcard $(addprefix tests/test_, $(OLDEST_TESTS)))
 
+# All that takes minutes, and every estimator with every choice that the quick suite tries in turn.
 test-long: $(VENV)/.installed
+	HIGHRELIEF_THOROUGH=1 $(VENV)/bin/python -m pytest $(PROCESSES)
 	$(VENV)/bin/python -m pytest tests/long
 
 lint: $(VENV)/.installed

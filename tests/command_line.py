@@ -1,19 +1,61 @@
-"""The command, run as processes."""
+"""The command, run as a process or, since that takes seconds to start, as a function."""
 
+import contextlib
 import csv
+import io
 import os
 import pty
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 from processes import ROOT
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80", "NO_COLOR": "1"}
+SETTINGS = {"COLUMNS": "80", "NO_COLOR": "1"}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **SETTINGS}
 
 
-def highrelief(*arguments, cwd=None, **options):
+def highrelief(*arguments, cwd=None):
+    """Run the command in this process, and return what it showed and its exit code as a process would."""
+    from highrelief.commands import app
+
+    shown, errors = io.StringIO(), io.StringIO()
+    command = ["highrelief", *map(str, arguments)]
+    with (
+        mock.patch.dict(os.environ, SETTINGS),
+        mock.patch("highrelief.reports.interactions.PATIENCE", 1e6),  # however busy the machine is
+        contextlib.chdir(cwd or "."),
+        contextlib.redirect_stdout(shown),
+        contextlib.redirect_stderr(errors),
+        _warnings_on_standard_error(),
+    ):
+        try:
+            app(command[1:], prog_name=command[0])
+        except SystemExit as end:
+            code = end.code
+    return subprocess.CompletedProcess(command, code, shown.getvalue(), errors.getvalue())
+
+
+@contextmanager
+def _warnings_on_standard_error():
+    """Have warnings shown, as where nobody records them."""
+
+    def shown(message, category, filename, lineno, file=None, line=None):
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.showwarning = shown
+        yield
+
+
+def as_a_process(*arguments, cwd=None, **options):
+    """Run the command as a stranger does."""
     return subprocess.run(
         [sys.executable, "-m", "highrelief", *map(str, arguments)],
         capture_output=True,
@@ -39,11 +81,15 @@ def started(*arguments, **options):
             process.kill()
 
 
-def on_a_terminal(stream, width, *arguments):
-    """What a run shows where its standard output, or its errors, go to a terminal of some width."""
+def on_a_terminal(stream, width, *arguments, patience=1e6):
+    """What a run shows where its standard output, or its errors, go to a terminal of some width.
+
+    What takes longer than ``patience``, in seconds, shows how long it will take.
+    """
+    code = "from highrelief.runs import screen; screen.PATIENCE = %r; from highrelief.cli import main; main()"
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "highrelief", *map(str, arguments)],
+        [sys.executable, "-c", code % patience, *map(str, arguments)],
         **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: slave},
         env={**ENVIRONMENT, "COLUMNS": str(width), "TERM": "xterm"},
     )

@@ -16,8 +16,9 @@ iterative = over_entries(lambda entry: entry.family.iterative)
 rows_in_any_order = over_entries(
     lambda entry: not entry.order_dependent and not entry.draws_samples and not entry.cuts_folds
 )
-tables = pytest.mark.parametrize("table", [continuous_table, discrete_table])
-tables_and_rounding = pytest.mark.parametrize("table", [continuous_table, discrete_table, rounded_table])
+TABLES = [continuous_table, discrete_table]
+TABLES_AND_ROUNDING = [*TABLES, rounded_table]
+PRECISIONS = [np.float64, np.float32]
 
 # Classes alternate on a line: the nearest miss is always nearer than the nearest hit.
 ALTERNATING = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2

@@ -8,7 +8,9 @@ and ``BAD_PARAMETERS`` in ``test_errors.py`` asks for values that its own parame
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +62,8 @@ class Family:
     estimator: type
     #: Name of a variant and its parameters; "", which every family has, is the plain one.
     variants: dict[str, dict[str, Any]]
+    #: Variants that take long, for where all are to meet all; their own files test what they compute.
+    slow: tuple[str, ...] = ()
     #: Weights are ≥ 0.
     nonnegative: bool = True
     #: Weights have Euclidean norm 1, unless all are 0.
@@ -170,10 +174,11 @@ FAMILIES = [
             "exact": {"sigma": 0.25, "w_step": "exact"},
             "log": {"sigma": 0.25, "loss": "log"},
             "sparse": {"sigma": 0.25, "sparsity": 0.1},
-            # It fits 14 widths in every fold, in hundreds of tests: few folds, and few digits.
+            # It fits 14 widths in every fold: few folds, and few digits.
             "path": {"sigma": "path", "cv": 2, "tol": 1e-3},
             "auto": {},
         },
+        slow=("path",),
         unit_sum=True,
         iterative=True,
     ),
@@ -182,7 +187,7 @@ FAMILIES = [
         IReliefCV,
         {
             "": {"sigmas": [2.0, 1.0], "cv": 2, "averaging": False},
-            "averaged": {"cv": 2},
+            "averaged": {"sigmas": [2.0, 1.0], "cv": 2},
         },
         unit_norm=True,
         iterative=True,
@@ -191,7 +196,7 @@ FAMILIES = [
         IM4ECV,
         {
             "": {"sigmas": [1.0, 0.5], "cv": 2, "averaging": False},
-            "averaged": {"cv": 2},
+            "averaged": {"sigmas": [1.0, 0.5], "cv": 2},
         },
         unit_sum=True,
         iterative=True,
@@ -401,6 +406,11 @@ class Entry:
         return self.variant == ""
 
     @property
+    def slow(self) -> bool:
+        """Whether it is left to the thorough tests."""
+        return self.variant in self.family.slow and not THOROUGH
+
+    @property
     def draws_samples(self) -> bool:
         """Whether a few rows are drawn by their place."""
         return self.resamples or self.parameters.get("n_anchors") is not None
@@ -446,6 +456,8 @@ class Entry:
         return get_tags(self.make()).feature_order_dependent
 
 
+#: Set where all are to meet all, as `make test-long` does.
+THOROUGH = bool(os.environ.get("HIGHRELIEF_THOROUGH"))
 #: Set where one variant of each family is enough: what other versions of the libraries would break.
 ONLY_PLAIN = bool(os.environ.get("HIGHRELIEF_ONLY_PLAIN_VARIANTS"))
 
@@ -454,19 +466,78 @@ ALL_ENTRIES = [
     for family in FAMILIES
     for variant, parameters in family.variants.items()
 ]
-ENTRIES = [entry for entry in ALL_ENTRIES if entry.variant == "" or not ONLY_PLAIN]
+ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or entry.slow)]
 
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
-over_registry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
+
+#: Of the variants that are not plain, a test meets one in so many.
+SHARE = 1 if THOROUGH else 3
+#: Fewer entries than this are all met.
+FEW = 12
 
 
-def over_entries(wanted: Any) -> pytest.MarkDecorator:
+@dataclass(frozen=True)
+class Over:
+    """Parametrize a test over entries: the plain ones, and others in turn, other ones in another test.
+
+    Every property is tried on every estimator, and many on every variant; with ``HIGHRELIEF_THOROUGH`` all on
+    all.
+    """
+
+    entries: list[Entry]
+
+    def __call__(self, test: Any) -> Any:
+        """Decorate the test."""
+        return pytest.mark.parametrize("entry", self.met_by(test), ids=str)(test)
+
+    def met_by(self, test: Any) -> list[Entry]:
+        """Entries that a test meets, by its name."""
+        if len(self.entries) <= FEW:
+            return self.entries
+        first = zlib.crc32(test.__name__.encode())
+        return [
+            entry for place, entry in enumerate(self.entries) if entry.plain or (first + place) % SHARE == 0
+        ]
+
+
+def over_entries(wanted: Any) -> Over:
     """Parametrize over the entries that ``wanted`` holds for."""
-    return pytest.mark.parametrize("entry", [entry for entry in ENTRIES if wanted(entry)], ids=str)
+    return Over([entry for entry in ENTRIES if wanted(entry)])
 
 
+over_registry = over_entries(lambda entry: True)
 #: For what the base class does, whatever the variant.
 over_families = over_entries(lambda entry: entry.plain)
+
+
+def in_turn(over: Over | pytest.MarkDecorator, **others: Any) -> Any:
+    """Parametrize over what ``over`` names and over lists of other values, or tables of them by their names.
+
+    Each estimator meets one combination of the others, in turn, and each combination some of the estimators:
+    what they share is tried in every way, and everyone is tried. With ``HIGHRELIEF_THOROUGH``, all meet all.
+    """
+    columns = [
+        list(values.items()) if isinstance(values, dict) else [(_told(value), value) for value in values]
+        for values in others.values()
+    ]
+    all_others = list(itertools.product(*columns))
+
+    def decorate(test: Any) -> Any:
+        named, each = ("entry", over.met_by(test)) if isinstance(over, Over) else over.args
+        each = list(each)
+        turns = range(max(len(each), len(all_others)))
+        met = [(each[turn % len(each)], all_others[turn % len(all_others)]) for turn in turns]
+        parameters = []
+        for one, combination in itertools.product(each, all_others) if THOROUGH else met:
+            names, values = zip(*combination, strict=True)
+            parameters.append(pytest.param(one, *values, id="-".join([str(one), *names])))
+        return pytest.mark.parametrize((named, *others), parameters)(test)
+
+    return decorate
+
+
+def _told(value: Any) -> str:
+    return getattr(value, "__name__", None) or str(value)
 
 
 # Small tables to try them on.

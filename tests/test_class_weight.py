@@ -23,7 +23,7 @@ from oracles import (
     scale_range,
     surf_family,
 )
-from registry import continuous_table, discrete_table
+from registry import continuous_table, discrete_table, in_turn
 from sklearn.base import clone
 
 from highrelief import (
@@ -106,10 +106,12 @@ ORACLES = {
 }
 
 
-@kinds
 @counted
-@pytest.mark.parametrize("table", [continuous_table, discrete_table])
-@pytest.mark.parametrize("name", ORACLES)
+@in_turn(
+    pytest.mark.parametrize("name", list(ORACLES)),
+    table=[continuous_table, discrete_table],
+    class_weight={"balanced": "balanced", "given": GIVEN},
+)
 def test_terms_of_samples(name, table, class_weight, counted):
     X, y, s = sample(table, counted, n_samples=34)
     weighter, oracle = ORACLES[name]

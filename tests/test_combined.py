@@ -6,6 +6,7 @@ import pytest
 from contract import same_bits, weights_of
 from oracles import average_rows, class_factors, copies_seen_from, neighbor_shares, reach_of
 from oracles.missing_1994 import expected_distances, scale_observed
+from registry import in_turn
 from sklearn.ensemble import RandomForestClassifier
 
 from highrelief import CrossValidatedSelector, Relief, ReliefF, VarianceReduction
@@ -56,10 +57,12 @@ def expected(X, y, k, metric, s, class_weight, batches, where, categorical, pool
     return average_rows(z, factors * s, None)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("where", ["within", "across"])
-@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1.0, 1: 3.0, 2: 0.5}], ids=str)
-@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
+@in_turn(
+    pytest.mark.parametrize("seed", range(4)),
+    where=["within", "across"],
+    class_weight=[None, "balanced", {0: 1.0, 1: 3.0, 2: 0.5}],
+    metric=["manhattan", "euclidean", "sqeuclidean"],
+)
 def test_everything_at_once(seed, where, class_weight, metric):
     X, y, s, batches = mixed_table(seed)
     weighter = ReliefF(

@@ -1,4 +1,4 @@
-"""The command as a stranger runs it: real processes, real files, and all that can go wrong with them."""
+"""The command as a stranger runs it: real files, real processes, and all that can go wrong with them."""
 
 import gzip
 import json
@@ -11,7 +11,16 @@ import time
 
 import numpy as np
 import pytest
-from command_line import ENVIRONMENT, highrelief, on_a_terminal, refused, rows_of, started, table_text
+from command_line import (
+    ENVIRONMENT,
+    as_a_process,
+    highrelief,
+    on_a_terminal,
+    refused,
+    rows_of,
+    started,
+    table_text,
+)
 
 pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
@@ -27,7 +36,7 @@ def table(tmp_path):
 
 class TestRank:
     def test_writes_the_ranking_of_the_estimator(self, table, tmp_path):
-        result = highrelief("rank", table, "--target", "class", "--out", tmp_path / "out", "--top", 3)
+        result = as_a_process("rank", table, "--target", "class", "--out", tmp_path / "out", "--top", 3)
         assert result.returncode == 0, result.stderr
         from highrelief import IRelief
         from highrelief.table import Roles, Source, read_table
@@ -48,7 +57,7 @@ class TestRank:
         assert "Names of the samples, not features: 'sample'." in result.stderr
 
     def test_quiet_shows_the_result_only(self, table):
-        result = highrelief("rank", table, "--target", "class", "--quiet")
+        result = as_a_process("rank", table, "--target", "class", "--quiet")
         assert result.stderr == ""
         assert result.stdout
 
@@ -144,10 +153,11 @@ class TestRank:
         assert max(map(len, lines)) <= width
 
     def test_long_work_shows_how_long_it_will_take(self, tmp_path):
-        (tmp_path / "t.csv").write_text(table_text(1000, 300))
-        settings = [f"--set={each}" for each in ("max_iter=150", "tol=0", "sigma=0.5")]
-        shown = on_a_terminal("stderr", 100, "rank", tmp_path / "t.csv", "-t", "class", *settings)
-        assert "Weighing 300 features" in shown
+        (tmp_path / "t.csv").write_text(table_text(300, 100))
+        settings = [f"--set={each}" for each in ("max_iter=100", "tol=0", "sigma=0.5")]
+        ranked = ["rank", tmp_path / "t.csv", "-t", "class", *settings]
+        shown = on_a_terminal("stderr", 100, *ranked, patience=0.0)
+        assert "Weighing 100 features" in shown
         assert "left:" in shown
 
     def test_short_work_shows_no_bar(self, table):
@@ -303,7 +313,7 @@ class TestCompare:
 
 class TestUsage:
     def test_help_is_quick_to_import(self):
-        result = highrelief("rank", "--help")
+        result = as_a_process("rank", "--help")
         assert result.returncode == 0
         assert "--transpose" in result.stdout
 
@@ -355,7 +365,7 @@ class TestUsage:
         assert " highrelief" in result.stdout
 
     def test_debug_shows_where(self, table):
-        result = highrelief("rank", table, "-t", "nothing", "--debug")
+        result = as_a_process("rank", table, "-t", "nothing", "--debug")
         assert "Traceback" in result.stderr
 
 
@@ -370,7 +380,7 @@ class TestBadInput:
         assert sorted(each.name for each in tmp_path.iterdir()) == [name]
 
     def test_no_file(self, tmp_path):
-        refused(highrelief("rank", tmp_path / "none.csv", "-t", "class"), 1, "There is no file")
+        refused(as_a_process("rank", tmp_path / "none.csv", "-t", "class"), 1, "There is no file")
 
     @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
     def test_a_file_that_may_not_be_read(self, table):

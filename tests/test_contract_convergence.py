@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from contract import (
     ALTERNATING,
+    PRECISIONS,
     iterative,
 )
 from registry import (
     continuous_table,
+    in_turn,
     over_entries,
 )
 from sklearn.exceptions import ConvergenceWarning
@@ -35,8 +37,7 @@ def test_a_warning_where_it_did_not_converge(entry):
     assert weighter.history_[0] > weighter.tol
 
 
-@over_entries(lambda entry: entry.family.iterative and entry.family.settles)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_turn(over_entries(lambda entry: entry.family.iterative and entry.family.settles), dtype=PRECISIONS)
 def test_no_warning_where_it_converged(entry, dtype):
     X, y = continuous_table(90)
     with warnings.catch_warnings():

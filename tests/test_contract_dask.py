@@ -5,7 +5,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from contract import assert_same, same_bits
-from registry import ALL_ENTRIES, EXTRACTORS, continuous_table, discrete_table, over_entries
+from registry import ALL_ENTRIES, EXTRACTORS, continuous_table, discrete_table, in_turn, over_entries
 from sklearn.base import clone
 
 from highrelief import LOGO, ReliefF
@@ -70,8 +70,7 @@ def test_most_estimators_of_the_issue_take_dask():
 
 
 @ways
-@taking_dask
-@pytest.mark.parametrize("table", [continuous_table, discrete_table])
+@in_turn(taking_dask, table=[continuous_table, discrete_table])
 def test_dask_gives_the_weights_of_the_table_in_memory(entry, table, way):
     X, y = table()
     local = entry.make().fit(X, y)
@@ -92,8 +91,7 @@ def test_dask_gives_the_weights_of_the_table_in_memory(entry, table, way):
 
 
 @ways
-@plainly_taking_dask
-@pytest.mark.parametrize("chunks", CHUNKS[1:], ids=str)
+@in_turn(plainly_taking_dask, chunks=CHUNKS[1:])
 def test_chunks_do_not_matter(entry, chunks, way):
     X, y = continuous_table()
     local = entry.make().fit(X, y).feature_weights_
@@ -101,8 +99,7 @@ def test_chunks_do_not_matter(entry, chunks, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@ways
-@over_entries(lambda entry: takes_dask(entry) and entry.sample_weight)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.sample_weight), way=partition.WAYS)
 def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     X, y = continuous_table()
     s = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
@@ -111,16 +108,14 @@ def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@ways
-@taking_dask
+@in_turn(taking_dask, way=partition.WAYS)
 def test_two_runs_give_the_same_bits(entry, way):
     X, y = continuous_table()
     first, second = (fitted(entry.make(), X, y, way).feature_weights_ for _ in range(2))
     assert same_bits(first, second)
 
 
-@ways
-@over_entries(lambda entry: takes_dask(entry) and entry.family.margins)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.family.margins), way=partition.WAYS)
 def test_margins_of_new_samples(entry, way):
     X, y = continuous_table()
     local = entry.make().fit(X, y)

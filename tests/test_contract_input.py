@@ -5,15 +5,16 @@ import random
 import numpy as np
 import pytest
 from contract import (
+    TABLES,
     assert_same,
     same_bits,
     skip_where_nothing_is_found,
-    tables,
     takes_sample_weight,
     weights_of,
 )
 from registry import (
     continuous_table,
+    in_turn,
     over_families,
     over_registry,
 )
@@ -73,8 +74,7 @@ INPUTS = {
 }
 
 
-@over_families
-@pytest.mark.parametrize("kind", INPUTS)
+@in_turn(over_families, kind=list(INPUTS))
 def test_kinds_of_input(entry, kind):
     expected = weights_of(entry.make(), NUMBERS.astype(np.float64), NUMBER_CLASSES)
     given_as = INPUTS[kind](NUMBERS)
@@ -90,9 +90,7 @@ def test_flags_as_input(entry):
     assert_same(weights_of(entry.make(), X.astype(np.int8), NUMBER_CLASSES), expected, tolerance=1e-12)
 
 
-@over_registry
-@tables
-@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, read_only])
+@in_turn(over_registry, table=TABLES, layout=[np.ascontiguousarray, np.asfortranarray, read_only])
 def test_single_precision(entry, table, layout):
     X, y = table()
     skip_where_nothing_is_found(entry, X, y)
@@ -124,23 +122,30 @@ TARGETS = {
 }
 
 
-@over_families
-@pytest.mark.parametrize("kind", TARGETS)
+@in_turn(over_families, kind=list(TARGETS))
 def test_kinds_of_classes(entry, kind):
     X = NUMBERS.astype(np.float64)
     expected = weights_of(entry.make(), X, NUMBER_CLASSES)
     assert_same(weights_of(entry.make(), X, TARGETS[kind](NUMBER_CLASSES)), expected, tolerance=1e-12)
 
 
-@takes_sample_weight
-def test_kinds_of_sample_weight(entry):
+SAMPLE_WEIGHTS = {
+    "int64": lambda s: s,
+    "list": lambda s: s.tolist(),
+    "read-only": read_only,
+    "float32": lambda s: s.astype(np.float32),
+    "not contiguous": lambda s: np.repeat(s, 2)[::2],
+    "Series": lambda s: pytest.importorskip("pandas").Series(s, index=np.arange(100, 100 + len(s))),
+}
+
+
+@in_turn(takes_sample_weight, kind=list(SAMPLE_WEIGHTS))
+def test_kinds_of_sample_weight(entry, kind):
     X, y = continuous_table()
     s = np.arange(len(X)) % 3
     expected = weights_of(entry.make(), X, y, sample_weight=s.astype(np.float64))
-    kinds = [s, s.tolist(), read_only(s), s.astype(np.float32), np.repeat(s, 2)[::2]]
-    kinds.append(pytest.importorskip("pandas").Series(s, index=np.arange(100, 100 + len(s))))
-    for each in kinds:
-        assert_same(weights_of(entry.make(), X, y, sample_weight=each), expected, tolerance=1e-12)
+    given_as = SAMPLE_WEIGHTS[kind](s)
+    assert_same(weights_of(entry.make(), X, y, sample_weight=given_as), expected, tolerance=1e-12)
 
 
 # What fit leaves alone
@@ -151,9 +156,7 @@ def random_states():
     return kind, keys.tobytes(), rest, random.getstate()
 
 
-@over_registry
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_turn(over_registry, order=["C", "F"], dtype=[np.float64, np.float32])
 def test_fit_changes_nothing_of_the_callers(entry, order, dtype):
     X, y = continuous_table()
     X, y = np.array(X, dtype=dtype, order=order), np.array(["c", "a", "b"])[y]

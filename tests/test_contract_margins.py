@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from contract import (
+    PRECISIONS,
     assert_same,
     has_margins,
 )
 from oracles import relief_rows
 from registry import (
     continuous_table,
+    in_turn,
 )
 
 from highrelief import Relief
@@ -24,8 +26,7 @@ def separated_table():
     return np.column_stack([rng.uniform(size=30) + 9.0 * y, rng.uniform(size=30)]), y
 
 
-@has_margins
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_turn(has_margins, dtype=PRECISIONS)
 def test_margins_of_separated_classes(entry, dtype):
     X, y = separated_table()
     weighter = entry.make().fit(X.astype(dtype), np.array(["left", "right"])[y])

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from contract import (
     ALTERNATING,
+    TABLES,
     GivenWeights,
     assert_same,
     given,
     ranked_by,
-    tables,
     weights_of,
 )
 from registry import (
     continuous_table,
+    in_turn,
     over_entries,
     over_families,
     over_registry,
@@ -30,8 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 # Ranking and selection
 
 
-@over_registry
-@tables
+@in_turn(over_registry, table=TABLES)
 def test_ranking_and_importances(entry, table):
     X, y = table()
     X = np.column_stack([X, np.zeros((len(X), 2))])
@@ -129,9 +129,7 @@ BY_HAND = {
 }
 
 
-@over_families
-@pytest.mark.parametrize("scale", BY_HAND)
-@pytest.mark.parametrize("weighted", [False, "manhattan", "euclidean", True])
+@in_turn(over_families, scale=list(BY_HAND), weighted=[False, "manhattan", "euclidean", True])
 def test_transform_by_hand(entry, scale, weighted):
     X, y = continuous_table()
     new, _ = continuous_table(15, seed=1)
@@ -164,9 +162,11 @@ def test_distances_after_transform_are_those_of_the_learned_metric():
         np.testing.assert_allclose(distance, difference**power @ weighter.feature_weights_)
 
 
-@over_entries(lambda entry: entry.plain and not entry.family.far_counts)
-@pytest.mark.parametrize("scale", BY_HAND)
-@pytest.mark.parametrize("weighted", [False, "manhattan", "euclidean", True])
+@in_turn(
+    over_entries(lambda entry: entry.plain and not entry.family.far_counts),
+    scale=list(BY_HAND),
+    weighted=[False, "manhattan", "euclidean", True],
+)
 def test_inverse_transform(entry, scale, weighted):
     X, y = continuous_table()
     weighter = entry.make(scale=scale, weighted=weighted, n_features_to_select=2).fit(X, y)
@@ -190,8 +190,9 @@ def test_inverse_transform_of_a_column_of_weight_0():
 
 
 # Folds are scaled by their own samples, and may then choose otherwise.
-@over_entries(lambda entry: not entry.resamples and not entry.cuts_folds)
-@pytest.mark.parametrize("scale", ["range", "standard"])
+@in_turn(
+    over_entries(lambda entry: not entry.resamples and not entry.cuts_folds), scale=["range", "standard"]
+)
 def test_no_scaling_of_scaled_data_is_scaling(entry, scale):
     if scale == "standard" and entry.family.weighs_samples:
         pytest.skip("the wrapped weighter scales by the deviation of the weighted samples")

@@ -5,12 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from contract import (
+    PRECISIONS,
     skip_where_nothing_is_found,
     weights_of,
 )
 from registry import (
     continuous_table,
     discrete_table,
+    in_turn,
     over_registry,
 )
 
@@ -65,8 +67,7 @@ def test_a_class_of_one_sample(entry):
         assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-12)
 
 
-@over_registry
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@in_turn(over_registry, dtype=PRECISIONS)
 def test_duplicates(entry, dtype):
     """All samples twice or more; some of them in both classes."""
     X, y = discrete_table(20, n_classes=2)

@@ -193,7 +193,7 @@ class TestReservoir:
 
     def test_every_sample_has_the_same_chance(self):
         counts = np.zeros(40)
-        for seed in range(3000):
+        for seed in range(600):
             reservoir = Reservoir(1, np.dtype(np.float64), 8)
             generator = np.random.RandomState(seed)
             for start in range(0, 40, 7):
@@ -204,7 +204,7 @@ class TestReservoir:
                 assert len(np.unique(places[kept])) == kept.sum()
             assert len(reservoir.rows) == 8
             counts[reservoir.rows[:, 0].astype(int)] += 1
-        expected = 3000 * 8 / 40
+        expected = 600 * 8 / 40
         assert np.all(np.abs(counts - expected) < 5 * np.sqrt(expected))
 
     def test_draws_as_one_sample_after_another_would(self):

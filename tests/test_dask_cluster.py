@@ -17,6 +17,7 @@ from dask_cluster import (
     wide_table,
     worker_of,
 )
+from registry import THOROUGH, in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition, work
@@ -29,6 +30,12 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]
 ways = pytest.mark.parametrize("way", partition.WAYS)
+
+
+def one_of(names, cases):
+    """The first of the cases, since each starts a cluster of its own; with ``HIGHRELIEF_THOROUGH`` all."""
+    return pytest.mark.parametrize(names, cases if THOROUGH else cases[:1], ids=str)
+
 
 WEIGHTERS = [
     Relief(),
@@ -54,8 +61,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(partition, "FEWEST_ROWS", 16)
 
 
-@ways
-@pytest.mark.parametrize("weighter", WEIGHTERS, ids=str)
+@in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=partition.WAYS)
 def test_a_cluster_gives_the_weights_of_the_table_in_memory(weighter, way, two_workers, small_blocks):
     X, y = wide_table(100, 400)
     local = weighter.fit(X, y).feature_weights_
@@ -113,15 +119,15 @@ def test_where_blocks_lie_changes_no_bit(metric, two_workers, small_blocks):
         with dask.config.set({"highrelief.partition": "columns"}):
             return ReliefF(metric=metric).fit(lazy, y).feature_weights_
 
-    together, apart, in_turn = found(0, 0, 0, 0, 0), found(0, 0, 1, 1, 1), found(1, 0, 1, 0, 1)
+    together, apart, alternating = found(0, 0, 0, 0, 0), found(0, 0, 1, 1, 1), found(1, 0, 1, 0, 1)
     assert same_bits(together, apart)
-    assert same_bits(together, in_turn)
+    assert same_bits(together, alternating)
     assert_same(together, ReliefF(metric=metric).fit(X, y).feature_weights_, 1e-10)
 
 
-@pytest.mark.parametrize(("n_workers", "n_threads"), [(1, 2), (3, 1)])
-@ways
-def test_the_number_of_workers_does_not_matter(n_workers, n_threads, way, small_blocks):
+@in_turn(ways, sizes=[(1, 2), (3, 1)])
+def test_the_number_of_workers_does_not_matter(sizes, way, small_blocks):
+    n_workers, n_threads = sizes
     X, y = wide_table(100, 400)
     local = ReliefF().fit(X, y).feature_weights_
     with cluster(n_workers, n_threads), dask.config.set({"highrelief.partition": way}):
@@ -193,7 +199,7 @@ def chunks_of(way):
     return (-1, 750) if way == "columns" else (20, -1)
 
 
-@ways
+@one_of("way", ["rows", "columns"])
 def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
     X, y = wide_table()
     local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
@@ -213,15 +219,14 @@ def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
-@pytest.mark.parametrize("kill_in_round", [3, 5])
-@pytest.mark.parametrize(
+@one_of("kill_in_round", [3, 5])
+@one_of(
     ("way", "weighter"),
     [
         ("columns", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
         ("columns", FREL(solver="exact", alpha=0.01, penalty="l1")),
         ("rows", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
     ],
-    ids=str,
 )
 def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round, small_blocks, monkeypatch):
     """Whatever was bound to it, or lay with it, is made again by the others."""
@@ -250,7 +255,7 @@ def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round,
     assert_same(outcome["weights"], local, 1e-10)
 
 
-@ways
+@one_of("way", ["columns", "rows"])
 def test_a_worker_that_joins_late(way, small_blocks):
     X, y = wide_table()
     local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
@@ -264,6 +269,7 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
+@pytest.mark.skipif(not THOROUGH, reason="takes long: HIGHRELIEF_THOROUGH=1, as in make test-long, runs it")
 @ways
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""

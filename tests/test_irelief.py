@@ -13,7 +13,7 @@ from highrelief.datasets import make_epistasis, make_waveform, make_xor
 
 @pytest.fixture(scope="module")
 def waves():
-    X, y, _ = make_waveform(90, n_irrelevant=5, random_state=0)
+    X, y, _ = make_waveform(45, n_irrelevant=5, random_state=0)
     return X, y
 
 

@@ -48,24 +48,6 @@ for name in %r:
 print(json.dumps(sums))
 """
 
-# Plain variants, in the order of the registry or against it, so that kernels meet in another order.
-FITS = """
-import json, warnings
-import numpy as np
-from registry import ENTRIES, continuous_table
-
-warnings.simplefilter("ignore")
-X, y = continuous_table(150, n_classes=2)
-names = {"ReliefF", "IRelief", "OnlineIRelief", "LOGO", "IM4E", "FREL"}
-bits = {}
-for entry in ENTRIES[::%d]:
-    if entry.plain and str(entry) in names:
-        more = {"max_iter": 3} if entry.family.iterative else {}
-        model = entry.make(**more).fit(X.astype(np.float32), y)
-        bits[str(entry)] = model.feature_weights_.tobytes().hex()
-print(json.dumps(bits))
-"""
-
 
 def test_a_sum_has_the_same_bits_on_its_own_and_in_its_callers(tmp_path):
     installed = install(tmp_path / "package")
@@ -76,9 +58,3 @@ def test_a_sum_has_the_same_bits_on_its_own_and_in_its_callers(tmp_path):
     assert compiled["inner"] == compiled["middle"] == compiled["outer"]
     for name in compiled:
         assert run(USE % [name], **here) == {name: compiled[name]}
-
-
-def test_compiled_or_found_on_disk_kernels_give_the_same_bits(tmp_path):
-    compiled = run(FITS % 1, HIGHRELIEF_CACHE_DIR=tmp_path)
-    assert len(compiled) == 6
-    assert run(FITS % -1, HIGHRELIEF_CACHE_DIR=tmp_path) == compiled

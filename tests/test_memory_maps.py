@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from processes import run
+from registry import THOROUGH
 
 from highrelief import IRelief, Relief, ReliefF
 
@@ -66,9 +67,11 @@ def write(path, dtype, shape, order):
     X.flush()
 
 
-@pytest.mark.parametrize(
-    ("dtype", "order"), [("float32", "C"), ("float32", "F"), ("float64", "F"), ("int8", "C")]
-)
+#: Each way to read a table: floats that lie by columns, or by rows, and whole numbers.
+LAYOUTS = [("float32", "F"), ("int8", "C")] + THOROUGH * [("float32", "C"), ("float64", "F")]
+
+
+@pytest.mark.parametrize(("dtype", "order"), LAYOUTS)
 def test_a_wide_table_is_fitted_in_half_of_the_memory_it_would_take(tmp_path, dtype, order):
     """All models one after another: the most that any of them takes, with what is left from those before."""
     shape, path = SHAPES[dtype], tmp_path / "table"

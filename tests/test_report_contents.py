@@ -17,6 +17,7 @@ from registry import (
     FOR_NUMBERS,
     continuous_table,
     discrete_table,
+    in_turn,
     over_registry,
 )
 from scipy.stats import spearmanr
@@ -63,8 +64,7 @@ def fitted(estimator, X, y):
 # Every weighter
 
 
-@over_registry
-@pytest.mark.parametrize("table", [continuous_table, discrete_table])
+@in_turn(over_registry, table=[continuous_table, discrete_table])
 def test_every_weighter_has_a_report(entry, table):
     X, y = table()
     estimator = fitted(entry.make(), X, y)

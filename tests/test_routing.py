@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from contract import assert_same, same_bits, weights_of
-from registry import continuous_table, over_entries
+from registry import continuous_table, in_turn, over_entries
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
@@ -150,9 +150,11 @@ def in_the_middle(meta, weighter, X, y, told):
     return weights_of(clone(weighter), X, y, **told)
 
 
-@pytest.mark.parametrize("names", [["sample_weight"], ["batches"], ["sample_weight", "batches"]], ids=str)
-@pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize("weighter", [ReliefF(n_neighbors=3), IRelief(sigma=1.0)], ids=str)
+@in_turn(
+    pytest.mark.parametrize("place", range(4)),
+    weighter=[ReliefF(n_neighbors=3), IRelief(sigma=1.0)],
+    names=[["sample_weight"], ["batches"], ["sample_weight", "batches"]],
+)
 def test_meta_estimators_hand_on_what_they_are_told(weighter, place, names, maybe_routed):
     X, y, told = table()
     told = {name: told[name] for name in names}

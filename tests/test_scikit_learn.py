@@ -13,7 +13,9 @@ from registry import (
     ENTRIES,
     EXTRACTORS,
     FOR_NUMBERS,
+    THOROUGH,
     continuous_table,
+    in_turn,
     over_entries,
     over_registry,
 )
@@ -24,7 +26,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import highrelief
 from highrelief import (
@@ -43,15 +45,41 @@ NAMES = ["height", "weight", "age", "pulse", "salt", "iron"]
 takes_sample_weight = over_entries(lambda entry: entry.sample_weight)
 
 
-@parametrize_with_checks([entry.make() for entry in ENTRIES] + CLASSIFIERS + FOR_NUMBERS)
-def test_checks_of_scikit_learn(estimator, check):
+#: Variants differ from the plain one in what they compute: each has one in so many of the checks, in turn.
+ONE_IN = 1 if THOROUGH else 5
+
+
+def checks_of(estimators, one_in=1):
+    """scikit-learn's checks of estimators by their names: all, or of each estimator some, in turn."""
+    return pytest.mark.parametrize(
+        ("estimator", "check"),
+        [
+            pytest.param(*pair, id=f"{name}-{pair[1].func.__name__}")
+            for turn, (name, estimator) in enumerate(estimators)
+            for place, pair in enumerate(estimator_checks_generator(estimator))
+            if (turn + place) % one_in == 0
+        ],
+    )
+
+
+def judge(estimator, check):
     if isinstance(estimator, ErrorControlledSelector) and "weight_equivalence" in check.func.__name__:
         pytest.skip("A sample of weight 2 is one sample, whose labels permutations move at once.")
     check(estimator)
 
 
-@parametrize_with_checks(EXTRACTORS)
-def test_checks_of_scikit_learn_on_extractors(estimator, check):
+@checks_of([(str(entry), entry.make()) for entry in ENTRIES if entry.plain])
+def test_checks_of_scikit_learn(estimator, check):
+    judge(estimator, check)
+
+
+@checks_of([(str(entry), entry.make()) for entry in ENTRIES if not entry.plain], ONE_IN)
+def test_checks_of_scikit_learn_on_variants(estimator, check):
+    judge(estimator, check)
+
+
+@checks_of([(type(each).__name__, each) for each in (*CLASSIFIERS, *FOR_NUMBERS, *EXTRACTORS)])
+def test_checks_of_scikit_learn_on_others(estimator, check):
     check(estimator)
 
 
@@ -175,8 +203,7 @@ def test_clone_with_an_array_parameter():
     np.testing.assert_array_equal(copied.fit(X, y).feature_weights_, original.feature_weights_)
 
 
-@over_registry
-@pytest.mark.parametrize("weighted", [False, "euclidean"])
+@in_turn(over_registry, weighted=[False, "euclidean"])
 def test_pickle(entry, weighted):
     X, y = continuous_table()
     fitted = entry.make(n_features_to_select=3, weighted=weighted).fit(X, y)
@@ -198,8 +225,7 @@ def test_a_pickled_stream_goes_on():
 # Names of features
 
 
-@over_registry
-@pytest.mark.parametrize("weighted", [False, True])
+@in_turn(over_registry, weighted=[False, True])
 def test_pandas_in_and_out(entry, weighted):
     pandas = pytest.importorskip("pandas")
     X, y = continuous_table()

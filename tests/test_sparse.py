@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from registry import in_turn
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -81,10 +82,8 @@ def assert_same_weights(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=max(ROUNDING, 1e-12 * largest))
 
 
-@over_estimators
 @pytest.mark.parametrize("kind", ["continuous", "signed", "counts", "binary"])
-@pytest.mark.parametrize("full", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@in_turn(over_estimators, full=[False, True], weighted=[False, True])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_weights_are_those_of_all_values(estimator, kind, weighted, full):
     X, y = sparse_table(kind=kind, full=full)

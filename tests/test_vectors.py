@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
+import test_weighted
 from numba import njit
 
 from highrelief.kernels import differences, distances, integer_tiles, packing, simd, vectors
@@ -16,7 +17,7 @@ PRECISIONS = (np.float32, np.float64)
 AVX2 = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,+fma,+f16c,+lzcnt,+movbe"
 SSE2 = "+sse,+sse2"
 
-# What the kernels make of random numbers: one number for each precision, and one for whole numbers.
+# What the kernels make of random numbers: one number for each precision, for weights, for whole numbers.
 CHECKSUMS = """
 import test_vectors
 print(*test_vectors.checksums())
@@ -58,7 +59,7 @@ def checksums():
             others, unit = np.arange(1, 12), np.ones(1, dtype)
             differences.add_group(B, 0, 33, 75, others, others.size, 0.3, square, unit, margins[int(square)])
         found.append(zlib.crc32(T.tobytes() + out.tobytes() + margins.tobytes()))
-    return [*found, checksum_of_whole_numbers()]
+    return [*found, test_weighted.checksum(), checksum_of_whole_numbers()]
 
 
 def checksum_of_whole_numbers():
@@ -73,10 +74,11 @@ def checksum_of_whole_numbers():
     return zlib.crc32(D.tobytes())
 
 
-def checksums_under(tmp_path, **variables):
+def checksums_under(**variables):
+    """What a process finds; what it compiles is kept beside the kernels of this machine, as its own."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_CPU")}
     path = os.pathsep.join(p for p in sys.path if p)
-    environment = {**inherited, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path), **variables}
+    environment = {**inherited, "PYTHONPATH": path, **variables}
     done = subprocess.run(
         [sys.executable, "-c", CHECKSUMS], env=environment, capture_output=True, text=True, check=True
     )
@@ -84,28 +86,28 @@ def checksums_under(tmp_path, **variables):
 
 
 @pytest.mark.parametrize("setting", ["512", "256", "128", "off"])
-def test_every_width_gives_the_same_bits(tmp_path, setting):
-    assert checksums_under(tmp_path, HIGHRELIEF_VECTORS=setting) == checksums()
+def test_every_width_gives_the_same_bits(setting):
+    assert checksums_under(HIGHRELIEF_VECTORS=setting) == checksums()
 
 
-def test_what_numba_may_not_use_is_not_used(tmp_path):
+def test_what_numba_may_not_use_is_not_used():
     """An instruction that LLVM was told not to make ends the process."""
-    found = checksums_under(tmp_path, NUMBA_ENABLE_AVX="0")
+    found = checksums_under(NUMBA_ENABLE_AVX="0")
     # Products need multiply-add for the same bits.
     assert found[-1] == checksum_of_whole_numbers()
 
 
 @pytest.mark.skipif(not os.uname().machine.startswith("x86"), reason="the names of x86's features")
-def test_a_target_with_half_the_registers_gives_the_same_bits(tmp_path):
-    found = checksums_under(tmp_path, NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES=AVX2)
+def test_a_target_with_half_the_registers_gives_the_same_bits():
+    found = checksums_under(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES=AVX2)
     assert found == checksums()
 
 
 @pytest.mark.skipif(not os.uname().machine.startswith("x86"), reason="the names of x86's features")
-def test_a_target_without_multiply_add(tmp_path):
+def test_a_target_without_multiply_add():
     """Sums of minima are the same there; products are rounded twice."""
-    plain = checksums_under(tmp_path / "off", NUMBA_CPU_NAME="generic", HIGHRELIEF_VECTORS="off")
-    assert checksums_under(tmp_path / "auto", NUMBA_CPU_NAME="generic") == plain
+    plain = checksums_under(NUMBA_CPU_NAME="generic", HIGHRELIEF_VECTORS="off")
+    assert checksums_under(NUMBA_CPU_NAME="generic") == plain
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
@@ -160,9 +162,9 @@ def test_the_machine_decides_on_the_width(monkeypatch, features, known, expected
     assert simd.vector_bytes("another", features) == 32
 
 
-def test_an_unknown_setting_is_named(tmp_path):
+def test_an_unknown_setting_is_named():
     with pytest.raises(subprocess.CalledProcessError) as caught:
-        checksums_under(tmp_path, HIGHRELIEF_VECTORS="1024")
+        checksums_under(HIGHRELIEF_VECTORS="1024")
     assert "HIGHRELIEF_VECTORS='1024' must be one of" in caught.value.stderr
 
 

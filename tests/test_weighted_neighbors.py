@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from registry import continuous_table, over_families, over_registry
+from registry import continuous_table, in_turn, over_families, over_registry
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
@@ -11,7 +11,7 @@ from highrelief import HKNNClassifier, IRelief, MultiSURFStar, SURFStar
 
 POWER = {"manhattan": 1, "euclidean": 2}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-weightings = pytest.mark.parametrize("weighted", [True, "manhattan", "euclidean"])
+WEIGHTINGS = [True, "manhattan", "euclidean"]
 
 
 def learned_metric(weighter):
@@ -63,15 +63,12 @@ def assert_same_neighbors(weighter, scale="range", n_neighbors=3):
     np.testing.assert_array_equal(model.predict(new), written_out.predict(scaled(new, X, scale)))
 
 
-@over_registry
-@weightings
+@in_turn(over_registry, weighted=WEIGHTINGS)
 def test_neighbors_are_those_in_the_learned_metric(entry, weighted):
     assert_same_neighbors(entry.make(weighted=weighted))
 
 
-@over_families
-@weightings
-@pytest.mark.parametrize("scale", ["standard", None])
+@in_turn(over_families, weighted=WEIGHTINGS, scale=["standard", None])
 def test_neighbors_under_another_scaling(entry, weighted, scale):
     assert_same_neighbors(entry.make(weighted=weighted, scale=scale), scale)
 
@@ -92,8 +89,7 @@ def test_the_two_metrics_differ():
     assert (neighbors[0] != neighbors[1]).any()
 
 
-@over_families
-@weightings
+@in_turn(over_families, weighted=WEIGHTINGS)
 def test_hyperplanes_behind_a_weighter(entry, weighted):
     """HKNN behind a Euclidean weighting is HKNN on the columns times √w; behind a Manhattan one, times w."""
     X, y = continuous_table(60)
