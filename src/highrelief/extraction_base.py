@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .cluster_output import mapped_columns, precise_array, product, transformable
 from .core.held import is_dask
+from .core.memory import check_room
 from .core.parameters import check_count
 from .core.scaling import Scaling
 from .core.scatter import Directions
@@ -19,6 +20,8 @@ from .input_base import PRECISIONS, ClassTableMixin, Table, warn_user
 
 #: Of the widest feature, so that squares, and products of squares, are numbers.
 _SMALLEST_SPAN = 1e-70
+#: Square matrices that there are at the same time where all eigenvectors of one are found.
+_N_SQUARES = 6
 
 
 class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -131,3 +134,8 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_square(side: int, who: str, instead: str) -> None:
+    """Raise if there is no room for matrices of so many rows and columns and their eigenvectors."""
+    check_room(8.0 * _N_SQUARES * side**2, f"The matrices of {side} x {side} that {who} makes", instead)

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .core.held import on_cluster, pairs_are_here
+from .core.memory import check_room
 from .core.multiplicity import OwnNull, benjamini_hochberg, global_pvalue, pooled_pvalues, step_down_maxt
 from .core.relabeled_rows import RelabeledRows
 from .core.relabeling import relabelings, same_within
@@ -28,6 +29,8 @@ STATISTICS = ("auto", "weights", "margins")
 MOST_REALIGNED = 200
 #: Samples up to which lists of all neighbours are held.
 _MOST_LISTED = 8192
+#: Tables of weights by permuted labels that there are at the same time.
+_N_NULLS = 3
 
 Advance = Callable[[], bool]
 
@@ -105,6 +108,12 @@ class PermutationTest:
         other features are permuted against both. Only if something is found: where nothing is, the labels
         are all that there is to permute, and the first round is exact.
         """
+        n_features = self.table.X.shape[1]
+        check_room(
+            8.0 * _N_NULLS * seeds.size * n_features,
+            f"The weights of {n_features} features by {seeds.size} permutations",
+            "Fewer permutations or features would do.",
+        )
         places = self.exchange.places(seeds, self.table.n_samples)
         weights, null = self._weights(places)
         own = OwnNull.of(null)

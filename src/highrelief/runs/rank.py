@@ -149,7 +149,9 @@ def fitted(
                 raise UsageError(sentence) from error
             raise TableError(sentence) from error
         except MemoryError as error:
-            raise RunError("The machine has not enough memory for this table and method.") from error
+            short = "The machine has not enough memory for this table and method"
+            needed = " ".join(str(error).split())
+            raise RunError(f"{short}: {needed}" if needed else f"{short}.") from error
     told = [" ".join(str(each.message).split()) for each in caught]
     return list(dict.fromkeys(told))
 
