@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.neighbors import VALID_METRICS_SPARSE, KNeighborsClassifier
-from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
+from .checks import assert_all_finite
 from .core.nested_neighbors import NestedNeighbors
 from .core.parameters import check_choice, check_seed, random_generator
 from .core.scaling import feature_scaling

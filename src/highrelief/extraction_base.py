@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from .checks import validate_data
 from .cluster_output import mapped_columns, precise_array, product, transformable
 from .core.held import is_dask
 from .core.memory import check_room
 from .core.parameters import check_count
-from .core.scaling import Scaling
+from .core.scaling import Scaling, finite
 from .core.scatter import Directions
-from .input_base import PRECISIONS, ClassTableMixin, Table, warn_user
+from .input_base import PRECISIONS, ClassTableMixin, Table, check_spans, warn_user
 
 #: Of the widest feature, so that squares, and products of squares, are numbers.
 _SMALLEST_SPAN = 1e-70
+#: New samples farther out are cut there: sums of such values, of either sign, are numbers.
+_FARTHEST = 1e150
 #: Square matrices that there are at the same time where all eigenvectors of one are found.
 _N_SQUARES = 6
 
@@ -67,13 +70,7 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 f"All {self.n_features_in_} features of X are constant: there is no direction to project on."
             )
         if self.scale is None:
-            # Halves: the difference of two large numbers may be beyond the largest.
-            span = 2.0 * float((table.ranges.high / 2.0 - table.ranges.low / 2.0).max())
-            if not _SMALLEST_SPAN < span < 1.0 / _SMALLEST_SPAN:
-                raise ValueError(
-                    f"With scale=None the features of X span {span:g} at most, and sums of squares of such"
-                    ' numbers leave the range of floating point; use scale="range".'
-                )
+            check_spans(table.ranges, 1.0 / _SMALLEST_SPAN, _SMALLEST_SPAN)
 
     def _forget(self) -> None:
         if hasattr(self, "components_"):
@@ -119,8 +116,9 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             return product(scaled, self.components_.T).astype(array.dtype)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         # Samples that lie in memory in another order would be added up in another order.
-        projected = np.ascontiguousarray(self._scaling.apply(samples)) @ self.components_.T
-        return projected.astype(samples.dtype, copy=False)
+        scaled = np.ascontiguousarray(self._scaling.apply_far_out(samples))
+        np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
+        return finite(scaled @ self.components_.T, samples.dtype).astype(samples.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:

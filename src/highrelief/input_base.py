@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from .balance import class_weights_of, label_codes
+from .checks import assert_all_finite, check_array, check_classification_targets, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .core.absent import Absent
 from .core.columns import ColumnRanges
@@ -35,6 +33,8 @@ from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
+#: Weights of samples beyond this, or below its inverse, are refused.
+_LARGEST_WEIGHT = 1e50
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,7 @@ class ClassTableMixin(FittedViewMixin):
     def _refuse_infinite(self, samples: NDArray[Any]) -> None:
         """Raise if a value is infinite, or missing where none may be."""
         name = type(self).__name__
-        # R's NA is a NaN that NumPy warns of when it adds it up.
-        with np.errstate(invalid="ignore"):
-            assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
+        assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
 
     def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
         """Judge what samples are labelled with."""
@@ -366,6 +364,13 @@ def checked_copies(
     if weights.min() < 0.0:
         raise ValueError(f"sample_weight has a negative value ({weights.min():g}).")
     kept = weights > 0.0
+    least, most = weights[kept].min(initial=1.0), weights.max()
+    if least < 1.0 / _LARGEST_WEIGHT or most > _LARGEST_WEIGHT:
+        odd = least if most <= _LARGEST_WEIGHT else most
+        raise ValueError(
+            f"sample_weight has the value {odd:g}, and products of such numbers leave the range of floating"
+            f" point; use weights from {1.0 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}."
+        )
     if np.count_nonzero(kept) < 2:
         raise ValueError(
             f"sample_weight is zero for all samples but {np.count_nonzero(kept)}; at least two samples"
@@ -373,6 +378,18 @@ def checked_copies(
         )
     weights = weights[kept]
     return (None if np.all(weights == 1.0) else weights), kept
+
+
+def check_spans(ranges: ColumnRanges, widest: float, narrowest: float = 0.0) -> None:
+    """Raise if features that are not scaled span too much, or all of them too little, to be squared."""
+    # Halves: the difference of two large numbers may be beyond the largest.
+    half = float((ranges.high.astype(np.float64) / 2.0 - ranges.low.astype(np.float64) / 2.0).max())
+    if not narrowest / 2.0 <= half < widest / 2.0:
+        span = f"{2.0 * half:g}" if half < 1e307 else f"2 times {half:g}"
+        raise ValueError(
+            f"With scale=None the features of X span {span} at most, and sums of squares of such"
+            ' numbers leave the range of floating point; use scale="range".'
+        )
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

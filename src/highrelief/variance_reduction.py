@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import has_fit_parameter
 
+from .checks import assert_all_finite
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.scaling import feature_scaling

@@ -30,6 +30,8 @@ _PATIENCE = 10
 _RIDGE = 1e-12
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
+#: Margins are of about this size at most, or at least of its inverse; others are brought near 1.
+_USUAL_SIZE = 1e6
 #: Columns that join a programme at a time.
 _NEWCOMERS = 64
 
@@ -173,6 +175,12 @@ def _programme(
     The dual has as many variables as samples; min cᵀξ + α‖w‖₁ has one more of each sign for each column.
     """
     A = np.asarray(A)
+    # HiGHS takes entries, and limits, of other sizes for 0 or for none.
+    size = float(np.abs(A).max(initial=0.0))
+    if size > 0.0 and not 1.0 / _USUAL_SIZE < size < _USUAL_SIZE:
+        power = int(np.frexp(size)[1])
+        w, a = _programme(np.ldexp(A, -power), loss, float(np.ldexp(alpha, -power)), positive)
+        return np.ldexp(w, -power), a
     unit = float(loss.factors.max())  # so that bounds are about 1, and tolerances mean something
     left = A.T if positive else np.vstack([A.T, -A.T])
     bounds = np.column_stack([np.zeros(len(A)), loss.factors / unit])
