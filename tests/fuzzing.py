@@ -371,7 +371,15 @@ def assert_clear(error: Exception) -> None:
 
 
 #: Attributes that say by NaN that there is nothing to say, as their documentation does.
-NAN_BY_DESIGN = ("residual_", "beta_", "alpha_", "similarity_", "outlier_proba_", "cv_scores_")
+NAN_BY_DESIGN = (
+    "residual_",
+    "kkt_residual_",
+    "beta_",
+    "alpha_",
+    "similarity_",
+    "outlier_proba_",
+    "cv_scores_",
+)
 
 
 def assert_whole(estimator: Any, X: Any) -> None:

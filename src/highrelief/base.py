@@ -41,8 +41,8 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
 
     # A class of one sample says nothing.
     _needs_hits = True
-    # Features that are not scaled may span so much, in float64 and in float32: squares of squares, and their
-    # sums, are numbers.
+    # Features that are not scaled may span so much, in float64 and in float32, or the inverse of it: squares
+    # of squares, and their sums, are numbers.
     _widest: tuple[float, float] = (1e70, 1e15)
 
     def __init__(
@@ -81,14 +81,14 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
             )
         elif table.reach is not None:
             self._judge_reach(table, table.reach)
-        if self.scale is None:
-            widest = self._widest[table.X.dtype == np.float32]
-            check_spans(table.ranges, widest)
         if self._constant.all():
             where = "" if table.reach is None else " in each batch"
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant{where}: there is nothing to weigh."
             )
+        if self.scale is None:
+            widest = self._widest[table.X.dtype == np.float32]
+            check_spans(table.ranges, widest, 1.0 / widest)
 
     def _judge_reach(self, table: Table, reach: Reach) -> None:
         """Raise or warn if no sample has neighbours to be compared with."""

@@ -130,8 +130,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     sigma_path_, cv_scores_ : array of shape (14,)
-        With ``sigma="path"``: the widths, and the share of left-out samples that the rule classified right, NaN
-        if no sample could be left out.
+        With ``sigma="path"``: the widths, and the share of left-out samples that the rule classified right;
+        NaN if no sample could be left out.
     n_iter_ : int
         Iterations run; with ``sigma="path"`` with the chosen width.
     converged_ : bool

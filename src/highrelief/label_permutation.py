@@ -113,8 +113,8 @@ class PermutationTest:
         n_features, largest = self.table.X.shape[1], _largest(self.fitted, self.table)
         if not largest < _LARGEST:
             raise ValueError(
-                f"The weights are as large as {largest:g}, and sums of squares of such numbers leave the range"
-                ' of floating point; use scale="range".'
+                f"The weights are as large as {largest:g}, and sums of squares of such numbers leave the"
+                ' range of floating point; use scale="range".'
             )
         check_room(
             8.0 * _N_NULLS * seeds.size * n_features,

@@ -159,15 +159,6 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         """Sparse format in which weighted columns are made; False where dense ones alone are."""
         return "csr" if get_tags(self).input_tags.sparse else False
 
-    def _slopes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What scaling multiplies differences in the kept columns with, in two steps.
-
-        Their product may be beyond the largest number, where differences are small.
-        """
-        scaling = self._scaling.of(self.get_support())
-        slopes = 1.0 / scaling.divisor.astype(np.float64)
-        return np.ones(slopes.size) if scaling.unit is None else scaling.unit.astype(np.float64), slopes
-
     def transform(self, X: ArrayLike) -> Any:
         """Reduce X to the kept features; see ``weighted``.
 
@@ -201,9 +192,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         )
         kept = self.get_support()
         if is_sparse(samples):
-            unit, slopes = self._slopes()
-            return times_columns(times_columns(samples[:, kept], unit), slopes * factors)
-        return _products(self._scaling.of(kept).apply_far_out(samples[:, kept]), factors, samples.dtype)
+            return weighted_sparse_columns(samples[:, kept], self._scaling.of(kept), factors)
+        return weighted_columns(samples[:, kept], self._scaling.of(kept), factors)
 
     def _lazily_transformed(self, X: Any) -> Any:
         """The same of what Dask holds."""
@@ -217,7 +207,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         dtype = array.dtype
 
         def weigh(block: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-            return _products(scaling.of(places).apply_far_out(block), factors[places], dtype)
+            return weighted_columns(block, scaling.of(places), factors[places])
 
         return mapped_columns(array, weigh, dtype)
 
@@ -255,18 +245,19 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
                 f" {factors.size}."
             )
         if is_sparse(weighted):
-            unit, slopes = self._slopes()
-            slopes = slopes * factors
-            back = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0.0)
-            back_in_units = times_columns(times_columns(weighted, back), 1.0 / unit)
-            return spread_columns(back_in_units, np.flatnonzero(kept), kept.size)
+            unit, slopes = self._scaling.of(kept).slopes()
+            with np.errstate(over="ignore"):
+                back = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0.0)
+            for step in (back, 1.0 / slopes, 1.0 / unit):
+                weighted = times_columns(weighted, step)
+            return spread_columns(weighted, np.flatnonzero(kept), kept.size)
         with np.errstate(over="ignore"):
             scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
             back = finite(self._scaling.of(kept).invert(finite(scaled)))
         return self._put_back(back)
 
     def _put_back(self, columns: NDArray[Any]) -> NDArray[Any]:
-        """The kept columns in their places, zeros elsewhere; as in scikit-learn, but values may be missing."""
+        """The kept columns in their places, zeros elsewhere; values may be missing."""
         kept = self.get_support()
         if columns.shape[1] != np.count_nonzero(kept):
             raise ValueError("X has a different shape than during fitting.")
@@ -323,12 +314,18 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         )
 
 
-def _products(
-    scaled: NDArray[np.floating], factors: NDArray[np.float64], dtype: np.dtype[Any]
+def weighted_columns(
+    X: NDArray[np.floating], scaling: Scaling, factors: NDArray[np.float64]
 ) -> NDArray[np.floating]:
-    """Columns times factors; what is beyond the largest number of the type is that number."""
+    """Columns scaled and multiplied, in their own precision; none is beyond its largest number."""
     with np.errstate(over="ignore"):
-        return finite(scaled * factors, dtype).astype(dtype, copy=False)
+        return finite(scaling.apply_far_out(X) * factors, X.dtype).astype(X.dtype, copy=False)
+
+
+def weighted_sparse_columns(X: Any, scaling: Scaling, factors: NDArray[np.float64]) -> Any:
+    """The same of a table in CSR format, which is not shifted, so that a 0 stays a 0."""
+    unit, slopes = scaling.slopes()
+    return times_columns(times_columns(times_columns(X, unit), slopes), factors)
 
 
 def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:

@@ -205,8 +205,10 @@ class VarianceReduction(SingleFitWeighter):
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
-    # Near 0, where the differences of squares keep their digits.
-    vectors = vectors - vectors.mean(axis=0)
+    # In units in which squares are numbers, and near 0, where their differences keep their digits.
+    largest = float(np.abs(vectors).max(initial=0.0))
+    vectors = np.ldexp(vectors, -int(np.frexp(largest)[1]))
+    vectors -= vectors.mean(axis=0)
     with one_blas_thread():
         products = vectors @ vectors.T
     squares = np.diagonal(products)

@@ -179,7 +179,7 @@ def _programme(
     size = float(np.abs(A).max(initial=0.0))
     if size > 0.0 and not 1.0 / _USUAL_SIZE < size < _USUAL_SIZE:
         power = int(np.frexp(size)[1])
-        w, a = _programme(np.ldexp(A, -power), loss, float(np.ldexp(alpha, -power)), positive)
+        w, a = _programme(loss, np.ldexp(A, -power), float(np.ldexp(alpha, -power)), positive)
         return np.ldexp(w, -power), a
     unit = float(loss.factors.max())  # so that bounds are about 1, and tolerances mean something
     left = A.T if positive else np.vstack([A.T, -A.T])

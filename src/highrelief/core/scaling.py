@@ -87,6 +87,14 @@ class Scaling:
         with np.errstate(over="ignore"):
             return finite(self.apply(X))
 
+    def slopes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What differences are multiplied with, in two steps.
+
+        Their product may be beyond the largest number, where differences are small.
+        """
+        unit = np.ones(self.divisor.size) if self.unit is None else self.unit.astype(np.float64)
+        return unit, 1.0 / self.divisor.astype(np.float64)
+
     def invert(self, scaled: NDArray[np.floating]) -> NDArray[np.floating]:
         """Bring scaled rows back to the units of the data."""
         X = scaled * self.divisor + self.offset
