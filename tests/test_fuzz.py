@@ -81,10 +81,8 @@ def test_a_constant_column_of_the_largest_number_by_euclidean_distances(metric):
 @pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array])
 def test_columns_of_any_size_are_transformed_and_back(weighted, kind):
     rng = np.random.default_rng(0)
-    X = np.column_stack(
-        [rng.integers(0, 3, 20) * 1.0, (np.arange(20) % 2) * TINY, (np.arange(20) % 2) * HUGE]
-    )
     y = np.arange(20) % 2
+    X = np.column_stack([rng.integers(0, 3, 20) * 1.0, y * TINY, y * HUGE])
     weighter = ReliefF(n_neighbors=3, weighted=weighted, n_features_to_select=2).fit(X, y)
     np.testing.assert_array_equal(weighter.get_support(), [False, True, True])
     found = weighter.transform(kind(X))
@@ -120,15 +118,12 @@ def test_missing_values_are_transformed_and_back(weighted):
         weighter.inverse_transform(X[:, 1:])
 
 
-@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, dtype=object)])
 @pytest.mark.parametrize(
     "estimator", [ReliefF(), IRelief(), HKNNClassifier(), CrossValidatedSelector(ReliefF())], ids=str
 )
-def test_labels_without_an_order(estimator, kind):
+def test_labels_without_an_order(estimator):
     X, _ = continuous_table(6)
-    with pytest.raises(
-        (TypeError, ValueError), match=r"y mixes labels of the types int, str|Unknown label type"
-    ):
+    with pytest.raises(TypeError, match=r"y mixes labels of the types int, str, .* y\.astype\(str\)"):
         estimator.fit(X, np.array(["a", 1, "b", 1, "a", "b"], dtype=object))
 
 
@@ -190,9 +185,8 @@ def test_a_linear_programme_in_any_units(size):
     parameters = {"solver": "exact", "loss": "hinge", "penalty": "l1", "scale": None}
     X = X / np.ptp(X, axis=0)
     expected = weights_of(FREL(**parameters, alpha=1e-2), X, y)
-    assert_same(
-        weights_of(FREL(**parameters, alpha=1e-2 * size), X * size, y) * size, expected, tolerance=1e-6
-    )
+    found = weights_of(FREL(**parameters, alpha=1e-2 * size), X * size, y)
+    assert_same(found * size, expected, tolerance=1e-6)
 
 
 def test_variance_reduction_without_a_scaling_in_any_units():
@@ -208,9 +202,8 @@ def test_permutations_of_weights_that_cannot_be_squared():
     with pytest.raises(ValueError, match=r'weights are as large as .* use scale="range"'):
         selector.fit(X * 1e200, y)
     # In single precision those of 2⁹⁰ cannot be either.
-    assert same_bits(
-        selector.fit(X * 2.0**90, y).feature_weights_ * 2.0**-90, selector.fit(X, y).feature_weights_
-    )
+    found = weights_of(selector, X * 2.0**90, y)
+    assert same_bits(found * 2.0**-90, weights_of(selector, X, y))
 
 
 @pytest.mark.parametrize("weighted", ["manhattan", "euclidean"])
