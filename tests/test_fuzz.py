@@ -3,6 +3,8 @@
 A few tables each, always the same; ``tests/long/test_fuzz.py`` tries as many as one has time for.
 """
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -132,9 +134,7 @@ def test_weights_of_samples_that_cannot_be_multiplied(value):
     X, y = continuous_table()
     weights = np.ones(len(X))
     weights[3] = value
-    with pytest.raises(
-        ValueError, match=rf"sample_weight has the value {value:g}, .* use weights from 1e-50"
-    ):
+    with pytest.raises(ValueError, match=re.escape(f"sample_weight has the value {value:g}, and")):
         ReliefF().fit(X, y, sample_weight=weights)
 
 
@@ -186,7 +186,7 @@ def test_a_linear_programme_in_any_units(size):
     X = X / np.ptp(X, axis=0)
     expected = weights_of(FREL(**parameters, alpha=1e-2), X, y)
     found = weights_of(FREL(**parameters, alpha=1e-2 * size), X * size, y)
-    assert_same(found * size, expected, tolerance=1e-6)
+    assert_same(found, expected, tolerance=1e-6)
 
 
 def test_variance_reduction_without_a_scaling_in_any_units():

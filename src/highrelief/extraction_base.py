@@ -117,7 +117,8 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         # Samples that lie in memory in another order would be added up in another order.
         scaled = np.ascontiguousarray(self._scaling.apply_far_out(samples))
-        np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled)
+        farthest = min(_FARTHEST, float(np.finfo(scaled.dtype).max))
+        np.clip(scaled, -farthest, farthest, out=scaled)
         return finite(scaled @ self.components_.T, samples.dtype).astype(samples.dtype, copy=False)
 
     @property
