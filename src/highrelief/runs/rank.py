@@ -171,17 +171,20 @@ def repeated(
             raise TableError(
                 f"{record} is the record of {shown(kept['command'])}; only a ranking can be repeated."
             )
-        request, digest = Request.from_json(kept["request"]), kept["data"]["sha256"]
+        request, digest = Request.from_json(kept["request"]), dict(kept["data"]["sha256"])
+        notes = other_software(kept)
     except TableError:
         raise
     except OSError as error:
         raise TableError(f"{record} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except UsageError as error:
+        raise TableError(f"{record} is no record of a run. {error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{record} is no record of a run.") from error
     if resamples is not None:
         request = replace(request, resamples=resamples)
     if interactions is not None:
         request = replace(request, interactions=interactions)
-    for note in other_software(kept):
+    for note in notes:
         watcher.note(f"- {note}")
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)
