@@ -217,9 +217,10 @@ def test_an_error_of_who_watches_comes_out():
 
 
 def bits_of_all(n_jobs=2):
-    """What all methods compute, as bytes."""
+    """What all methods compute, as bytes; what is wrapped around them runs the same code again."""
     X, y = continuous_table()
-    plain = [entry.make() for entry in ENTRIES if entry.plain]
+    methods = [entry for entry in ENTRIES if entry.plain and entry.family.inside is None]
+    plain = [entry.make() for entry in methods if not entry.cuts_folds]
     own = [each.set_params(n_jobs=n_jobs) if "n_jobs" in each.get_params() else each for each in plain]
     return [outcome(each, X, y) for each in own]
 
@@ -237,8 +238,7 @@ from test_faults import bits_of_all
 if __name__ == "__main__":
     bits = bits_of_all()
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("{method}")) as pool:
-        same = pool.submit(bits_of_all, 3).result() == bits
-    print(json.dumps(same and bits_of_all(1) == bits))
+        print(json.dumps(pool.submit(bits_of_all, 1).result() == bits))
 """
     assert run(code, timeout=300) is True
 
