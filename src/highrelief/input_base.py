@@ -33,8 +33,8 @@ from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
-#: Weights of samples beyond this, or below its inverse, are refused.
-_LARGEST_WEIGHT = 1e50
+#: Weights of samples from which on products of some of them are no numbers.
+LARGEST_WEIGHT = 1e50
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,8 @@ class ClassTableMixin(FittedViewMixin):
     _types: Sequence[type] = PRECISIONS
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
+    # Weights of samples may be so large, or the inverse of it.
+    _largest_weight: float = LARGEST_WEIGHT
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
     # Why tables that Dask holds are not worked on where they are; None: they are.
@@ -181,7 +183,7 @@ class ClassTableMixin(FittedViewMixin):
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
         X, y, ranges, absent, *encoded = self._checked(X, y, reset=True, min_samples=2)
-        copies, kept = checked_copies(sample_weight, X)
+        copies, kept = checked_copies(sample_weight, X, self._largest_weight)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
@@ -346,9 +348,12 @@ def _needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int
 
 
 def checked_copies(
-    sample_weight: ArrayLike | None, X: NDArray[Any]
+    sample_weight: ArrayLike | None, X: NDArray[Any], largest: float = LARGEST_WEIGHT
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
-    """Weights of the samples that count, and which those are; None if all count once."""
+    """Weights of the samples that count, and which those are; None if all count once.
+
+    Those beyond ``largest``, or below its inverse, are refused.
+    """
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
     sample_weight = brought_here(sample_weight)
@@ -365,11 +370,11 @@ def checked_copies(
         raise ValueError(f"sample_weight has a negative value ({weights.min():g}).")
     kept = weights > 0.0
     least, most = weights[kept].min(initial=1.0), weights.max()
-    if least < 1.0 / _LARGEST_WEIGHT or most > _LARGEST_WEIGHT:
-        odd = least if most <= _LARGEST_WEIGHT else most
+    if least < 1.0 / largest or most > largest:
+        odd = least if most <= largest else most
         raise ValueError(
             f"sample_weight has the value {odd:g}, and products of such numbers leave the range of floating"
-            f" point; use weights from {1.0 / _LARGEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}."
+            f" point; use weights from {1.0 / largest:g} to {largest:g}."
         )
     if np.count_nonzero(kept) < 2:
         raise ValueError(
