@@ -196,6 +196,13 @@ def test_variance_reduction_without_a_scaling_in_any_units():
     assert_same(found * 2.0**-700, expected)
 
 
+@pytest.mark.parametrize("size", [TINY, HUGE / 1e4])
+def test_variance_reduction_without_a_scaling_of_what_has_no_distances(size):
+    X, y = np.random.default_rng(0).integers(-2, 3, (20, 3)), np.arange(20) % 2
+    with pytest.raises(ValueError, match=r'features of X span .* use scale="range"'):
+        VarianceReduction(ReliefF(n_neighbors=3, scale=None)).fit(X * size, y)
+
+
 def test_permutations_of_weights_that_cannot_be_squared():
     X, y = continuous_table(30, n_classes=2)
     selector = ErrorControlledSelector(ReliefF(n_neighbors=3, scale=None), n_permutations=9, random_state=0)

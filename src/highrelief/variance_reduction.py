@@ -16,7 +16,7 @@ from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
-from .input_base import scaled_rows, working_memory
+from .input_base import check_spans, scaled_rows, working_memory
 from .lmba import Lmba
 from .meta_base import MetaTable, SingleFitWeighter, weights_of
 from .progress import watched, with_callbacks
@@ -24,6 +24,8 @@ from .selector_base import WeighterTags
 
 #: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
 _N_NEIGHBORS = 10
+#: Features that are not scaled may span so much, or the inverse of it.
+_WIDEST = 1e290
 
 
 class VarianceReduction(SingleFitWeighter):
@@ -199,6 +201,8 @@ class VarianceReduction(SingleFitWeighter):
             return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
         else:
             scaling = self._scaling
+            if self._weighter.scale is None and (table.ranges.low < table.ranges.high).any():
+                check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
         rows = scaled_rows(table, scaling, self._n_threads, working_memory())
         return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
 
