@@ -392,6 +392,7 @@ def test_what_is_wrapped_around_it_says_that_the_order_of_features_matters():
 
 def test_a_table_too_long_for_the_memory(monkeypatch):
     X, y = noisy_table()
-    monkeypatch.setattr("highrelief.core.feature_flips.free_memory", lambda: 1e4)
-    with pytest.raises(MemoryError, match=r"distances of all pairs .* 40 samples .* Fewer samples"):
+    monkeypatch.setattr("highrelief.core.memory.free_memory", lambda: 1e4)
+    monkeypatch.setattr("highrelief.core.memory.UNASKED", 0.0)
+    with pytest.raises(MemoryError, match=r"distances of all pairs of 40 samples.* free\. Fewer samples"):
         GFlip().fit(X, y)

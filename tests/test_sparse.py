@@ -322,7 +322,7 @@ def test_the_zeros_are_never_stored():
 
 def test_soft_neighbourhoods_say_how_much_memory_they_need():
     X, y = sparse_table()
-    with pytest.raises(ValueError, match=r"sparse X of 60 samples needs .* memory_budget allows 0.001 MB"):
+    with pytest.raises(MemoryError, match=r"sparse X of 60 samples needs .* memory_budget allows 0.001 MB"):
         IRelief(memory_budget=1000).fit(scipy.sparse.csr_array(X), y)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
+from .checks import check_array
 from .core.held import brought_here
 from .core.levels import is_absent
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .core.drivers import FixedPoint
 from .core.reach import Reach
 from .core.rows import LocalRows
-from .input_base import ClassTableMixin, Table, known_codes, plain, warn_user
+from .input_base import ClassTableMixin, Table, check_spans, known_codes, plain, warn_user
 from .selector_base import WeighterTags, WeightSelector
 
 
@@ -41,6 +41,9 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
 
     # A class of one sample says nothing.
     _needs_hits = True
+    # Features that are not scaled may span so much, in float64 and in float32, or the inverse of it: squares
+    # of squares, and their sums, are numbers.
+    _widest: tuple[float, float] = (1e70, 1e15)
 
     def __init__(
         self,
@@ -83,6 +86,9 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant{where}: there is nothing to weigh."
             )
+        if self.scale is None:
+            widest = self._widest[table.X.dtype == np.float32]
+            check_spans(table.ranges, widest, 1.0 / widest)
 
     def _judge_reach(self, table: Table, reach: Reach) -> None:
         """Raise or warn if no sample has neighbours to be compared with."""

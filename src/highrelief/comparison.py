@@ -16,11 +16,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from .balance import label_codes
+from .checks import check_array, check_classification_targets
 from .cluster_input import refuse_held
 from .core.held import brought_here
 from .core.parameters import check_choice, check_number, random_generator

@@ -13,20 +13,32 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
 from sklearn.neighbors import VALID_METRICS_SPARSE, KNeighborsClassifier
-from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
+from .checks import assert_all_finite
 from .core.nested_neighbors import NestedNeighbors
 from .core.parameters import check_choice, check_seed, random_generator
 from .core.scaling import feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
 from .folds import check_folds, usable_folds
 from .input_base import warn_user
 from .members import SEEDS, run_some, seeded_clone, unseeded
 from .meta_base import MetaTable, SingleFitWeighter, Told, weights_of
 from .progress import watched, with_callbacks
 from .resampling import group_codes
-from .selector_base import WeighterTags, best_features, falling, is_share, metric_factors, n_features_kept
+from .selector_base import (
+    WeighterTags,
+    best_features,
+    falling,
+    is_share,
+    metric_factors,
+    n_features_kept,
+    weighted_columns,
+    weighted_sparse_columns,
+)
+from .sparse_input import as_rows
 
 #: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
@@ -438,9 +450,14 @@ def _right(
         kept = np.sort(order[:cut])
         X, X_new = known.X[:, kept], new.X[:, kept]
         if judge.metric is not False:
-            scaling = feature_scaling(X, judge.scale, known.copies)
             factors = metric_factors(weights[kept], judge.metric)
-            X, X_new = scaling.apply(X) * factors, scaling.apply(X_new) * factors
+            if sparse.issparse(X):
+                X, X_new = as_rows(X), as_rows(X_new)
+                scaling = sparse_scaling(X, judge.scale, known.copies, sparse_ranges(X))
+                X, X_new = (weighted_sparse_columns(each, scaling, factors) for each in (X, X_new))
+            else:
+                scaling = feature_scaling(X, judge.scale, known.copies)
+                X, X_new = (weighted_columns(each, scaling, factors) for each in (X, X_new))
         model = seeded_clone(judge.classifier, names, seed)
         model.fit(X, known.y, **told)
         yield model.predict(X_new) == new.y

@@ -14,7 +14,7 @@ from .core.nearest_rows import NearestPass
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.threads import one_blas_thread
-from .extraction_base import FeatureExtractor
+from .extraction_base import FeatureExtractor, check_square
 from .input_base import Table
 
 #: Neighbours by default: a fifth of the samples, at least this many.
@@ -129,6 +129,11 @@ class DANN(FeatureExtractor):
         search = rows.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
         columns = rows.centered()
         self.solver_ = "dual" if columns.n_samples < columns.n_features else "primal"
+        check_square(
+            min(columns.n_samples, columns.n_features),
+            "DANN",
+            'Fewer samples or features would do, and LFE with solver="arpack" makes none of them.',
+        )
         if self.solver_ == "dual":
             found = scatter.of_samples(columns, self._scatter(search, table, copies), self.n_components)
         else:

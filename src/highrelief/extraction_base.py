@@ -8,17 +8,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from .checks import validate_data
 from .cluster_output import mapped_columns, precise_array, product, transformable
 from .core.held import is_dask
+from .core.memory import check_room
 from .core.parameters import check_count
-from .core.scaling import Scaling
+from .core.scaling import Scaling, finite
 from .core.scatter import Directions
-from .input_base import PRECISIONS, ClassTableMixin, Table, warn_user
+from .input_base import PRECISIONS, ClassTableMixin, Table, check_spans, warn_user
 
 #: Of the widest feature, so that squares, and products of squares, are numbers.
 _SMALLEST_SPAN = 1e-70
+#: New samples farther out are cut there: sums of such values, of either sign, are numbers.
+_FARTHEST = 1e150
+#: Square matrices that there are at the same time where all eigenvectors of one are found.
+_N_SQUARES = 6
 
 
 class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -36,6 +42,9 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     n_jobs : int or None
         Threads. The result is the same, bit for bit, for any number.
     """
+
+    # The size of the weights is no part of the directions: only their sum must be a number.
+    _largest_weight = 1e302
 
     _scaling: Scaling
 
@@ -64,13 +73,7 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 f"All {self.n_features_in_} features of X are constant: there is no direction to project on."
             )
         if self.scale is None:
-            # Halves: the difference of two large numbers may be beyond the largest.
-            span = 2.0 * float((table.ranges.high / 2.0 - table.ranges.low / 2.0).max())
-            if not _SMALLEST_SPAN < span < 1.0 / _SMALLEST_SPAN:
-                raise ValueError(
-                    f"With scale=None the features of X span {span:g} at most, and sums of squares of such"
-                    ' numbers leave the range of floating point; use scale="range".'
-                )
+            check_spans(table.ranges, 1.0 / _SMALLEST_SPAN, _SMALLEST_SPAN)
 
     def _forget(self) -> None:
         if hasattr(self, "components_"):
@@ -116,8 +119,10 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             return product(scaled, self.components_.T).astype(array.dtype)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         # Samples that lie in memory in another order would be added up in another order.
-        projected = np.ascontiguousarray(self._scaling.apply(samples)) @ self.components_.T
-        return projected.astype(samples.dtype, copy=False)
+        scaled = np.ascontiguousarray(self._scaling.apply_far_out(samples))
+        farthest = min(_FARTHEST, float(np.finfo(scaled.dtype).max))
+        np.clip(scaled, -farthest, farthest, out=scaled)
+        return finite(scaled @ self.components_.T, samples.dtype).astype(samples.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:
@@ -131,3 +136,8 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_square(side: int, who: str, instead: str) -> None:
+    """Raise if there is no room for matrices of so many rows and columns and their eigenvectors."""
+    check_room(8.0 * _N_SQUARES * side**2, f"The matrices of {side} x {side} that {who} makes", instead)

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from .checks import validate_data
 from .cluster_input import refuse_held
 from .core.class_hyperplanes import ClassHyperplanes
 from .core.parameters import check_count, check_number

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .balance import label_codes
+from .checks import assert_all_finite, validate_data
 from .cluster_input import is_held
 from .cluster_output import by_rows, compared_columns
 from .core.class_distances import ClassDistances
@@ -130,7 +130,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     sigma_path_, cv_scores_ : array of shape (14,)
-        With ``sigma="path"``: the widths, and the share of left-out samples that the rule classified right.
+        With ``sigma="path"``: the widths, and the share of left-out samples that the rule classified right;
+        NaN if no sample could be left out.
     n_iter_ : int
         Iterations run; with ``sigma="path"`` with the chosen width.
     converged_ : bool
@@ -164,6 +165,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     """
 
     _allows_missing = True
+    # Nothing is squared.
+    _widest = (1e290, 1e30)
 
     @property
     def _refuses_dask(self) -> str | None:  # type: ignore[override]

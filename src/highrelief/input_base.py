@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.utils import assert_all_finite, check_array
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from .balance import class_weights_of, label_codes
+from .checks import assert_all_finite, check_array, check_classification_targets, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .core.absent import Absent
 from .core.columns import ColumnRanges
@@ -35,6 +33,8 @@ from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
+#: Weights of samples from which on products of some of them are no numbers.
+LARGEST_WEIGHT = 1e50
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,8 @@ class ClassTableMixin(FittedViewMixin):
     _types: Sequence[type] = PRECISIONS
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
+    # Weights of samples may be so large, or the inverse of it.
+    _largest_weight: float = LARGEST_WEIGHT
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
     # Why tables that Dask holds are not worked on where they are; None: they are.
@@ -181,7 +183,7 @@ class ClassTableMixin(FittedViewMixin):
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
         X, y, ranges, absent, *encoded = self._checked(X, y, reset=True, min_samples=2)
-        copies, kept = checked_copies(sample_weight, X)
+        copies, kept = checked_copies(sample_weight, X, self._largest_weight)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
@@ -272,9 +274,7 @@ class ClassTableMixin(FittedViewMixin):
     def _refuse_infinite(self, samples: NDArray[Any]) -> None:
         """Raise if a value is infinite, or missing where none may be."""
         name = type(self).__name__
-        # R's NA is a NaN that NumPy warns of when it adds it up.
-        with np.errstate(invalid="ignore"):
-            assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
+        assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
 
     def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
         """Judge what samples are labelled with."""
@@ -348,9 +348,12 @@ def _needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int
 
 
 def checked_copies(
-    sample_weight: ArrayLike | None, X: NDArray[Any]
+    sample_weight: ArrayLike | None, X: NDArray[Any], largest: float = LARGEST_WEIGHT
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
-    """Weights of the samples that count, and which those are; None if all count once."""
+    """Weights of the samples that count, and which those are; None if all count once.
+
+    Those beyond ``largest``, or below its inverse, are refused.
+    """
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
     sample_weight = brought_here(sample_weight)
@@ -366,6 +369,13 @@ def checked_copies(
     if weights.min() < 0.0:
         raise ValueError(f"sample_weight has a negative value ({weights.min():g}).")
     kept = weights > 0.0
+    least, most = weights[kept].min(initial=1.0), weights.max()
+    if least < 1.0 / largest or most > largest:
+        odd = least if most <= largest else most
+        raise ValueError(
+            f"sample_weight has the value {odd:g}, and products of such numbers leave the range of floating"
+            f" point; use weights from {1.0 / largest:g} to {largest:g}."
+        )
     if np.count_nonzero(kept) < 2:
         raise ValueError(
             f"sample_weight is zero for all samples but {np.count_nonzero(kept)}; at least two samples"
@@ -373,6 +383,18 @@ def checked_copies(
         )
     weights = weights[kept]
     return (None if np.all(weights == 1.0) else weights), kept
+
+
+def check_spans(ranges: ColumnRanges, widest: float, narrowest: float = 0.0) -> None:
+    """Raise if features that are not scaled span too much, or all of them too little, to be squared."""
+    # Halves: the difference of two large numbers may be beyond the largest.
+    half = float((ranges.high.astype(np.float64) / 2.0 - ranges.low.astype(np.float64) / 2.0).max())
+    if not narrowest / 2.0 <= half < widest / 2.0:
+        span = f"{2.0 * half:g}" if half < 1e307 else f"2 times {half:g}"
+        raise ValueError(
+            f"With scale=None the features of X span {span} at most, and sums of squares of such"
+            ' numbers leave the range of floating point; use scale="range".'
+        )
 
 
 def warn_user(message: str, category: type[Warning]) -> None:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import ndtri
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
+from .checks import check_array
 from .cluster_input import refuse_held
 from .core.gaussian_knockoffs import MOST_APART, Spectrum, draw_knockoffs
 from .core.latent_scores import latent_scores

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .core.held import on_cluster, pairs_are_here
+from .core.memory import check_room
 from .core.multiplicity import OwnNull, benjamini_hochberg, global_pvalue, pooled_pvalues, step_down_maxt
 from .core.relabeled_rows import RelabeledRows
 from .core.relabeling import relabelings, same_within
@@ -28,6 +29,10 @@ STATISTICS = ("auto", "weights", "margins")
 MOST_REALIGNED = 200
 #: Samples up to which lists of all neighbours are held.
 _MOST_LISTED = 8192
+#: Tables of weights by permuted labels that there are at the same time.
+_N_NULLS = 3
+#: Weights from which on they cannot be squared, and where they are in single precision.
+_LARGEST, _LARGEST_SINGLE = 1e140, 1e15
 
 Advance = Callable[[], bool]
 
@@ -105,6 +110,17 @@ class PermutationTest:
         other features are permuted against both. Only if something is found: where nothing is, the labels
         are all that there is to permute, and the first round is exact.
         """
+        n_features, largest = self.table.X.shape[1], _largest(self.fitted, self.table)
+        if not largest < _LARGEST:
+            raise ValueError(
+                f"The weights are as large as {largest:g}, and sums of squares of such numbers leave the"
+                ' range of floating point; use scale="range".'
+            )
+        check_room(
+            8.0 * _N_NULLS * seeds.size * n_features,
+            f"The weights of {n_features} features by {seeds.size} permutations",
+            "Fewer permutations or features would do.",
+        )
         places = self.exchange.places(seeds, self.table.n_samples)
         weights, null = self._weights(places)
         own = OwnNull.of(null)
@@ -160,6 +176,8 @@ class PermutationTest:
             and table.copies is None
             and not table.told_to("estimator")
             and table.n_samples <= _MOST_LISTED
+            # In single precision: squares must be numbers.
+            and _largest(fitted, table) < _LARGEST_SINGLE
             and pairs_are_here(table.X)
         )
         return plain and not resized and self.statistic != "margins"
@@ -217,6 +235,11 @@ class PermutationTest:
         if self.statistic != "auto":
             return self.statistic == "margins"
         return hasattr(self.fitted, "margins") and not isinstance(self.weighter, (Relief, ReliefF))
+
+
+def _largest(fitted: Any, table: MetaTable) -> float:
+    """The largest weight, signs apart."""
+    return float(np.abs(weights_of(fitted, table.X.shape[1])).max())
 
 
 def _among(varies: NDArray[np.bool_], of_those: NDArray[Any], otherwise: Any) -> NDArray[Any]:

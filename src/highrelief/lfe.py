@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .core import scatter
 from .core.centered_columns import CenteredColumns
+from .core.memory import check_room
 from .core.parameters import check_choice, check_count
 from .core.rows import Neighborhood
-from .extraction_base import FeatureExtractor
+from .extraction_base import FeatureExtractor, check_square
 
 #: Rows of the largest matrix of which all eigenvalues are found: half a gigabyte, and minutes.
 _LARGEST_SIDE = 8192
@@ -185,6 +186,12 @@ class LFE(FeatureExtractor):
     def _directions(self, columns: CenteredColumns, L: Any) -> scatter.Directions:
         n_samples, n_features = columns.n_samples, columns.n_features
         self.solver_ = self._chosen_solver(n_samples, n_features)
+        if self.solver_ != "arpack":
+            check_square(
+                n_samples if self.solver_ == "dual" else n_features,
+                f"LFE with solver={self.solver_!r}",
+                'solver="arpack" with n_components makes none of them.',
+            )
         if self.solver_ == "dual":
             return scatter.of_samples(columns, L, self.n_components)
         if self.solver_ == "arpack" and self.n_components is not None:
@@ -197,6 +204,12 @@ class LFE(FeatureExtractor):
     def metric_(self) -> NDArray[np.float64]:
         """W = Σ a_i a_iᵀ over the components kept, (n_features, n_features)."""
         check_is_fitted(self)
+        n_features = self.components_.shape[1]
+        check_room(
+            8.0 * n_features**2,
+            f"metric_ of {n_features} features",
+            "components_ holds the same: metric_ is components_.T @ components_.",
+        )
         return self.components_.T @ self.components_
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:

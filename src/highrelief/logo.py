@@ -96,7 +96,7 @@ class LOGO(RepeatedWeighter):
         The penalty λ of the last step; nan if the first had no answer.
     kkt_residual_ : float
         Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and
-        the largest derivative at w = 0.
+        the largest derivative at w = 0; nan if the first had no answer.
     n_iter_ : int
         Iterations run.
     converged_ : bool

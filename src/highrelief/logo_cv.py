@@ -114,10 +114,11 @@ class LOGOCV(CrossValidatedWidth, LOGO):
     sigma_ : float
         The width that was chosen.
     alpha_ : float
-        The penalty λ of the last step with all samples; its share of the largest is ``alpha_share_``.
+        The penalty λ of the last step with all samples, whose share of the largest is ``alpha_share_``;
+        NaN if the first step had no answer.
     kkt_residual_ : float
         Largest violation of the conditions of a minimum in the last step, relative to the larger of λ and
-        the largest derivative at w = 0.
+        the largest derivative at w = 0; NaN if the first step had no answer.
     n_iter_ : int
         Iterations run with all samples.
     converged_ : bool

@@ -14,10 +14,10 @@ from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .base import FeatureWeighter
+from .checks import check_classification_targets, type_of_target, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .core.absent import Absent
 from .core.held import brought_here, on_cluster

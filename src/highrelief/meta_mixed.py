@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_X_y
-from sklearn.utils.validation import validate_data
 
 from .abilities import categories_parameter, takes_categories, takes_missing
+from .checks import check_X_y, validate_data
 from .cluster_input import is_held
 from .core.held import brought_here
 from .meta_base import SingleFitWeighter

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import check_array, check_X_y
-from sklearn.utils.validation import validate_data
 
+from .checks import check_array, check_X_y, validate_data
 from .cluster_input import is_held, refuse_held
 from .core.absent import Absent
 from .core.columns import ColumnRanges

@@ -49,6 +49,13 @@ class _NearestWeighter(FeatureWeighter):
         check_number("confidence", self.confidence, above=0.0, below=1.0)
 
     @property
+    def _widest(self) -> tuple[float, float]:  # type: ignore[override]
+        # Distances are taken in units in which they can be squared; squared differences are weights, and
+        # where anchors are sampled so are their squares.
+        squared = self._samples or self.metric == "sqeuclidean"
+        return super()._widest if squared else (1e290, 1e30)
+
+    @property
     def _samples(self) -> bool:
         """Whether weights are estimated from some of the anchors."""
         return self.n_anchors is not None or self.max_error is not None

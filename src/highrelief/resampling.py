@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .balance import label_codes
 from .core.held import on_cluster
+from .core.memory import check_room
 from .core.parameters import check_count, check_number, check_seed, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 from .input_base import warn_user
@@ -22,6 +23,8 @@ from .selector_base import is_share
 
 #: Share of the samples asked for below which a subset is worth a warning.
 _FEW = 0.5
+#: How often the weights of a member are kept: in it, as it ranks by them, and beside those of the others.
+_N_KEPT = 3
 
 
 class Draw(NamedTuple):
@@ -135,6 +138,7 @@ class ResampledWeighter(MetaWeighter):
             fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
             how: dict[str, Any] = {"ours": self._weighter is not None, "n_jobs": self.n_jobs}
             hands = Hands.for_fits(table.X, len(draws), **how)
+            _check_room(table, draws, hands.n_at_a_time)
             self.execution_ = hands.execution
             fitted = run_some(fit, draws, progress.advance, hands=hands, **how)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
@@ -231,3 +235,21 @@ def _differ(X: Any, n: int, m: int) -> bool:
 def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Numbers from 0 on for the groups of the samples that count."""
     return label_codes("groups", groups, kept)
+
+
+def _check_room(table: MetaTable, draws: Sequence[Draw], n_at_a_time: int) -> None:
+    """Raise if there is no room for the samples of the members, or for what they find."""
+    n_features = table.X.shape[1]
+    check_room(
+        8.0 * _N_KEPT * len(draws) * n_features,
+        f"The weights of {len(draws)} members for {n_features} features",
+        "Fewer members or features would do.",
+    )
+    if isinstance(table.X, np.ndarray):
+        n_samples = max(draw.samples.size for draw in draws)
+        check_room(
+            # Those that were drawn, and a scaled copy of them.
+            2.0 * n_at_a_time * n_samples * n_features * table.X.itemsize,
+            f"The {n_samples} samples of each of {n_at_a_time} members at a time",
+            "n_jobs=1 needs least.",
+        )

@@ -242,6 +242,7 @@ def _weights(sums: TargetDifferences) -> NDArray[np.float64]:
 
 
 def to_unit_range(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Targets scaled to [0, 1]; halved first, so that no range overflows."""
-    low, high = y.min() / 2.0, y.max() / 2.0
-    return (y / 2.0 - low) / (high - low)
+    """Targets scaled to [0, 1]; large ones are halved first, so that no range overflows."""
+    unit = 0.5 if max(-y.min(), y.max()) > 1e300 else 1.0
+    low, high = y.min() * unit, y.max() * unit
+    return (y * unit - low) / (high - low)

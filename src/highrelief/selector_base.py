@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_array, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
 
+from .checks import check_array, unwarned, validate_data
 from .cluster_input import refuse_held
 from .cluster_output import kept_columns, mapped_columns, precise_array, transformable
 from .core.held import is_dask
@@ -25,7 +26,7 @@ from .core.parameters import (
     check_whole,
     checked_thread_count,
 )
-from .core.scaling import Scaling
+from .core.scaling import Scaling, finite
 from .input_base import PRECISIONS
 from .progress import CallbackSupportMixin
 from .sparse_input import is_sparse, spread_columns, times_columns
@@ -158,12 +159,6 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         """Sparse format in which weighted columns are made; False where dense ones alone are."""
         return "csr" if get_tags(self).input_tags.sparse else False
 
-    def _slopes(self) -> NDArray[np.float64]:
-        """What scaling multiplies differences in the kept columns with."""
-        scaling = self._scaling.of(self.get_support())
-        slopes = 1.0 / scaling.divisor.astype(np.float64)
-        return slopes if scaling.unit is None else slopes * scaling.unit
-
     def transform(self, X: ArrayLike) -> Any:
         """Reduce X to the kept features; see ``weighted``.
 
@@ -183,7 +178,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         if is_dask(X):
             return self._lazily_transformed(X)
         if self.weighted is False:
-            return super().transform(X)
+            return unwarned(super().transform)(X)
         check_is_fitted(self)
         factors = self._factors()
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
@@ -197,9 +192,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         )
         kept = self.get_support()
         if is_sparse(samples):
-            return times_columns(samples[:, kept], self._slopes() * factors)
-        scaled = self._scaling.of(kept).apply(samples[:, kept])
-        return (scaled * factors).astype(samples.dtype, copy=False)
+            return weighted_sparse_columns(samples[:, kept], self._scaling.of(kept), factors)
+        return weighted_columns(samples[:, kept], self._scaling.of(kept), factors)
 
     def _lazily_transformed(self, X: Any) -> Any:
         """The same of what Dask holds."""
@@ -213,7 +207,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         dtype = array.dtype
 
         def weigh(block: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-            return (scaling.of(places).apply(block) * factors[places]).astype(dtype, copy=False)
+            return weighted_columns(block, scaling.of(places), factors[places])
 
         return mapped_columns(array, weigh, dtype)
 
@@ -232,9 +226,11 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             that the scaling maps to 0.
         """
         refuse_held(X, f"{type(self).__name__}.inverse_transform")
-        if self.weighted is False:
-            return super().inverse_transform(X)
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
+        if self.weighted is False:
+            if is_sparse(X) or not allows_missing:
+                return unwarned(super().inverse_transform)(X)
+            return self._put_back(check_array(X, dtype=None, ensure_all_finite="allow-nan"))
         weighted = check_array(
             X,
             accept_sparse=self._weighted_formats,
@@ -249,11 +245,25 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
                 f" {factors.size}."
             )
         if is_sparse(weighted):
-            slopes = self._slopes() * factors
-            back = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes > 0.0)
-            return spread_columns(times_columns(weighted, back), np.flatnonzero(kept), kept.size)
-        scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
-        return super().inverse_transform(self._scaling.of(kept).invert(scaled))
+            unit, slopes = self._scaling.of(kept).slopes()
+            with np.errstate(over="ignore"):
+                back = np.divide(1.0, factors, out=np.zeros_like(factors), where=factors > 0.0)
+            for step in (back, 1.0 / slopes, 1.0 / unit):
+                weighted = times_columns(weighted, step)
+            return spread_columns(weighted, np.flatnonzero(kept), kept.size)
+        with np.errstate(over="ignore"):
+            scaled = np.divide(weighted, factors, out=np.zeros_like(weighted), where=factors > 0.0)
+            back = finite(self._scaling.of(kept).invert(finite(scaled)))
+        return self._put_back(back)
+
+    def _put_back(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """The kept columns in their places, zeros elsewhere; values may be missing."""
+        kept = self.get_support()
+        if columns.shape[1] != np.count_nonzero(kept):
+            raise ValueError("X has a different shape than during fitting.")
+        X = np.zeros((len(columns), kept.size), dtype=columns.dtype)
+        X[:, kept] = columns
+        return X
 
     # What a notebook shows: scikit-learn asks one or the other
 
@@ -302,6 +312,20 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             continuous_target=self._continuous_target,
             categories=self._takes_categories,
         )
+
+
+def weighted_columns(
+    X: NDArray[np.floating], scaling: Scaling, factors: NDArray[np.float64]
+) -> NDArray[np.floating]:
+    """Columns scaled and multiplied, in their own precision; none is beyond its largest number."""
+    with np.errstate(over="ignore"):
+        return finite(scaling.apply_far_out(X) * factors, X.dtype).astype(X.dtype, copy=False)
+
+
+def weighted_sparse_columns(X: Any, scaling: Scaling, factors: NDArray[np.float64]) -> Any:
+    """The same of a table in CSR format, which is not shifted, so that a 0 stays a 0."""
+    unit, slopes = scaling.slopes()
+    return times_columns(times_columns(times_columns(X, unit), slopes), factors)
 
 
 def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:

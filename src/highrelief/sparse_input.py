@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse as is_sparse
-from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from .checks import assert_all_finite, check_classification_targets, validate_data
 from .core.ranges import ColumnRanges
+from .core.scaling import finite
 from .core.sparse_columns import SparseTable, sparse_ranges
 
 __all__ = ["PRECISIONS", "as_rows", "checked_sparse", "is_sparse", "spread_columns", "times_columns"]
@@ -68,7 +67,8 @@ def canonical(X: SparseTable) -> SparseTable:
 def times_columns(X: SparseTable, factors: NDArray[np.float64]) -> SparseTable:
     """A table in CSR format with its columns multiplied, in its own precision."""
     product = X.copy()
-    product.data = (X.data * factors[X.indices]).astype(X.dtype, copy=False)
+    with np.errstate(over="ignore"):
+        product.data = finite(X.data * factors[X.indices], X.dtype).astype(X.dtype, copy=False)
     return product
 
 

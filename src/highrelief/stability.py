@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
-from sklearn.utils import check_array
 
+from .checks import check_array
 from .core.parameters import check_choice, check_count, check_number
 from .input_base import plain
 from .meta_base import innermost

@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import has_fit_parameter
 
+from .checks import assert_all_finite
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
-from .input_base import scaled_rows, working_memory
+from .input_base import check_spans, scaled_rows, working_memory
 from .lmba import Lmba
 from .meta_base import MetaTable, SingleFitWeighter, weights_of
 from .progress import watched, with_callbacks
@@ -24,6 +24,8 @@ from .selector_base import WeighterTags
 
 #: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
 _N_NEIGHBORS = 10
+#: Features that are not scaled may span so much, or the inverse of it.
+_WIDEST = 1e290
 
 
 class VarianceReduction(SingleFitWeighter):
@@ -199,14 +201,18 @@ class VarianceReduction(SingleFitWeighter):
             return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
         else:
             scaling = self._scaling
+            if self._weighter.scale is None and (table.ranges.low < table.ranges.high).any():
+                check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
         rows = scaled_rows(table, scaling, self._n_threads, working_memory())
         return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
-    # Near 0, where the differences of squares keep their digits.
-    vectors = vectors - vectors.mean(axis=0)
+    # In units in which squares are numbers, and near 0, where their differences keep their digits.
+    largest = float(np.abs(vectors).max(initial=0.0))
+    vectors = np.ldexp(vectors, -int(np.frexp(largest)[1]))
+    vectors -= vectors.mean(axis=0)
     with one_blas_thread():
         products = vectors @ vectors.T
     squares = np.diagonal(products)

@@ -63,8 +63,10 @@ class Columns:
         odd = (width > 0.0) & ((width > _WIDE_RANGE) | (width < 1.0 / _WIDE_RANGE))
         if not odd.any():
             return None
+        # A quarter of the widest range is a number; that of the narrowest is 0.
         quarter = high.astype(np.float64) * 0.25 - low.astype(np.float64) * 0.25
-        exponent = np.where(odd, -np.frexp(quarter)[1] - 1, 0)
+        size = np.where(np.isfinite(width), np.frexp(width)[1], np.frexp(quarter)[1] + 2)
+        exponent = np.where(odd, 1 - size, 0)
         # The inverse of a subnormal range would overflow.
         most = 126 if self.dtype == np.float32 else 1022
         return np.ldexp(1.0, np.clip(exponent, -most, most)).astype(self.dtype)

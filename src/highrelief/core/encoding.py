@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..kernels import missing as kernels
 from ..kernels import packing
 from .absent import Absent
+from .memory import check_room
 from .missing import MissingValues
 from .ranges import precise_type
 from .scaling import Scaling
@@ -77,7 +78,13 @@ class Encoding:
 
     def table(self, numbers: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         """The columns, given the features that are numbers."""
-        X = np.empty((self.codes.shape[1], self.owner.size), dtype)
+        n_samples, n_columns = self.codes.shape[1], self.owner.size
+        check_room(
+            float(n_samples) * n_columns * dtype.itemsize,
+            f"The {n_columns} columns that the categories of {n_samples} samples become",
+            "Fewer categories, such as the rare ones as one, would do.",
+        )
+        X = np.empty((n_samples, n_columns), dtype)
         X[:, self.first[~self.is_categorical]] = numbers
         for feature, n_levels, codes in zip(self.features, self.n_levels, self.codes, strict=True):
             first = self.first[feature]

@@ -40,7 +40,7 @@ def slope(margins: NDArray[np.float64], copies: NDArray[np.float64] | None = Non
 
 def check_squares(X: NDArray[np.floating]) -> None:
     """Raise if squares of differences overflow, or vanish, in float64: only without a scaling they can."""
-    if X.dtype != np.float64:
+    if X.dtype != np.float64 or not X.size:
         return
     span = float((X.max(axis=0) * 0.5 - X.min(axis=0) * 0.5).max())
     if not 1.0 / _WIDEST < span < _WIDEST:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import gflip
 from ..kernels.packing import PADDING, class_layout
-from .memory import free_memory
+from .memory import check_room
 
 #: Utilities and their numbers in the kernel.
 UTILITIES = {"linear": gflip.LINEAR, "sigmoid": gflip.SIGMOID, "zero-one": gflip.ZERO_ONE}
@@ -74,12 +74,11 @@ class ClassedColumns:
         """Raise if the distances of all pairs, once for every set, are more than there is room for."""
         n = float(self.n_rows)
         needed = n_sets * 8.0 * n * n * (2.0 if self.in_parts else 1.0)
-        if needed > free_memory():
-            raise MemoryError(
-                f"G-flip keeps the distances of all pairs of samples, {needed / 2**30:.3g} GiB for"
-                f" {self.n_samples} samples and {n_sets} at a time; {free_memory() / 2**30:.3g} GiB are free."
-                " Fewer samples, or n_jobs=1, would do."
-            )
+        check_room(
+            needed,
+            f"The distances of all pairs of {self.n_samples} samples, {n_sets} at a time,",
+            "Fewer samples, or n_jobs=1, would do.",
+        )
 
 
 def _whole_steps(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -111,7 +111,12 @@ class _FloatDistances:
         real = np.flatnonzero(position != packing.PADDING)
         array, first = columns.block(a, b)
         source = array[:, first : first + b - a]
-        origin = source.mean(axis=0, dtype=np.float64) if self._center else columns.low[a:b]
+        origin = columns.low[a:b]
+        if self._center:
+            # The sum of values that are all the same may be beyond the largest number.
+            with np.errstate(over="ignore"):
+                mean = source.mean(axis=0, dtype=np.float64)
+            origin = np.where(origin == columns.high[a:b], origin, mean)
         factors = columns.distance_factors[a:b]
         for start, end in even_ranges(real.size, -(-real.size // 256)):
             rows = source[position[real[start:end]]] - origin

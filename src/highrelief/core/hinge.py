@@ -30,6 +30,8 @@ _PATIENCE = 10
 _RIDGE = 1e-12
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
+#: The largest numbers of a programme are below this, and above its inverse; others are brought near 1.
+_USUAL_SIZE = 1e6
 #: Columns that join a programme at a time.
 _NEWCOMERS = 64
 
@@ -173,6 +175,12 @@ def _programme(
     The dual has as many variables as samples; min cᵀξ + α‖w‖₁ has one more of each sign for each column.
     """
     A = np.asarray(A)
+    # HiGHS takes entries, and limits, of other sizes for 0 or for none.
+    rows, margins = _unusual_power(A), _unusual_power(loss.margins)
+    if rows or margins:
+        usual = HingeLoss(loss.factors, np.ldexp(loss.margins, -margins))
+        w, a = _programme(usual, np.ldexp(A, -rows), float(np.ldexp(alpha, -rows)), positive)
+        return np.ldexp(w, margins - rows), a
     unit = float(loss.factors.max())  # so that bounds are about 1, and tolerances mean something
     left = A.T if positive else np.vstack([A.T, -A.T])
     bounds = np.column_stack([np.zeros(len(A)), loss.factors / unit])
@@ -192,3 +200,10 @@ def _programme(
     costs = -found.ineqlin.marginals
     w = costs if positive else costs[: A.shape[1]] - costs[A.shape[1] :]
     return w, unit * np.clip(found.x, 0.0, bounds[:, 1])
+
+
+def _unusual_power(values: NDArray[np.float64]) -> int:
+    """The power of 2 of the largest number; 0 if that has a usual size."""
+    largest = float(np.abs(values).max(initial=0.0))
+    usual = largest == 0.0 or 1.0 / _USUAL_SIZE < largest < _USUAL_SIZE
+    return 0 if usual else int(np.frexp(largest)[1])

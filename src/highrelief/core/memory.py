@@ -12,6 +12,8 @@ from pathlib import Path
 SHARE = 0.5
 #: What is taken to be free where the system does not say.
 UNKNOWN = 2.0**31
+#: Bytes that are taken without a question, which would take longer than to fill them.
+UNASKED = 2.0**27
 # A limit of a control group that is none: version 1 has a number that no machine reaches.
 _NO_LIMIT = 2.0**60
 
@@ -21,10 +23,32 @@ def memory_budget(asked: float | None) -> float:
     return SHARE * free_memory() if asked is None else float(asked)
 
 
+def check_room(needed: float, what: str, instead: str) -> None:
+    """Raise if something is about to be made that there is no room for.
+
+    Parameters
+    ----------
+    needed : float
+        Its bytes.
+    what : str
+        What it is, as the beginning of a sentence.
+    instead : str
+        A sentence: what would need less.
+    """
+    if needed <= UNASKED:
+        return
+    free = free_memory()
+    if needed > free:
+        raise MemoryError(
+            f"{what} would take about {needed / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB are free."
+            f" {instead}"
+        )
+
+
 def free_memory() -> float:
     """Bytes that this process can still take without pushing anything out."""
     found = _of_windows() if sys.platform == "win32" else _of_machine()
-    return min([UNKNOWN if found is None else found, *_left_in_groups()])
+    return min([UNKNOWN if found is None else found, *_left_in_groups(), *_left_in_addresses()])
 
 
 def _of_machine(meminfo: Path = Path("/proc/meminfo")) -> float | None:
@@ -79,6 +103,20 @@ def _left_in_groups(
             if limit is not None and limit < _NO_LIMIT:
                 left.append(max(0.0, limit - (used or 0.0)))
     return left
+
+
+def _left_in_addresses(statm: Path = Path("/proc/self/statm")) -> list[float]:
+    """What is left of the addresses that the process may use: ``ulimit -v``, as batch systems set it."""
+    try:
+        import resource  # noqa: PLC0415  not on Windows
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (ImportError, AttributeError):
+        return []
+    used = _text(statm).split()
+    if limit == resource.RLIM_INFINITY or not used:
+        return []
+    return [max(0.0, limit - float(used[0]) * resource.getpagesize())]
 
 
 def _upwards(root: Path, path: str) -> Iterable[Path]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..kernels import nearest
+from .memory import check_room
 from .neighbor_pairs import NeighborPairs, mean_gaps
 from .neighbor_search import NeighborSearch, Report, nothing
 from .neighborhood import HITS, METRICS, MISSES, Neighborhood, Neighbors
@@ -195,6 +196,11 @@ class NearestPass:
         """Every anchor compared with its neighbours; ``gaps`` and what is kept ``apart`` on demand."""
         table = self._table
         n = table.n_samples
+        check_room(
+            8.0 * (2 * n if apart else n) * table.n_features * (1 if table.missing is None else 2),
+            f"The margins of {n} samples in each of {table.n_features} features",
+            "Fewer features or samples would do.",
+        )
         out = np.zeros((2 * n if apart else n, table.n_features))
         excess = None if table.missing is None else np.zeros((len(out), self._n_features))
         between = np.zeros(n if gaps else 0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .memory import check_room
 from .scaling import Scaling, feature_scaling
 
 #: Columns that are copied at a time.
@@ -64,6 +65,11 @@ class NestedNeighbors:
         What the features of one cut contribute to the distances is kept for the next.
         """
         # Squares of distances less the squared lengths of the new samples, which make no neighbour nearer.
+        check_room(
+            24.0 * len(X) * len(self._X),
+            f"The distances of {len(X)} samples to {len(self._X)}",
+            "More folds would do, or a classifier that finds neighbours without them.",
+        )
         squares = np.zeros((len(X), len(self._X)))
         added, lengths, own_lengths = np.empty_like(squares), np.zeros(len(X)), np.zeros(len(self._X))
         for begin, end in pairwise([0, *cuts]):

@@ -194,7 +194,10 @@ class Packed:
             if self.class_weights is not None:
                 priors = priors * self.class_weights
                 priors = priors / priors.sum()
-            return np.tile(priors, (self.n_classes, 1)) / (1.0 - priors)[:, np.newaxis]
+            others = 1.0 - priors
+            for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
+                others[c] = np.delete(priors, c).sum()
+            return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
         amounts = self.reach.amounts(self.given_codes, self.n_classes, self._given_copies)
         if self.class_weights is not None:
             amounts = amounts * self.class_weights

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances as tiles
 from ..kernels import nearest, relabeled
+from .memory import check_room
 from .neighborhood import METRICS, Neighborhood
 from .packed import Packed
 from .threads import even_ranges, one_blas_thread, run_all
@@ -27,6 +28,8 @@ _BLOCK_BYTES = 2.0**25
 _LEAST_COLUMNS = 128
 #: Labelings whose neighbours are held at a time.
 _MOST_ENTRIES = 2**25
+#: Square matrices that there are at the same time: distances, orders, uses, places.
+_N_SQUARES = 6
 
 
 class RelabeledRows:
@@ -51,6 +54,11 @@ class RelabeledRows:
         self._tolerance = table.tie_tolerance
         self._class_weights = np.ones(table.n_classes) if class_weights is None else class_weights
         self._metric = METRICS[among.metric]
+        check_room(
+            8.0 * _N_SQUARES * float(table.n_samples) ** 2,
+            f"The neighbours of {table.n_samples} samples in order, which permuted labels are counted by,",
+            "Fewer samples would do.",
+        )
         self._ranked, self._sorted = _ranked(self._distances())
         self._tied = np.empty(len(self._ranked), np.bool_)
         relabeled.has_ties(self._sorted, self._tolerance, self._tied)

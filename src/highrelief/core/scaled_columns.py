@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import packing
+from .memory import check_room
 from .ranges import BLOCK_BYTES, ColumnRanges, one_block
 from .scaling import Scaling
 from .threads import even_ranges, run_all
@@ -58,6 +59,11 @@ class ScaledColumns:
         """All columns in the order of the features; padding is 0."""
         n_features = self._X.shape[1]
         width = packing.padded_width(n_features, self._X.itemsize)
+        check_room(
+            float(self._position.size) * width * self._X.itemsize,
+            f"A scaled copy of {self._position.size} samples of {n_features} features",
+            "Fewer features would do, or float32 instead of float64.",
+        )
         packed = packing.aligned_zeros((self._position.size, width), self._X.dtype)
         self.write(np.arange(n_features), packed)
         return packed

@@ -13,6 +13,8 @@ from .ranges import ColumnRanges
 
 #: Columns that are copied at a time.
 _COLUMNS_AT_ONCE = 1024
+#: Ranges below this are multiplied with a power of 2, by the bytes of a number: parts of them must not be 0.
+_NARROW, _LIFT = {4: 2.0**-100, 8: 2.0**-960}, {4: 2.0**60, 8: 2.0**200}
 #: What ``scale`` may be.
 SCALES = ("range", "standard", None)
 
@@ -21,7 +23,8 @@ SCALES = ("range", "standard", None)
 class Scaling:
     """(x·unit − offset)/divisor, feature by feature, in the precision of the data.
 
-    ``unit`` is 1/4 for features whose range would overflow, and None if there are none.
+    ``unit`` is 1/4 for features whose range would overflow, a power of 2 for those whose range is so small
+    that parts of it are 0, and None if there are neither.
     """
 
     offset: NDArray[np.floating]
@@ -43,6 +46,11 @@ class Scaling:
             low, high = low * unit, high * unit
         divisor = high - low
         divisor[divisor == 0.0] = 1.0
+        if divisor.min() < _NARROW[low.dtype.itemsize]:
+            lifted = np.where(divisor < _NARROW[low.dtype.itemsize], _LIFT[low.dtype.itemsize], 1.0)
+            lifted = lifted.astype(low.dtype)
+            unit = lifted if unit is None else unit * lifted
+            low, divisor = low * lifted, divisor * lifted
         return cls(low, divisor, unit)
 
     def standardised(self, mean: NDArray[np.floating], deviation: NDArray[np.floating]) -> Self:
@@ -74,10 +82,29 @@ class Scaling:
         scaled /= self.divisor
         return scaled
 
+    def apply_far_out(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Scale rows that may be far from those of the fit: the farthest become the largest number."""
+        with np.errstate(over="ignore"):
+            return finite(self.apply(X))
+
+    def slopes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What differences are multiplied with, in two steps.
+
+        Their product may be beyond the largest number, where differences are small.
+        """
+        unit = np.ones(self.divisor.size) if self.unit is None else self.unit.astype(np.float64)
+        return unit, 1.0 / self.divisor.astype(np.float64)
+
     def invert(self, scaled: NDArray[np.floating]) -> NDArray[np.floating]:
         """Bring scaled rows back to the units of the data."""
         X = scaled * self.divisor + self.offset
         return X if self.unit is None else X / self.unit
+
+
+def finite(values: NDArray[np.floating], dtype: Any = None) -> NDArray[np.floating]:
+    """Values, in place, none beyond the largest number of their type, or of another; NaN stays."""
+    largest = float(np.finfo(values.dtype if dtype is None else dtype).max)
+    return np.clip(values, -largest, largest, out=values)
 
 
 def feature_scaling(

@@ -115,10 +115,11 @@ def _in_units_of_the_range(values: NDArray[np.float64]) -> tuple[NDArray[np.floa
     low = np.where(known, values, np.inf).min(axis=0)
     high = np.where(known, values, -np.inf).max(axis=0)
     varies = low < high
-    # Halved first: a range may not be a number.
-    low = np.where(varies, low, 0.0)
-    inside = np.where(varies, np.where(varies, high, 0.0) / 2.0 - low / 2.0, 1.0)
-    return np.where(varies, (values / 2.0 - low / 2.0) / inside, values * 0.0), varies
+    low, high = np.where(varies, low, 0.0), np.where(varies, high, 0.0)
+    # Halved first where a range may not be a number; half of the smallest is 0.
+    unit = np.where(np.maximum(high, -low) > 1e300, 0.5, 1.0)
+    inside = np.where(varies, high * unit - low * unit, 1.0)
+    return np.where(varies, (values * unit - low * unit) / inside, values * 0.0), varies
 
 
 def midranks(values: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, expectations, incomplete, soft, soft_margins
 from .lacks import Lacks
+from .memory import check_room
 from .packed import Packed, sum_in_order
 from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
@@ -137,6 +138,11 @@ class SoftNeighborhoods:
         passes.put_under(self._w)
         passes.tiles()
         by = self.coefficients(self.shares(pooled)[0])
+        check_room(
+            8.0 * X.size,
+            f"The margins of {len(X)} samples in each of {X.shape[1]} features",
+            "Fewer features would do, or a larger alpha, by which fewer are looked at.",
+        )
         Z = np.zeros(X.shape)
         lacked = lacks.of_features(features)
 

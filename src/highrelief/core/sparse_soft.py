@@ -27,7 +27,7 @@ class SparsePasses(SoftPasses):
         super().__init__(table, memory)
         if not self.stored:
             size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
-            raise ValueError(
+            raise MemoryError(
                 f"A sparse X of {table.n_samples} samples needs {size / 1e6:.3g} MB for the distances of all"
                 f" pairs, but memory_budget allows {memory / 1e6:.3g} MB: raise it, or fit to fewer samples."
             )

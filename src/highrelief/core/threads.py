@@ -93,24 +93,27 @@ def one_blas_thread() -> Iterator[None]:
     Most libraries have one limit for the process: it holds from the first caller in to the last one out.
     Those built on OpenMP have one for every thread.
     """
-    shared = _shared
-    with shared.lock:
-        if shared.blas is None:  # looked up once: it takes longer than a small fit
-            shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
-        before = [(library, library.num_threads) for library in shared.blas]
-        of_thread = [(library, n) for library, n in before if library.threading_layer == "openmp"]
-        if shared.n_limiting == 0:
-            shared.blas_before = [
-                (library, n) for library, n in before if library.threading_layer != "openmp"
-            ]
-        shared.n_limiting += 1
-        _set_blas_threads([(library, 1) for library, _ in before])
+    shared, of_thread, is_in = _shared, list[tuple[Any, int]](), False
+    # An interruption may come at any line, also before the limit is set.
     try:
+        with shared.lock:
+            if shared.blas is None:  # looked up once: it takes longer than a small fit
+                shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
+            before = [(library, library.num_threads) for library in shared.blas]
+            of_thread = [(library, n) for library, n in before if library.threading_layer == "openmp"]
+            if shared.n_limiting == 0:
+                shared.blas_before = [
+                    (library, n) for library, n in before if library.threading_layer != "openmp"
+                ]
+            shared.n_limiting += 1
+            is_in = True
+            _set_blas_threads([(library, 1) for library, _ in before])
         yield
     finally:
-        with shared.lock:
-            shared.n_limiting -= 1
-            _set_blas_threads(of_thread + ([] if shared.n_limiting else shared.blas_before))
+        if is_in:
+            with shared.lock:
+                shared.n_limiting -= 1
+                _set_blas_threads(of_thread + ([] if shared.n_limiting else shared.blas_before))
 
 
 def _set_blas_threads(limits: list[tuple[Any, int]]) -> None:
@@ -158,9 +161,14 @@ def run_all(
                 stopped.set()
                 raise
 
-    helpers = _start(work, n_threads - 1)
+    helpers: list[Future[None]] = []
     try:
+        helpers = _start(work, n_threads - 1)
         work()
+    except BaseException:
+        # An interruption may also come between two pieces of work.
+        stopped.set()
+        raise
     finally:
         begun = [helper for helper in helpers if not helper.cancel()]
         errors = [helper.exception() for helper in begun]

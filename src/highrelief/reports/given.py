@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from ..abilities import categories_parameter, takes_measurements, takes_missing
+from ..checks import check_array, check_classification_targets
 from ..input_base import plain
 from ..selector_base import WeightSelector
 from .categories import Levels, categorical_places, coded, words_behind

@@ -149,7 +149,9 @@ def fitted(
                 raise UsageError(sentence) from error
             raise TableError(sentence) from error
         except MemoryError as error:
-            raise RunError("The machine has not enough memory for this table and method.") from error
+            short = "The machine has not enough memory for this table and method"
+            needed = " ".join(str(error).split())
+            raise RunError(f"{short}: {needed}" if needed else f"{short}.") from error
     told = [" ".join(str(each.message).split()) for each in caught]
     return list(dict.fromkeys(told))
 
@@ -169,17 +171,20 @@ def repeated(
             raise TableError(
                 f"{record} is the record of {shown(kept['command'])}; only a ranking can be repeated."
             )
-        request, digest = Request.from_json(kept["request"]), kept["data"]["sha256"]
+        request, digest = Request.from_json(kept["request"]), dict(kept["data"]["sha256"])
+        notes = other_software(kept)
     except TableError:
         raise
     except OSError as error:
         raise TableError(f"{record} cannot be read: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except UsageError as error:
+        raise TableError(f"{record} is no record of a run. {error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{record} is no record of a run.") from error
     if resamples is not None:
         request = replace(request, resamples=resamples)
     if interactions is not None:
         request = replace(request, interactions=interactions)
-    for note in other_software(kept):
+    for note in notes:
         watcher.note(f"- {note}")
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)

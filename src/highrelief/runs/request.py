@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from types import NoneType
 from typing import Any, Self
 
 from ..halves import checked_halves
 from ..table import Roles, Source
 from ..table.completing import RULES
 from ..table.delimited import Dialect
+from ..table.errors import shown
 from .errors import UsageError
 
 #: Halves of the samples that are ranked again for the report, unless the user says otherwise.
 RESAMPLES = 20
+
+
+#: Types that the parts of a record are written with.
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("data", "target", "method", "missing"), (str,)),
+    **dict.fromkeys(("labels", "separator", "decimal", "encoding", "batch", "groups"), (str, NoneType)),
+    **dict.fromkeys(("identifiers", "drop", "missing_values", "categorical"), (list, tuple)),
+    **dict.fromkeys(("seed", "resamples"), (int,)),
+    "settings": (dict,),
+    "transpose": (bool,),
+    "max_redundancy": (float, int, NoneType),
+    "interactions": (bool, NoneType),
+}
 
 
 @dataclass(frozen=True)
@@ -96,23 +112,25 @@ class Request:
         known = {each.name for each in fields(cls)}
         if not isinstance(kept, Mapping) or not {"data", "target"} <= set(kept) <= known:
             raise UsageError("The record of the run does not say what was asked for.")
-        types: dict[str, type] = dict.fromkeys(("data", "target", "method", "missing"), str)
-        types |= {"settings": Mapping, "seed": int, "resamples": int}
-        if not all(isinstance(kept[name], each) for name, each in types.items() if name in kept):
-            raise UsageError("The record of the run was changed.")
-        optional: dict[str, type | tuple[type, ...]] = {"max_redundancy": (float, int), "interactions": bool}
-        for name, kind in optional.items():
-            if kept.get(name) is not None and not isinstance(kept[name], kind):
-                raise UsageError("The record of the run was changed.")
+        for name, value in kept.items():
+            if not _is_as_kept(name, value):
+                raise UsageError(f"The record of the run was changed: {name} cannot be {shown(value)}.")
         checked_halves("resamples", kept.get("resamples", RESAMPLES), or_none=True)
-        lists = {"identifiers", "drop", "missing_values", "categorical"}
         given: dict[str, Any] = {
-            name: tuple(value) if name in lists else value for name, value in kept.items()
+            name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()
         }
         return cls(**given)
+
+
+def _is_as_kept(name: str, value: Any) -> bool:
+    """Whether a value of a record is of the type that it was written with; True is no whole number here."""
+    inside = value if isinstance(value, (list, tuple)) else ()
+    return type(value) in _TYPES[name] and all(isinstance(each, str) for each in inside)
 
 
 def _found(path: str, folder: Path | None) -> Path:
     given = Path(path)
     beside = None if folder is None else folder / given.name
-    return beside if beside is not None and not given.exists() and beside.exists() else given
+    # Not the methods of Path, which raise where a name is too long.
+    is_beside = beside is not None and not os.path.exists(given) and os.path.exists(beside)
+    return beside if beside is not None and is_beside else given

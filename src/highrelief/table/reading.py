@@ -59,12 +59,15 @@ def read_table(source: Source, roles: Roles) -> LabelledTable:
 
 
 def _cells(path: Path, dialect: Dialect) -> Cells:
-    if path.is_dir():
-        raise TableError(f"{shown(path)} is a folder; a file is needed.")
-    if not path.exists():
-        raise TableError(f"There is no file {shown(path)}.")
-    if not path.is_file():
-        raise TableError(f"{shown(path)} is a pipe or a device; what it gives must be in a file first.")
+    try:
+        if path.is_dir():
+            raise TableError(f"{shown(path)} is a folder; a file is needed.")
+        if not path.exists():
+            raise TableError(f"There is no file {shown(path)}.")
+        if not path.is_file():
+            raise TableError(f"{shown(path)} is a pipe or a device; what it gives must be in a file first.")
+    except OSError as error:  # such as a name that is too long
+        raise TableError(f"There can be no file {shown(path)}: {error.strerror}.") from error
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     try:

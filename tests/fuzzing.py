@@ -1,0 +1,413 @@
+"""Tables that nobody would write down, and what must hold of every estimator on each of them.
+
+An answer or a clear error: no weight that is not a number, no error of another library, no changed input.
+"""
+
+import linecache
+import tempfile
+import traceback
+import warnings
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from hypothesis import strategies as st
+from registry import ALL_ENTRIES, CLASSIFIERS, EXTRACTORS, FOR_NUMBERS
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+#: Everything that is fitted, by name.
+ESTIMATORS = {str(entry): entry.make() for entry in ALL_ENTRIES} | {
+    str(each): each for each in (*CLASSIFIERS, *FOR_NUMBERS, *EXTRACTORS)
+}
+
+# Columns: n values each, of a generator of random numbers.
+
+_LARGEST, _SMALLEST = np.finfo(np.float64).max, 5e-324
+
+
+def _one_of(*values):
+    return lambda n, rng: rng.choice(np.array(values), n)
+
+
+def _one_other(value, other):
+    def column(n, rng):
+        found = np.full(n, value)
+        found[rng.integers(n)] = other
+        return found
+
+    return column
+
+
+def _magnitudes(low, high):
+    return lambda n, rng: rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(low, high, n)
+
+
+COLUMNS = {
+    "normal": lambda n, rng: rng.normal(size=n),
+    "ties": lambda n, rng: rng.integers(0, 3, n).astype(np.float64),
+    "flags": _one_of(0.0, 1.0),
+    "constant": lambda n, rng: np.full(n, rng.normal()),
+    "zeros": lambda n, rng: np.zeros(n),
+    "signed zeros": _one_of(0.0, -0.0),
+    "one other": _one_other(0.0, 1.0),
+    "least": _one_other(0.0, _SMALLEST),
+    "denormal": lambda n, rng: rng.integers(-9, 10, n) * _SMALLEST,
+    "small": _magnitudes(-308, -290),
+    "small of float32": _magnitudes(-45, -37),
+    "mixed": _magnitudes(-300, 300),
+    "one huge": _one_other(1.0, 1e300),
+    "large": _magnitudes(150, 308),
+    "large of float32": _magnitudes(18, 38.5),
+    "largest": _one_of(-_LARGEST, _LARGEST),
+    "largest and 0": _one_of(0.0, _LARGEST),
+    "large and least": _one_of(-_LARGEST, _SMALLEST, 0.0),
+    "next to 1": _one_of(1.0, np.nextafter(1.0, 2.0)),
+    "next to largest": _one_of(np.nextafter(_LARGEST, 0.0), _LARGEST),
+    "far away": lambda n, rng: 1e15 + rng.integers(0, 3, n),
+    "infinite": _one_other(1.0, np.inf),
+    "minus infinite": _one_other(1.0, -np.inf),
+    "missing": _one_other(1.0, np.nan),
+    "all missing": lambda n, rng: np.full(n, np.nan),
+    "holes": lambda n, rng: np.where(rng.uniform(size=n) < 0.5, np.nan, rng.normal(size=n)),
+}
+#: With these a fit is refused, or values are missing.
+NOT_FINITE = ("infinite", "minus infinite", "missing", "all missing", "holes")
+
+
+# Numbers as they are kept, and where.
+
+
+def _whole(dtype):
+    limits = np.iinfo(dtype)
+
+    def converted(X):
+        # The largest int64 is no float: the clipped value may be one more than it.
+        inside = np.clip(np.nan_to_num(X), float(limits.min), np.nextafter(float(limits.max), 0.0))
+        return inside.astype(dtype)
+
+    return converted
+
+
+def _float(dtype):
+    def converted(X):
+        with np.errstate(over="ignore", under="ignore"):
+            return X.astype(dtype)
+
+    return converted
+
+
+KINDS = {
+    "float64": _float(np.float64),
+    "float32": _float(np.float32),
+    "float16": _float(np.float16),
+    "longdouble": _float(np.longdouble),
+    "other byte order": _float(np.dtype(np.float64).newbyteorder()),
+    "int64": _whole(np.int64),
+    "int8": _whole(np.int8),
+    "uint8": _whole(np.uint8),
+    "uint64": _whole(np.uint64),
+    "bool": lambda X: X > 0.5,
+    "object": lambda X: X.astype(object),
+    "words": lambda X: X.astype(str).astype(object),
+    "sparse": lambda X: scipy.sparse.csr_matrix(np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)),
+}
+
+
+def _every_other(values):
+    wide = np.zeros([2 * size for size in values.shape], values.dtype)
+    view = wide[tuple(slice(None, None, 2) for _ in values.shape)]
+    view[...] = values
+    return view
+
+
+def _backwards(values):
+    return values[::-1, ::-1].copy()[::-1, ::-1]
+
+
+def _read_only(values):
+    values = values.copy()
+    values.flags.writeable = False
+    return values
+
+
+def _mapped(values):
+    if values.dtype.hasobject:
+        return values
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "X.npy"
+        np.save(path, values)
+        return np.load(path, mmap_mode="r")
+
+
+def _unaligned(values):
+    if values.dtype.hasobject:
+        return values
+    room = np.zeros(values.nbytes + 1, np.uint8)
+    view = room[1:].view(values.dtype).reshape(values.shape)
+    view[...] = values
+    return view
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "Fortran": np.asfortranarray,
+    "transposed": lambda values: values.T.copy().T,
+    "strided": _every_other,
+    "backwards": _backwards,
+    "read-only": _read_only,
+    "memory map": _mapped,
+    "not aligned": _unaligned,
+}
+
+#: What the classes 0, 1, … are called.
+LABELS = {
+    "int": lambda codes: codes,
+    "negative": lambda codes: -3 * codes,
+    "int8": lambda codes: codes.astype(np.int8),
+    "uint64": lambda codes: codes.astype(np.uint64) + np.uint64(2**63),
+    "float": lambda codes: codes - 2.0,
+    "bool": lambda codes: codes > 0,
+    "str": lambda codes: np.array([f"class {code}" for code in codes]),
+    "empty str": lambda codes: np.array(["", " ", "ä", "\n", "nan", "0", "1"])[codes % 7],
+    "object": lambda codes: np.array([f"class {code}" for code in codes], dtype=object),
+    "mixed objects": lambda codes: np.array(["a", 1, 2.5, "b", None, True, 3], dtype=object)[codes % 7],
+    "list": lambda codes: codes.tolist(),
+    "flag objects": lambda codes: np.array([False, True], dtype=object)[codes % 2],
+}
+SAMPLE_WEIGHTS = {
+    "none": None,
+    "ones": lambda n, rng: np.ones(n),
+    "flags": lambda n, rng: rng.integers(0, 2, n),
+    "uniform": lambda n, rng: rng.uniform(size=n),
+    "least": lambda n, rng: np.full(n, _SMALLEST),
+    "mixed": lambda n, rng: 10.0 ** rng.uniform(-300, 300, n),
+    "largest": lambda n, rng: np.full(n, _LARGEST),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, how it is kept, and how an estimator is asked; :func:`cases` draws them."""
+
+    n_samples: int = 6
+    columns: tuple[str, ...] = ("normal",)
+    kind: str = "float64"
+    layout: str = "C"
+    n_classes: int = 2
+    #: Whether a class has one sample only.
+    alone: bool = False
+    labels: str = "int"
+    #: How often every sample is there.
+    times: int = 1
+    sample_weight: str = "none"
+    scale: str | None = "range"
+    weighted: str | bool = False
+    n_jobs: int | None = None
+    seed: int = 0
+
+    def __repr__(self) -> str:
+        """As it is written in an ``@example``: what is as usual is left out."""
+        told = [
+            f"{each.name}={value!r}"
+            for each in fields(self)
+            if (value := getattr(self, each.name)) != each.default
+        ]
+        return f"Case({', '.join(told)})"
+
+    def _drawn(self) -> tuple[np.ndarray, np.random.Generator]:
+        rng = np.random.default_rng(self.seed)
+        X = np.column_stack([COLUMNS[name](self.n_samples, rng) for name in self.columns])
+        return np.tile(X, (self.times, 1)), rng
+
+    def table(self) -> Any:
+        """The samples."""
+        X = KINDS[self.kind](self._drawn()[0])
+        return X if self.kind == "sparse" else LAYOUTS[self.layout](X)
+
+    def codes(self) -> np.ndarray:
+        """The classes, as whole numbers."""
+        n, rng = self.n_samples * self.times, np.random.default_rng(self.seed + 1)
+        codes = rng.integers(0, self.n_classes, n)
+        codes[: self.n_classes] = np.arange(self.n_classes)[:n]
+        if self.alone:
+            codes[codes == codes[0]] = (codes[0] + 1) % self.n_classes
+            codes[0] = self.n_classes
+        return codes
+
+    def classes(self) -> Any:
+        """The classes, as they are called."""
+        return LABELS[self.labels](self.codes())
+
+    def target(self) -> np.ndarray:
+        """Numbers instead of classes: those of a column of their own."""
+        rng = np.random.default_rng(self.seed + 2)
+        name = sorted(COLUMNS)[self.seed % len(COLUMNS)]
+        return COLUMNS[name](self.n_samples * self.times, rng)
+
+    def counts(self) -> np.ndarray | None:
+        """How often each sample counts."""
+        make = SAMPLE_WEIGHTS[self.sample_weight]
+        return (
+            None if make is None else make(self.n_samples * self.times, np.random.default_rng(self.seed + 3))
+        )
+
+
+def _mostly(usual, others):
+    return st.one_of(st.just(usual), st.sampled_from(sorted(others, key=str)))
+
+
+def cases(most_samples: int = 12) -> st.SearchStrategy[Case]:
+    """Tables of few samples and features."""
+    finite = sorted(set(COLUMNS) - set(NOT_FINITE))
+    columns = st.lists(st.sampled_from(finite), min_size=1, max_size=5)
+    return st.builds(
+        Case,
+        n_samples=st.integers(2, most_samples),
+        columns=st.one_of(
+            columns, columns, columns, st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4)
+        ).map(tuple),
+        kind=_mostly("float64", KINDS),
+        layout=_mostly("C", LAYOUTS),
+        n_classes=st.one_of(st.just(2), st.integers(1, 6)),
+        alone=st.booleans(),
+        labels=_mostly("int", LABELS),
+        times=st.sampled_from([1, 1, 1, 2, 5]),
+        sample_weight=_mostly("none", SAMPLE_WEIGHTS),
+        scale=_mostly("range", ["range", "standard", None]),
+        weighted=st.sampled_from([False, True, "manhattan", "euclidean"]),
+        n_jobs=st.sampled_from([None, 2]),
+        seed=st.integers(0, 2**16),
+    )
+
+
+# What must hold.
+
+
+def answer_or_clear_error(estimator: Any, case: Case) -> str:
+    """Fit an estimator, and ask it all it offers; returns what came of it: "fitted", or the error."""
+    estimator = _as_asked(estimator, case)
+    X = case.table()
+    y = case.target() if _for_numbers(estimator) and case.seed % 3 else case.classes()
+    given = {"y": y}
+    counts = case.counts()
+    if counts is not None and has_fit_parameter(estimator, "sample_weight"):
+        given["sample_weight"] = counts
+    before = [_bits(each) for each in (X, *given.values())]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for wrong in (RuntimeWarning, DeprecationWarning, FutureWarning, np.exceptions.ComplexWarning):
+            warnings.simplefilter("error", wrong)
+        try:
+            estimator.fit(X, **given)
+        except (ValueError, TypeError) as error:
+            assert_clear(error)
+            return f"{type(error).__name__}: {error}"
+        finally:
+            assert [_bits(each) for each in (X, *given.values())] == before, "the input was changed"
+        assert_whole(estimator, X)
+        for name, asked in _ASKED.items():
+            if not hasattr(estimator, name):
+                continue
+            try:
+                found = asked(estimator, X, y)
+            except (ValueError, TypeError) as error:
+                assert_clear(error)
+                continue
+            assert_numbers(name, found, X)
+        assert [_bits(each) for each in (X, *given.values())] == before, "the input was changed"
+    return "fitted"
+
+
+_ASKED = {
+    "transform": lambda fitted, X, y: fitted.transform(X),
+    "inverse_transform": lambda fitted, X, y: fitted.inverse_transform(fitted.transform(X)),
+    "margins": lambda fitted, X, y: fitted.margins(X, y),
+    "predict": lambda fitted, X, y: fitted.predict(X),
+    "predict_proba": lambda fitted, X, y: fitted.predict_proba(X),
+    "decision_function": lambda fitted, X, y: fitted.decision_function(X),
+    "metric_": lambda fitted, X, y: fitted.metric_,
+}
+
+
+def _as_asked(estimator: Any, case: Case) -> Any:
+    """The estimator with what the case says of the parameters that all have, or what is inside of it."""
+    estimator = clone(estimator)
+    known = estimator.get_params()
+    wanted = {"weighted": case.weighted, "n_jobs": case.n_jobs}
+    wanted["scale" if "scale" in known else "estimator__scale"] = case.scale
+    return estimator.set_params(**{name: value for name, value in wanted.items() if name in known})
+
+
+def _for_numbers(estimator: Any) -> bool:
+    return getattr(estimator, "_continuous_target", False)
+
+
+def _bits(values: Any) -> Any:
+    if scipy.sparse.issparse(values):
+        return values.data.tobytes(), values.indices.tobytes(), values.indptr.tobytes()
+    if isinstance(values, np.ndarray) and not values.dtype.hasobject:
+        # The padding of long doubles says nothing.
+        return (values.astype(np.float64) if values.dtype == np.longdouble else values).tobytes()
+    return repr(np.asarray(values, dtype=object).tolist())
+
+
+#: Errors of conversions, which NumPy words well enough: they name the value.
+_OF_CONVERSIONS = ("could not convert string to float", "float() argument must be")
+
+
+def assert_clear(error: Exception) -> None:
+    """The error was raised on purpose, by us or by scikit-learn's checks, and is a sentence."""
+    text = str(error)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    raised = "".join(linecache.getline(last.filename, line) for line in range(last.lineno, last.lineno + 1))
+    on_purpose = "raise" in raised and ("highrelief" in last.filename or "sklearn" in last.filename)
+    assert on_purpose or text.startswith(_OF_CONVERSIONS), (
+        f"raised by accident: {last.filename}:{last.lineno} {text}"
+    )
+    assert len(text.split()) >= 4, f"no sentence: {text!r}"
+
+
+#: Attributes that say by NaN that there is nothing to say, as their documentation does.
+NAN_BY_DESIGN = (
+    "residual_",
+    "kkt_residual_",
+    "beta_",
+    "alpha_",
+    "similarity_",
+    "outlier_proba_",
+    "cv_scores_",
+)
+
+
+def assert_whole(estimator: Any, X: Any) -> None:
+    """What is fitted are numbers, as many as there are features."""
+    n_features = X.shape[1]
+    for name in ("feature_weights_", "feature_importances_"):
+        if hasattr(estimator, name):
+            weights = getattr(estimator, name)
+            assert weights.shape == (n_features,)
+            assert np.isfinite(weights).all(), f"{name}: {weights}"
+    if hasattr(estimator, "ranking_"):
+        assert estimator.ranking_.min() >= 1
+        assert estimator.ranking_.max() <= n_features
+        assert estimator.get_support().shape == (n_features,)
+    for name, value in vars(estimator).items():
+        if name.endswith("_") and not name.startswith("_") and name not in NAN_BY_DESIGN:
+            if isinstance(value, float | np.floating):
+                assert not np.isnan(value), f"{name} is {value}"
+            elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                assert not np.isnan(value).any(), f"{name}: {value}"
+
+
+def assert_numbers(name: str, found: Any, X: Any) -> None:
+    """What was asked for has numbers only, but where X has none."""
+    values = found.data if scipy.sparse.issparse(found) else np.asarray(found)
+    if values.dtype.kind != "f":
+        return
+    given = X.data if scipy.sparse.issparse(X) else np.asarray(X)
+    has_holes = (given.dtype.kind == "f" and np.isnan(given).any()) or given.dtype.hasobject
+    if name not in ("transform", "inverse_transform") or not has_holes:
+        assert not np.isnan(values).any(), f"{name}: {values}"

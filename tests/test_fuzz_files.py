@@ -1,0 +1,90 @@
+"""Broken files and records: a table, or one sentence; see ``tests/long/test_fuzz.py``."""
+
+import json
+
+import pytest
+from command_line import highrelief, refused
+from fuzzing_files import (
+    WHOLE,
+    broken_files,
+    broken_records,
+    dialects,
+    roles,
+    rules,
+    run_or_sentence,
+    table_or_sentence,
+    the_record,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from highrelief.table import Roles, TableError
+from highrelief.table.delimited import Dialect
+
+few = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("ending", WHOLE)
+def test_what_is_whole_is_read(ending):
+    table = table_or_sentence(ending, WHOLE[ending], Roles("class"), Dialect())
+    assert table is not None
+    assert sorted(set(table.y)) == ["other", "same"]
+
+
+@settings(few, max_examples=200)
+@given(broken_files(), roles, dialects, st.sampled_from([False, False, False, True]), rules)
+def test_a_table_or_one_sentence(file, roles, dialect, transpose, rule):
+    table_or_sentence(*file, roles, dialect, transpose=transpose, rule=rule)
+
+
+@settings(few, max_examples=40)
+@given(broken_records())
+def test_a_run_or_one_sentence(text):
+    run_or_sentence(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", []),
+        ("transpose", 1),
+        ("drop", "g0"),
+        ("drop", [1]),
+        ("seed", True),
+        ("separator", 3),
+        ("encoding", {}),
+        ("settings", []),
+        ("max_redundancy", True),
+        ("interactions", "yes"),
+        ("target", None),
+    ],
+)
+def test_a_record_with_another_type(name, value):
+    record = the_record()
+    text = json.dumps({**record, "request": {**record["request"], name: value}})
+    with pytest.raises(TableError, match=rf"is no record of a run\. .* {name} cannot be"):
+        run_or_sentence(text.encode(), catch=False)
+
+
+@pytest.mark.parametrize("text", [b"[" * 100_000, b"9" * 5000, b"\xff", b"", b"null", b"[]", b'"rank"'])
+def test_what_is_no_record(text):
+    with pytest.raises(TableError, match="is no record of a run"):
+        run_or_sentence(text, catch=False)
+
+
+def test_a_record_that_was_not_changed():
+    assert run_or_sentence(json.dumps(the_record()).encode()) is not None
+
+
+def test_a_name_that_no_file_can_have():
+    record = the_record()
+    record = {**record, "request": {**record["request"], "data": "x" * 5000}}
+    with pytest.raises(TableError, match="There can be no file"):
+        run_or_sentence(json.dumps(record).encode(), catch=False)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".parquet"])
+def test_the_command_says_one_sentence_of_a_broken_file(ending, tmp_path):
+    path = tmp_path / f"table{ending}"
+    path.write_bytes(WHOLE[ending][: len(WHOLE[ending]) // 2])
+    refused(highrelief("rank", path, "--target", "class"), 1, path.name)
