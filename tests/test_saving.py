@@ -291,6 +291,44 @@ class TestWhatIsRefused:
         ):
             highrelief.load(path)
 
+    @pytest.mark.parametrize(
+        ("estimator", "spoil"),
+        [
+            (FisherScore(), lambda e: vars(e).update(feature_weights_=np.ones(5))),
+            (FisherScore(), lambda e: vars(e).update(feature_weights_=[1.0] * 6)),
+            (ReliefF(), lambda e: vars(e).update(n_features_in_=7)),
+            (ReliefF(), lambda e: vars(e).pop("n_features_in_")),
+            (IRelief(), lambda e: vars(e).update(_scaling=e._scaling.of(slice(0, 3)))),
+            (OnlineIRelief(), lambda e: vars(e._reservoir).update(codes=e._reservoir.codes + 5)),
+            (OnlineIRelief(), lambda e: vars(e._reservoir).update(codes=e._reservoir.codes - 1)),
+            (OnlineIRelief(), lambda e: vars(e._reservoir).update(rows=e._reservoir.rows[:, :2])),
+            (OnlineIRelief(), lambda e: vars(e).update(_nu=np.ones(2))),
+            (OnlineIRelief(), lambda e: vars(e).update(_class_counts=np.ones(1, int))),
+            (IM4E(), lambda e: vars(e._references).update(_position=e._references._position + 1000)),
+            (IM4E(), lambda e: vars(e._references).update(_codes=e._references._codes + 1000)),
+            (IM4E(), lambda e: vars(e._references).update(_copies=e._references._copies[:1])),
+            (IM4E(), lambda e: vars(e._references).update(_w=e._references._w[:1])),
+            (IM4E(), lambda e: vars(e._references).update(n_classes=1000)),
+            (HKNNClassifier(), lambda e: vars(e._references).update(_starts=e._references._starts * 9)),
+            (HKNNClassifier(), lambda e: vars(e._references).update(_rows=e._references._rows[:3])),
+            (HKNNClassifier(), lambda e: vars(e._references).update(_copies=e._references._copies[:3])),
+            (HKNNClassifier(), lambda e: vars(e._references).update(_ignored=np.array([99]))),
+            (HKNNClassifier(), lambda e: vars(e).update(_references=ReliefF())),
+        ],
+    )
+    @pytest.mark.parametrize("inside", [False, True])
+    def test_parts_that_do_not_fit_together(self, estimator, spoil, inside, tmp_path):
+        """Compiled code would read, or write, beside its arrays."""
+        fitted = (
+            clone(estimator).partial_fit(X, Y)
+            if hasattr(estimator, "_take_in")
+            else clone(estimator).fit(X, Y)
+        )
+        spoil(fitted)
+        path = highrelief.save(make_pipeline(fitted) if inside else fitted, tmp_path / "model.skops")
+        with pytest.raises(ValueError, match=r"^model\.skops is damaged: "):
+            highrelief.load(path)
+
     def test_a_file_that_is_not_there(self, tmp_path):
         with pytest.raises(FileNotFoundError):
             highrelief.load(tmp_path / "none.skops")

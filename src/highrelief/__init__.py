@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
     from .variance_reduction import VarianceReduction
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "DANN",

@@ -18,6 +18,7 @@ from typing import Any
 
 import highrelief
 
+from .saved_parts import misfits
 from .whole_files import written_whole
 
 #: Goes up when what is in a file changes so that an older version would read it wrongly.
@@ -104,8 +105,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
     """Return the estimator that :func:`save` wrote into a file.
 
-    The types that a file names are looked at before anything is built, and none but known ones are. What the
-    numbers mean is not looked at: a file made to mislead may hold wrong weights, or end the process.
+    The types that a file names are looked at before anything is built, and none but known ones are. That its
+    parts fit together is looked at too; whether its weights are right is not.
 
     Parameters
     ----------
@@ -136,10 +137,13 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
         )
     try:
         estimator = skops.loads(content, trusted=[*_known(), *more])
+        wrong = sorted(set(misfits(estimator)))
     except Exception as error:
         raise ValueError(f"{source.name} is damaged: {error}") from error
     if not hasattr(estimator, "get_params"):
         raise ValueError(f"{source.name} holds no estimator, but a {type(estimator).__name__}.")
+    if wrong:
+        raise ValueError(f"{source.name} is damaged: parts of {', '.join(wrong)} do not fit together.")
     return estimator
 
 
@@ -164,7 +168,7 @@ def _known() -> list[str]:
 
 
 def _names(trusted: Iterable[str | type]) -> list[str]:
-    if isinstance(trusted, (str, type)) or trusted is True:
+    if isinstance(trusted, (str, type, bool)):
         raise TypeError(f"trusted={trusted!r} must be a list of names of types.")
     return [each if isinstance(each, str) else f"{each.__module__}.{each.__qualname__}" for each in trusted]
 

@@ -1,0 +1,161 @@
+"""What SECURITY.md says: nothing is unpickled, evaluated, or fetched, unless asked."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from processes import ROOT, run
+from registry import continuous_table
+
+SOURCES = sorted((ROOT / "src" / "highrelief").rglob("*.py"))
+#: Modules that run what they read, start programs, or talk to others; and who may use them.
+DANGEROUS = {
+    "pickle": {"kernels/cache.py"},
+    "http": {"protocols/openml.py"},  # its exceptions
+}
+NOBODY = {"cloudpickle", "dill", "marshal", "shelve", "subprocess", "code", "runpy", "ctypes"}
+NOBODY |= {"socket", "urllib", "requests", "ftplib", "smtplib", "ssl", "webbrowser"}
+CALLS = {"eval", "exec", "compile", "__import__"}
+
+#: Tells of every attempt, and stops it; unpickling is for the cache of kernels alone.
+WATCHED = """
+import json, sys
+
+seen = []
+
+def watch(event, arguments):
+    talks = event.split(".")[0] in ("socket", "urllib", "http") and event != "socket.__new__"
+    unpickles = event == "pickle.find_class"
+    if unpickles:
+        frame = sys._getframe()
+        while frame is not None and "highrelief/kernels/cache.py" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        unpickles = frame is None
+    if talks or unpickles or event in ("subprocess.Popen", "os.system"):
+        seen.append([event, repr(arguments)[:200]])
+        raise RuntimeError(f"{event} is forbidden here")
+
+sys.addaudithook(watch)
+
+def command(*arguments):
+    sys.argv = ["highrelief", *arguments]
+    try:
+        from highrelief.cli import main
+        main()
+    except SystemExit as end:
+        if end.code not in (0, None):
+            raise RuntimeError(f"{arguments} ended with {end.code}")
+"""
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "src" / "highrelief").as_posix()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_sources_use_nothing_dangerous(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        modules = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            modules = [node.module]
+        for module in modules:
+            top = module.split(".")[0]
+            assert top not in NOBODY, f"line {node.lineno}: import of {module}"
+            assert name_of(path) in DANGEROUS.get(top, {name_of(path)}), (
+                f"line {node.lineno}: import of {module}"
+            )
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        assert called not in CALLS, f"line {node.lineno}: {called}"
+        assert called not in ("joblib.load", "pd.read_pickle", "torch.load"), f"line {node.lineno}: {called}"
+        if called in ("np.load", "numpy.load"):
+            given = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            assert given.get("allow_pickle") == "False", f"line {node.lineno}: arrays may be pickles"
+
+
+def test_the_command_neither_unpickles_nor_talks_to_anybody(tmp_path):
+    X, y = continuous_table(40, n_classes=2)
+    lines = ["a,b,c,d,e,f,kind"] + [
+        ",".join(map(repr, row)) + f",{'yes' if label else 'no'}"
+        for row, label in zip(X.tolist(), y.tolist(), strict=True)
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    np.savez(tmp_path / "table.npz", X=X, y=y)
+    seen = run(
+        WATCHED
+        + f"""
+import os
+os.chdir({str(tmp_path)!r})
+command("methods")
+command("cite", "irelief")
+command("rank", "table.csv", "--target", "kind", "--method", "relieff", "--out", "ranked", "--resamples", "2")
+command("rank", "--repeat", "ranked/run.json", "table.csv", "--target", "kind", "--out", "again")
+command("rank", "table.npz", "--target", "y", "--method", "fisher", "--no-report", "--out", "arrays")
+command("select", "table.csv", "--target", "kind", "--top", "2", "--method", "fisher", "--out", "small.csv")
+command("compare", "table.csv", "--target", "kind", "--methods", "relieff,fisher", "--out", "compared")
+import highrelief
+for name in highrelief.__all__:
+    getattr(highrelief, name)
+print(json.dumps(seen))
+"""
+    )
+    assert seen == []
+    assert (tmp_path / "ranked" / "report.html").exists()
+    assert (tmp_path / "small.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "event"),
+    [
+        ("from highrelief.protocols.openml import fetch; fetch('ecoli', Path('nowhere'))", "urllib.Request"),
+        ("import joblib, pickle; pickle.loads(pickle.dumps(joblib.Parallel))", "pickle.find_class"),
+    ],
+)
+def test_who_watches_sees(attempt, event):
+    code = f"""
+from pathlib import Path
+try:
+    {attempt}
+except Exception:
+    pass
+print(json.dumps([each[0] for each in seen]))
+"""
+    assert event in run(WATCHED + code)
+
+
+def test_an_array_of_objects_in_a_table_is_refused(tmp_path):
+    np.savez(tmp_path / "table.npz", X=np.array([[1, "a"], [2, "b"]], dtype=object), y=np.array([0, 1]))
+    said = run(
+        WATCHED
+        + f"""
+from pathlib import Path
+import io, contextlib
+words = io.StringIO()
+with contextlib.redirect_stderr(words):
+    try:
+        command("rank", {str(tmp_path / "table.npz")!r}, "--target", "y", "--out", {str(tmp_path / "out")!r})
+    except RuntimeError as error:
+        print(error, file=words)
+print(json.dumps([seen, words.getvalue()]))
+"""
+    )
+    assert said[0] == []
+    assert "without pickles" in " ".join(said[1].split())
+    assert "ended with 1" in said[1]
+
+
+def test_security_md_names_what_is_there():
+    text = (ROOT / "SECURITY.md").read_text()
+    for name in (
+        "tests/test_security.py",
+        "tests/test_saving.py",
+        "tests/test_cache.py",
+        "tests/test_page_safety.py",
+    ):
+        assert f"`{name}`" in text
+        assert (ROOT / name).exists()
+    assert "`kernels/cache.py`" in text
