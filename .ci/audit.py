@@ -28,8 +28,8 @@ def main() -> int:
     if holes:
         return 1
     if not known:
-        last = (ended.stderr.strip().splitlines() or ["it found nothing it knows"])[-1]
-        print(f"NOT AUDITED: pip-audit could look up none of {len(packages)} packages here ({last}).")
+        said = [each.get("skip_reason", "") for each in packages] or ended.stderr.strip().splitlines()[-1:]
+        print(f"NOT AUDITED: pip-audit could look up none of {len(packages)} packages here: {said[:1]}")
         print("Run `make audit` where there is a network before a release.")
         return int(bool(os.environ.get("HIGHRELIEF_AUDIT_REQUIRED")))
     others = len(packages) - len(known)
