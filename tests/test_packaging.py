@@ -143,6 +143,24 @@ def test_the_changelog_is_one():
     assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+def test_the_six_steps_lead_to_files():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = text.split("## Add an algorithm in six steps\n")[1].split("\n## ")[0]
+    assert re.findall(r"^(\d)\. \*\*", steps, flags=re.MULTILINE) == list("123456")
+    named = set(re.findall(r"`([\w./-]+\.(?:py|md|toml))`", steps))
+    places = (ROOT, ROOT / "src" / "highrelief")
+    new = {path for path in named if re.search(r"(^|[/_])name[._]", path)}
+    assert len(new) == 4
+    assert [path for path in named - new if not any((place / path).exists() for place in places)] == []
+    assert "BAD_PARAMETERS = {" in (ROOT / "tests" / "test_errors.py").read_text(encoding="utf-8")
+    # What the steps tell a newcomer to call.
+    base = (ROOT / "src" / "highrelief" / "base.py").read_text() + (
+        ROOT / "src" / "highrelief" / "input_base.py"
+    ).read_text()
+    for name in ("_check_fit", "_rows", "_set_weights", "_check_parameters"):
+        assert f"def {name}(" in base, name
+
+
 def test_the_package_is_typed():
     assert (ROOT / "src" / "highrelief" / "py.typed").exists()
     assert "Typing :: Typed" in PROJECT["classifiers"]
