@@ -78,7 +78,7 @@ def main() -> None:
         chosen = ["tests/test_fisher.py", "tests/test_packaging.py"]
         environment = {"PYTHONPATH": str(unpacked / "src")}
         run(tests_python, "-m", "pytest", "-q", *chosen, cwd=unpacked, **environment)
-        run(tests_python, "-m", "pytest", "-q", "--collect-only", cwd=unpacked, quiet=True, **environment)
+        run(tests_python, "-m", "pytest", "-q", "--collect-only", "tests", cwd=unpacked, quiet=True, **environment)
     print(f"{wheel.name} and {sdist.name} can be installed and used.")
 
 

@@ -45,7 +45,7 @@ def _fits(parts: dict[str, Any]) -> bool:
     if not sized:
         return True
     n_features = parts.get("n_features_in_")
-    if not isinstance(n_features, (int, np.integer)):
+    if not isinstance(n_features, int):
         return False
     n_classes = np.size(parts["classes_"]) if "classes_" in parts else 0
     scaling, references, reservoir = (parts.get(name) for name in ("_scaling", "_references", "_reservoir"))
