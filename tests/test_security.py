@@ -106,10 +106,11 @@ os.chdir({str(tmp_path)!r})
 command("methods")
 command("cite", "irelief")
 command("rank", "table.csv", "--target", "kind", "--method", "relieff", "--out", "ranked", "--resamples", "2")
-command("rank", "--repeat", "ranked/run.json", "table.csv", "--target", "kind", "--out", "again")
+command("rank", "--repeat", "ranked/run.json", "--out", "again")
 command("rank", "table.npz", "--target", "y", "--method", "fisher", "--no-report", "--out", "arrays")
 command("select", "table.csv", "--target", "kind", "--top", "2", "--method", "fisher", "--out", "small.csv")
-command("compare", "table.csv", "--target", "kind", "--methods", "relieff,fisher", "--out", "compared")
+command("compare", "table.csv", "--target", "kind", "--methods", "relieff,fisher", "--folds", "2",
+    "--inner-folds", "2", "--no-report", "--out", "compared")
 import highrelief
 for name in highrelief.__all__:
     getattr(highrelief, name)
