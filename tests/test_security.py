@@ -105,7 +105,7 @@ import os
 os.chdir({str(tmp_path)!r})
 command("methods")
 command("cite", "irelief")
-command("rank", "table.csv", "--target", "kind", "--method", "relieff", "--out", "ranked", "--resamples", "2")
+command("rank", "table.csv", "--target", "kind", "--method", "relieff", "--out", "ranked", "--resamples", "4")
 command("rank", "--repeat", "ranked/run.json", "--out", "again")
 command("rank", "table.npz", "--target", "y", "--method", "fisher", "--no-report", "--out", "arrays")
 command("select", "table.csv", "--target", "kind", "--top", "2", "--method", "fisher", "--out", "small.csv")
