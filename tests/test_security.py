@@ -30,7 +30,9 @@ def watch(event, arguments):
     unpickles = event == "pickle.find_class"
     if unpickles:
         frame = sys._getframe()
-        while frame is not None and "highrelief/kernels/cache.py" not in frame.f_code.co_filename:
+        # Numba copies what it compiles by pickles in memory, which no file gets into.
+        ours = ("highrelief/kernels/cache.py", "numba/core/serialize.py")
+        while frame is not None and not frame.f_code.co_filename.endswith(ours):
             frame = frame.f_back
         unpickles = frame is None
     if talks or unpickles or event in ("subprocess.Popen", "os.system"):
