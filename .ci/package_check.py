@@ -76,9 +76,9 @@ def main() -> None:
 
         print("The tests of the sdist")
         chosen = ["tests/test_fisher.py", "tests/test_packaging.py"]
-        environment = {"PYTHONPATH": str(unpacked / "src")}
-        run(tests_python, "-m", "pytest", "-q", *chosen, cwd=unpacked, **environment)
-        run(tests_python, "-m", "pytest", "-q", "--collect-only", "tests", cwd=unpacked, quiet=True, **environment)
+        there = {"cwd": unpacked, "PYTHONPATH": str(unpacked / "src")}
+        run(tests_python, "-m", "pytest", "-q", *chosen, **there)
+        run(tests_python, "-m", "pytest", "-q", "--collect-only", "tests", quiet=True, **there)
     print(f"{wheel.name} and {sdist.name} can be installed and used.")
 
 
