@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
 BENCH := .venv-bench
+TOOLS := .venv-tools
 # Tests in a few processes; each has threads of its own.
 PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-oldest test-long coverage coverage-kernels lint format bench bench-quick performance-page clean
+.PHONY: demo test test-oldest test-long coverage coverage-kernels lint format bench bench-quick performance-page \
+	audit package-check clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
@@ -47,6 +49,16 @@ lint: $(VENV)/.installed
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
+# Unsafe code of ours, and known holes in what we install: bandit and pip-audit.
+audit: $(VENV)/.installed $(TOOLS)/.installed
+	$(TOOLS)/bin/bandit --quiet --recursive --configfile pyproject.toml src
+	$(TOOLS)/bin/python .ci/audit.py "$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+
+# The wheel and the sdist, as a stranger installs and uses them; and how we wish to be cited.
+package-check: $(VENV)/.installed $(TOOLS)/.installed
+	$(TOOLS)/bin/cffconvert --validate --infile CITATION.cff
+	$(TOOLS)/bin/python .ci/package_check.py $(VENV)/bin/python
+
 format: $(VENV)/.installed
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
@@ -81,6 +93,11 @@ $(BENCH)/.installed: pyproject.toml benchmarks/requirements/bench.txt
 		--requirement benchmarks/requirements/bench.txt --editable .
 	touch $@
 
+$(TOOLS)/.installed: .ci/tools.txt
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement .ci/tools.txt
+	touch $@
+
 # A rival whose versions clash with ours, in an environment of its own.
 $(BENCH)-%/.installed: benchmarks/requirements/%.txt
 	$(PYTHON) -m venv $(BENCH)-$*
@@ -88,5 +105,5 @@ $(BENCH)-%/.installed: benchmarks/requirements/%.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(BENCH) $(BENCH)-* benchmarks/.build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(OLDEST) $(TOOLS) $(BENCH) $(BENCH)-* benchmarks/.build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -180,6 +180,65 @@ def test_a_cache_that_can_only_be_read_is_read(warm, tmp_path):
             each.chmod(0o700)
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no bits that say who may write")
+class TestOthers:
+    """To load a kernel runs what is in its file: nobody else may have put it there."""
+
+    @pytest.fixture
+    def copy(self, warm, tmp_path):
+        shutil.copytree(warm[1], tmp_path / "cache")
+        return tmp_path / "cache"
+
+    @pytest.mark.parametrize("mode", [0o775, 0o757, 0o777], ids=oct)
+    def test_a_folder_that_others_can_write_to_is_not_used(self, warm, copy, mode):
+        (folder,) = (copy / "highrelief").iterdir()
+        folder.chmod(mode)
+        result = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)
+        assert (result["compiled"], result["found"], result["results"]) == (2, 0, [41, 41.0])
+        (warning,) = result["warnings"]
+        assert f"others can write to {folder.name}" in warning
+
+    @pytest.mark.parametrize("mode", [0o664, 0o646], ids=oct)
+    def test_a_file_that_others_can_write_to_is_not_read(self, warm, copy, mode):
+        for path in kept(copy):
+            path.chmod(mode)
+        result = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)
+        assert (result["compiled"], result["found"]) == (2, 0)
+        # They were replaced.
+        assert run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)["found"] == 2
+
+    def test_a_link_to_a_file_is_not_read(self, warm, copy, tmp_path):
+        for path in kept(copy):
+            path.rename(tmp_path / path.name)
+            path.symlink_to(tmp_path / path.name)
+        assert run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)["found"] == 0
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+    @pytest.mark.parametrize("what", ["folder", "files"])
+    def test_what_belongs_to_another_user_is_not_read(self, warm, copy, what):
+        (folder,) = (copy / "highrelief").iterdir()
+        for path in [folder] if what == "folder" else kept(copy):
+            os.chown(path, 12345, 12345)
+        result = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)
+        assert (result["compiled"], result["found"]) == (2, 0)
+
+    def test_who_is_trusted(self, monkeypatch):
+        status = SimpleNamespace(st_uid=1000, st_mode=0o100644)
+        for me, trusted in ((1000, True), (1001, False)):
+            monkeypatch.setattr(os, "geteuid", lambda me=me: me)
+            assert cache._is_ours(status) is trusted
+        assert cache._is_ours(SimpleNamespace(st_uid=0, st_mode=0o40755))
+        monkeypatch.delattr(os, "geteuid")
+        assert cache._is_ours(status)
+
+    def test_it_makes_what_only_the_user_can_write_to(self, warm, tmp_path):
+        code = "import os; os.umask(0)\n" + USE
+        run(code, path=warm[0], HIGHRELIEF_CACHE_DIR=tmp_path)
+        (folder,) = (tmp_path / "highrelief").iterdir()
+        assert {path.stat().st_mode & 0o022 for path in (folder, *kept(tmp_path))} == {0}
+        assert run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=tmp_path)["found"] == 2
+
+
 def test_many_processes_may_fill_the_cache_at_once(warm, tmp_path):
     processes = [start(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=tmp_path) for _ in range(4)]
     assert [answer(process)["results"] for process in processes] == [[41, 41.0]] * 4

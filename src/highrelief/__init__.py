@@ -36,11 +36,13 @@ if TYPE_CHECKING:
     from .reports.comparison_report import comparison_report as comparison_report
     from .reports.report import report as report
     from .rrelieff import RReliefF
+    from .saving import load as load
+    from .saving import save as save
     from .simba import Simba
     from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
     from .variance_reduction import VarianceReduction
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "DANN",
@@ -109,7 +111,9 @@ _HOMES = {
 _FUNCTIONS = {
     "comparison_report": "reports.comparison_report",
     "interactions": "interaction_table",
+    "load": "saving",
     "report": "reports.report",
+    "save": "saving",
 }
 _MODULES = ("datasets", "plots", "stability")
 

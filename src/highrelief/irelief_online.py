@@ -229,7 +229,8 @@ class OnlineIRelief(ClassMargins):
         """Go on with the next samples of a stream, in the order they come.
 
         A batch counts as a whole or not at all: after an error, or Ctrl-C, the weighter is as it was before
-        this batch. Saved after any batch (pickle, joblib) and loaded elsewhere, it goes on to the same bits.
+        this batch. Saved after any batch (``highrelief.save``) and loaded elsewhere, it goes on to the same
+        bits.
 
         Parameters
         ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,11 @@ class ClassDistances:
         self._copies[real] = 1.0 if copies is None else copies[self._position[real]]
         self._w = np.zeros(-(-max(w.size, 1) // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK)
         self._w[: w.size] = w
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of; what is laid out is aligned in memory, and a copy of it would not be."""
+        made_of = ("n_classes", "_scaling", "_sigma", "_position", "_codes", "_copies", "_w")
+        return {"_given": self._X} | {name: vars(self)[name] for name in made_of}
 
     @cached_property
     def _X(self) -> NDArray[np.floating]:  # noqa: N802

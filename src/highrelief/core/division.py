@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def added_exact(
     for array, first, which in columns.blocks():
         block = (array, first, columns.distance_factors[which], metric, position, found.anchors)
 
-        def measure(a: int, b: int, block: tuple = block) -> None:
+        def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
             nearest.add_exact(*block, a, b, *lists)
 
         run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)

@@ -268,7 +268,7 @@ class NearestPass:
             margins = out[:, a:b] if whole else np.zeros((samples.size, b - a))
             block = (array, first, margins)
 
-            def part(start: int, end: int, block: tuple = block) -> None:
+            def part(start: int, end: int, block: tuple[Any, ...] = block) -> None:
                 array, first, margins = block
                 self._add_margins(neighbors, array, first, start, end, margins, by_row=True)
 

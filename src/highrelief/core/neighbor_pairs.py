@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
     for array, first, which in columns.blocks():
         block = (array, first, columns.factors[which], nearest.MANHATTAN, table.position, rows)
 
-        def measure(a: int, b: int, block: tuple = block) -> None:
+        def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
             nearest.add_exact(*block, a, b, start, one, none, others, exact)
 
         run_all(measure, ranges, table.n_threads)

@@ -8,6 +8,9 @@ has no room, and it does not see that a called kernel has changed. Here a kernel
 in one file per signature. The file's name is the digest of all that the machine code depends on; its first
 bytes are the digest of the rest, so that a damaged file is compiled anew. Files are written apart and
 renamed, and no index relates them: any number of processes may write at once.
+
+To load a kernel runs what is in its file. It is read only if nobody but this user and the administrator can
+have put it there: neither the file nor its folder belongs to, or can be written by, anybody else.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import pickle
+import pickle  # nosec B403: of files that this user wrote
 import re
+import stat
 import sys
 import time
 import uuid
@@ -82,8 +86,9 @@ def _use_cache_of_numba(dispatcher: Any) -> None:
         return
     settings.CACHE_DIR = str(folder)
     try:
+        _make_folder(folder)
         dispatcher.enable_caching()
-    except RuntimeError:  # it cannot write there
+    except (OSError, RuntimeError):  # it cannot write there, or others can
         pass
     finally:
         settings.CACHE_DIR = chosen
@@ -123,7 +128,7 @@ class KernelCache:
             path = self._path(signature, target.codegen())
             if path is None or (payload := _read(path)) is None:
                 return None
-            needs, parts = pickle.loads(payload)
+            needs, parts = pickle.loads(payload)  # nosec B301: written by this user, as _read has seen
             _prepare(target, needs)
             compiled = CompileResult._rebuild(target, *parts)
         except Exception:  # whatever it is: the kernel can be compiled
@@ -207,9 +212,14 @@ def cache_root() -> Path | None:
 
 
 def _read(path: Path) -> bytes | None:
-    """What was written; None if it is not there, or damaged."""
+    """What was written; None if it is not there, damaged, or others can have written it."""
     try:
-        content = path.read_bytes()
+        if not _is_ours(os.lstat(path.parent)):
+            return None
+        with open(path, "rb", opener=_open_no_link) as file:
+            if not _is_ours(os.fstat(file.fileno())):
+                return None
+            content = file.read()
     except OSError:
         return None
     checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
@@ -218,10 +228,11 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, payload: bytes) -> None:
     """Make a file that is there as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     apart = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
     try:
-        apart.write_bytes(hashlib.sha256(payload).digest() + payload)
+        with open(apart, "xb", opener=_open_for_owner) as file:
+            file.write(hashlib.sha256(payload).digest() + payload)
         apart.replace(path)
     except PermissionError:
         _remove([apart])
@@ -230,6 +241,28 @@ def _write(path: Path, payload: bytes) -> None:
     except BaseException:
         _remove([apart])
         raise
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that others cannot write to; an error if it is there and they can."""
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if not _is_ours(os.lstat(folder)):
+        raise OSError(errno.EPERM, f"others can write to {folder.name}")
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Whether only this user and the administrator can write there; where systems know no such bits, yes."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o644)
 
 
 @cache
