@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+DOCS := .venv-docs
 BENCH := .venv-bench
 # Tests in a few processes; each has threads of its own.
 PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: demo test test-oldest test-long lint format bench bench-quick performance-page clean
+.PHONY: demo test test-oldest test-long docs lint format bench bench-quick performance-page clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
@@ -26,6 +27,10 @@ test-oldest: $(OLDEST)/.installed
 
 test-long: $(VENV)/.installed
 	$(VENV)/bin/python -m pytest tests/long
+
+# The site, in docs/_build/html. A warning is an error.
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/python -m sphinx -b html -W --keep-going --quiet docs docs/_build/html
 
 lint: $(VENV)/.installed
 	$(VENV)/bin/ruff check .
@@ -54,6 +59,11 @@ $(VENV)/.installed: pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	touch $@
 
+$(DOCS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
 # The lower bounds of pyproject.toml, exactly.
 $(OLDEST)/.installed: pyproject.toml tests/oldest-requirements.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -74,5 +84,5 @@ $(BENCH)-%/.installed: benchmarks/requirements/%.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(BENCH) $(BENCH)-* benchmarks/.build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/api docs/gallery $(BENCH) $(BENCH)-* benchmarks/.build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

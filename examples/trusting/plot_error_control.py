@@ -8,8 +8,8 @@ errors. Nothing is an answer, too.
 """
 
 # %%
-# Two features that act together among 200
-# ----------------------------------------
+# Two features that act together among a hundred
+# --------------------------------------------------
 #
 # Once with the true labels, once with labels that mean nothing.
 
