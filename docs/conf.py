@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE))
 os.environ["MPLBACKEND"] = "Agg"
 
 from api_pages import write_pages  # noqa: E402
+from docutils import nodes  # noqa: E402
 
 import highrelief  # noqa: E402
 
@@ -34,6 +35,9 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_static", "**/GALLERY_HEADER.rst"]
 nitpicky = True
+highlight_language = "text"
+# Quotes are those of Python: a value that is copied must work.
+smartquotes = False
 needs_sphinx = "8.1"
 
 # Markdown: formulas between dollars, links to headings as other viewers of Markdown make them.
@@ -101,7 +105,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "show_prev_next": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 9,
     "navbar_align": "left",
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
@@ -127,14 +131,25 @@ def _copy_mathjax(app: Any, failure: Exception | None) -> None:
         shutil.copy(script, Path(app.outdir) / "_static" / mathjax_path)
 
 
-def _is_of_scikit_learn(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what scikit-learn describes: its pages are the place for that."""
-    owner = getattr(member, "__module__", None) or getattr(getattr(member, "fget", None), "__module__", None)
-    return True if str(owner).startswith("sklearn.") else None
+def _forget_examples(app: Any) -> None:
+    """Take away the pages of examples that are no longer there."""
+    gallery, examples = HERE / "gallery", HERE.parent / "examples"
+    for page in gallery.rglob("plot_*.*"):
+        if not (examples / page.relative_to(gallery).parent / f"{page.name.split('.')[0]}.py").exists():
+            page.unlink()
+
+
+def _end_blocks_of_code(app: Any, doctree: Any) -> None:
+    """Take away the empty line at the end of blocks, which doctest needs and no reader does."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext().rstrip()
+        block.rawsource = text
+        block.children = [nodes.Text(text)]
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("builder-inited", _forget_examples)
+    app.connect("doctree-read", _end_blocks_of_code)
     app.connect("builder-inited", lambda app: write_pages(HERE / "api"))
-    app.connect("autodoc-skip-member", _is_of_scikit_learn)
     app.connect("build-finished", _copy_mathjax)

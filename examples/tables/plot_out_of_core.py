@@ -13,6 +13,7 @@ in memory.
 #
 # Written by columns of blocks, as a wide table should be cut; nobody ever holds it as a whole.
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -60,3 +61,9 @@ plt.show()
 # ``transform`` stays lazy: two columns of a Dask array, not computed before you ask.
 
 print(weighter.transform(X))
+
+# %%
+# The file is not needed any more.
+
+del table, X
+shutil.rmtree(folder)

@@ -23,7 +23,7 @@ from highrelief.datasets import make_xor
 X, y, relevant = make_xor(200, n_irrelevant=100, random_state=0)
 nothing = np.random.default_rng(0).permutation(y)
 
-selector = ErrorControlledSelector(ReliefF(), level=0.1, n_permutations=500, random_state=0)
+selector = ErrorControlledSelector(ReliefF(), level=0.1, n_permutations=300, random_state=0)
 found = {}
 for control in ("fdr", "fwer"):
     for name, labels in (("labels at random", nothing), ("true labels", y)):
