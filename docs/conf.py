@@ -50,7 +50,6 @@ autodoc_typehints = "none"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_validation_checks = {
-    "GL01",  # summaries that do not begin on the second line
     "GL03",  # double blank lines
     "GL05",  # tabs
     "GL06",  # unknown sections
