@@ -15,11 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from sklearn.base import MetaEstimatorMixin, TransformerMixin
+from sklearn.feature_selection import SelectorMixin
+
 import highrelief
-from highrelief.extraction_base import FeatureExtractor
-from highrelief.meta_base import MetaWeighter
-from highrelief.selector_base import WeightSelector
-from highrelief.width_cv import CrossValidatedWidth
 
 #: Modules that are used by their own names, with what they are for.
 MODULES = {
@@ -27,7 +26,6 @@ MODULES = {
     "highrelief.interaction_table": "What the functions return",
     "highrelief.stability_selection": "Which features are real",
     "highrelief.knockoffs": "Which features are real",
-    "highrelief.decisions": "Which features are real",
     "highrelief.comparison": "Methods side by side",
     "highrelief.stability": "Stability",
     "highrelief.plots": "Pictures",
@@ -53,14 +51,11 @@ def kind(value: Any) -> str:
     """The heading for a name of the package itself."""
     if not inspect.isclass(value):
         return "Functions"
-    headings = {
-        MetaWeighter: "Around any weighter",
-        CrossValidatedWidth: "Widths by cross-validation",
-        WeightSelector: "Feature weighters",
-        FeatureExtractor: "Feature extraction",
-    }
-    found = (heading for base, heading in headings.items() if issubclass(value, base))
-    return next(found, "Classification")
+    if not issubclass(value, SelectorMixin):
+        return "Feature extraction" if issubclass(value, TransformerMixin) else "Classification"
+    if issubclass(value, MetaEstimatorMixin):
+        return "Around any weighter"
+    return "Widths by cross-validation" if value.__name__.endswith("CV") else "Feature weighters"
 
 
 def entries() -> list[Entry]:

@@ -178,8 +178,8 @@ def compare(
     """Compare methods by the two-loop protocol: what is left out of a fold takes no part in the selection.
 
     In every outer fold, the same for all methods, missing values become the median of the feature, each
-    method weighs the features, a :class:`~highrelief.CrossValidatedSelector` chooses how many to keep, and the
-    classifiers are fitted to the kept features: all by the samples that are fitted in the fold. Then the
+    method weighs the features, a :class:`~highrelief.CrossValidatedSelector` chooses how many to keep, and
+    the classifiers are fitted to the kept features: all by the samples that are fitted in the fold. Then the
     others are classified. The number of features is chosen by k-NN, once for all classifiers, so that a
     method has one selection in a fold. (The inner folds share the medians; that touches the choice of a
     number, not the samples left out.)

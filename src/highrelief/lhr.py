@@ -174,8 +174,8 @@ class LHRelief(FeatureWeighter):
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
-        ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbours and the mixtures found under
-        w. Positive: the sample is nearer to the hyperplane of its own class.
+        ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbours and the mixtures found
+        under w. Positive: the sample is nearer to the hyperplane of its own class.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ from .meta_base import MetaTable, fit_inside, innermost, weights_of
 from .resampling import Draw, ResampledWeighter, suiting
 from .selector_base import WeightSelector
 
-__all__ = ["decide_by_stability"]
+__all__ = ["Decision", "decide_by_stability"]
 
 #: What may be taken for granted of the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
