@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from importlib.util import find_spec
@@ -11,11 +12,12 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-# Examples draw into files, and processes that Dask starts may not ask the terminal anything.
+# Examples draw into files.
 os.environ["MPLBACKEND"] = "Agg"
 
 from api_pages import write_pages  # noqa: E402
 from docutils import nodes  # noqa: E402
+from sphinx.errors import ExtensionError  # noqa: E402
 
 import highrelief  # noqa: E402
 
@@ -130,6 +132,17 @@ def _copy_mathjax(app: Any, failure: Exception | None) -> None:
         shutil.copy(script, Path(app.outdir) / "_static" / mathjax_path)
 
 
+def _check_that_nothing_is_fetched(app: Any, failure: Exception | None) -> None:
+    """Refuse pages that would load a script, a style, a font or a picture from elsewhere."""
+    if failure is not None or app.builder.format != "html":
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        fetched = re.search(r'<(?:script|link|img|iframe)\b[^>]*"(?:https?:)?//[^>]*>', text)
+        if fetched:
+            raise ExtensionError(f"{page.name} would fetch {fetched[0]}")
+
+
 def _forget_examples(app: Any) -> None:
     """Take away the pages of examples that are no longer there."""
     gallery, examples = HERE / "gallery", HERE.parent / "examples"
@@ -152,3 +165,4 @@ def setup(app: Any) -> None:
     app.connect("doctree-read", _end_blocks_of_code)
     app.connect("builder-inited", lambda app: write_pages(HERE / "api"))
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", _check_that_nothing_is_fetched)

@@ -2,6 +2,9 @@
 
 import pytest
 
+# What Sphinx reads, and what it has written.
+collect_ignore = ["conf.py", "_build", "api", "gallery"]
+
 
 @pytest.fixture(autouse=True)
 def _a_folder_of_its_own(tmp_path, monkeypatch):
