@@ -32,7 +32,7 @@ for seed in range(4):
 
 # %%
 # The rank of the worse of the two loci, in each of four tables: 2 is perfect. A list of candidates to be
-# tested next, say the best 20, has both where the point is below the line.
+# tested next, say the best 20, has both where the point is left of the line.
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 for place, ranks in enumerate(worst.values()):

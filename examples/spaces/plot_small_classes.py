@@ -2,7 +2,7 @@
 Few samples of many features
 ============================
 
-With ten samples of a class, whose sample is the nearest is a matter of luck. HKNN compares with the
+With a few samples of a class, whose sample is the nearest is a matter of luck. HKNN compares with the
 hyperplanes through the nearest samples of each class instead, which fill the holes. It goes behind a
 weighter.
 """

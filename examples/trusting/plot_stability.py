@@ -2,7 +2,7 @@
 Would other samples say the same?
 =================================
 
-With 100 samples and thousands of columns, the top of a ranking is partly chance. ``EnsembleWeighting``
+With 100 samples and hundreds of columns, the top of a ranking is partly chance. ``EnsembleWeighting``
 weighs many subsets and averages; ``StabilityDisplay`` shows how far two halves of the samples, which share
 none, agree about the best features.
 """
