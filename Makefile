@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+DOCS := .venv-docs
 BENCH := .venv-bench
 TOOLS := .venv-tools
 # Tests in a few processes; each has threads of its own.
@@ -9,7 +10,7 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-oldest test-long coverage coverage-kernels lint format bench bench-quick performance-page \
+.PHONY: demo test test-oldest test-long coverage coverage-kernels docs lint format bench bench-quick performance-page \
 	audit package-check clean
 
 demo: $(VENV)/.installed
@@ -42,6 +43,10 @@ test-oldest: $(OLDEST)/.installed
 test-long: $(VENV)/.installed
 	HIGHRELIEF_THOROUGH=1 $(VENV)/bin/python -m pytest $(PROCESSES)
 	$(VENV)/bin/python -m pytest tests/long
+
+# The site, in docs/_build/html. A warning is an error.
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/python -m sphinx -b html -W --keep-going --quiet docs docs/_build/html
 
 lint: $(VENV)/.installed
 	$(VENV)/bin/ruff check .
@@ -80,6 +85,11 @@ $(VENV)/.installed: pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	touch $@
 
+$(DOCS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
+
 # The lower bounds of pyproject.toml, exactly.
 $(OLDEST)/.installed: pyproject.toml tests/oldest-requirements.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -105,5 +115,6 @@ $(BENCH)-%/.installed: benchmarks/requirements/%.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(TOOLS) $(BENCH) $(BENCH)-* benchmarks/.build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/api docs/gallery $(TOOLS) $(BENCH) $(BENCH)-* benchmarks/.build \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,7 +11,7 @@ from .tables import Table, all_targets, part_tables, target_table
 _INTRODUCTION = """# Performance
 
 Made by `python -m benchmarks page` from `{source}`; nothing here is written by hand. How it is measured, and
-how to measure it on your machine: [benchmarks/README.md](../benchmarks/README.md).
+how to measure it on your machine: [How it is measured](benchmarks.md).
 
 One thread unless it says otherwise, everything compiled beforehand, contenders taking turns in one run; a
 time is the least CPU time of all rounds. Peak memory is what a fit takes beyond what was held before it,

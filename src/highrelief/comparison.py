@@ -31,6 +31,8 @@ from .members import SEEDS, seeded_clone, unseeded
 from .resampling import group_codes
 from .stability import NogueiraStability, accuracy_tradeoff, nogueira, spearman
 
+__all__ = ["Accuracy", "Comparison", "MethodResult", "compare"]
+
 #: What the selections are judged by, if nothing else is given: the classifiers of Li et al. (2015).
 CLASSIFIERS: dict[str, Any] = {
     "knn": make_pipeline(MinMaxScaler(), KNeighborsClassifier(N_NEIGHBORS)),
@@ -69,7 +71,7 @@ class Accuracy:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """Ends of a confidence interval of the mean, see :func:`accuracy_interval`."""
+        """Ends of a confidence interval of the mean, see ``accuracy_interval``."""
         return accuracy_interval(self.folds, self.n_fitted, self.n_left_out, confidence=self.confidence)
 
 
@@ -176,8 +178,8 @@ def compare(
     """Compare methods by the two-loop protocol: what is left out of a fold takes no part in the selection.
 
     In every outer fold, the same for all methods, missing values become the median of the feature, each
-    method weighs the features, a :class:`CrossValidatedSelector` chooses how many to keep, and the
-    classifiers are fitted to the kept features: all by the samples that are fitted in the fold. Then the
+    method weighs the features, a :class:`~highrelief.CrossValidatedSelector` chooses how many to keep, and
+    the classifiers are fitted to the kept features: all by the samples that are fitted in the fold. Then the
     others are classified. The number of features is chosen by k-NN, once for all classifiers, so that a
     method has one selection in a fold. (The inner folds share the medians; that touches the choice of a
     number, not the samples left out.)
@@ -199,7 +201,7 @@ def compare(
         The outer folds, and those that choose the number of features. A number means stratified folds, the
         outer ones shuffled by ``random_state``. Pairs name rows of X, and are for the outer folds only.
     cuts : "auto" or array-like, default="auto"
-        Numbers of features that are tried, see :class:`CrossValidatedSelector`.
+        Numbers of features that are tried, see :class:`~highrelief.CrossValidatedSelector`.
     classifiers : sequence of str or mapping of str to classifier, default=("knn", "linear-svm")
         "knn": 3-NN on features scaled to [0, 1]; "linear-svm": a linear support vector machine, C = 1, on
         standardised features; both scaled by what is fitted. Or classifiers by name.

@@ -30,10 +30,10 @@ class IterativeElimination(MixedSingleFitWeighter):
     near whom is told by the others, and their weights become clearer (Moore and White 2007).
 
     In round t the wrapped estimator is fitted to the features that are left, :math:`F_t`, and of those the
-    max(1, ⌊``step``·|F_t|⌋) of the lowest weights leave, constant ones first; features of equal weights leave
-    together, unless too few would stay: then those in the lower columns do. The last round weighs those that
-    stay. A feature is ranked before all that left in earlier rounds, and among those of its own round as the
-    wrapped weighter ranks them there.
+    :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of the lowest weights leave, constant ones
+    first; features of equal weights leave together, unless too few would stay: then those in the lower
+    columns do. The last round weighs those that stay. A feature is ranked before all that left in earlier
+    rounds, and among those of its own round as the wrapped weighter ranks them there.
 
     Parameters
     ----------

@@ -330,8 +330,8 @@ class FREL(FeatureWeighter):
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
-        Ē − E = wᵀ(|x − NM(x)| − |x − NH(x)|), with the weights as they are, sign and size included, and the
-        neighbours by the unweighted Manhattan distance. Positive: the sample is nearer to its own class.
+        ``Ē − E = wᵀ(|x − NM(x)| − |x − NH(x)|)``, with the weights as they are, sign and size included, and
+        the neighbours by the unweighted Manhattan distance. Positive: the sample is nearer to its own class.
 
         Parameters
         ----------

@@ -92,9 +92,9 @@ class GFlip(EuclideanWeighter):
         Sum of the utilities, counting copies.
     score_losses_ : array of shape (n_features,)
         What the score loses when the member alone is dropped; 0 for others.
-    scores_ : array of shape (n_iter_,)
+    scores_ : array of shape (n_iter,)
         The score after every sweep.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         Number of flips of every sweep.
     n_iter_ : int
         Sweeps made.

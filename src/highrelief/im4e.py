@@ -121,11 +121,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         The same.
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
-    cost_ : array of shape (n_iter_,)
+    cost_ : array of shape (n_iter,)
         C after every iteration, at its weights with the α and β that made them; with ``loss="log"`` at the
         weights that the iteration began with and their own α and β. With ``sigma="auto"`` every iteration has
         its own σ.
-    hit_entropy_, miss_entropy_ : array of shape (n_iter_,)
+    hit_entropy_, miss_entropy_ : array of shape (n_iter,)
         Σ_n E_hit and Σ_n E_miss in every iteration, in nats.
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
@@ -136,7 +136,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Iterations run; with ``sigma="path"`` with the chosen width.
     converged_ : bool
         Whether C stood still, or all averaged steps of ``max_iter=None`` were run.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
     cycle_length_ : int
         Number of points the iteration went round in, 0 if it did not.

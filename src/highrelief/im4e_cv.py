@@ -109,9 +109,9 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         The same.
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
-    cost_ : array of shape (n_iter_,)
+    cost_ : array of shape (n_iter,)
         C after every iteration with all samples.
-    hit_entropy_, miss_entropy_ : array of shape (n_iter_,)
+    hit_entropy_, miss_entropy_ : array of shape (n_iter,)
         Σ_n E_hit and Σ_n E_miss in every iteration, in nats.
     sigma_ : float
         The width that was chosen; in the units of Σ_j w_j|x_j| with Σw = 1, that of ``sigmas_`` times ‖w‖₂.
@@ -119,7 +119,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         Iterations run with all samples.
     converged_ : bool
         Whether C stood still, or all averaged steps of ``max_iter=None`` were run.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
     cycle_length_ : int
         Number of points the iteration went round in, 0 if it did not.

@@ -24,6 +24,8 @@ from .meta_base import innermost
 from .refits import Refits, Told, best_features, feature_names, places_of
 from .resampling import group_codes
 
+__all__ = ["InteractionTable", "Pair", "interactions"]
+
 #: Probability that noise alone makes any of the pairs stand out.
 _LEVEL = 0.05
 #: Least part of a weight that counts: without any one of the others, neighbours are a little nearer.
@@ -49,7 +51,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class InteractionTable:
-    """How much of each feature's weight disappears when another is left out; see :func:`interactions`."""
+    """How much of each feature's weight disappears when another is left out: what ``interactions`` finds."""
 
     #: (m,) places of the features in the table, the best first.
     features: NDArray[np.int64]
@@ -178,10 +180,12 @@ def interactions(
         rest of the table: with very few features, neighbours are near by these alone.
     n_resamples : int, default=20
         Number of halves, an even one; 0 or None: noise is not measured.
-    sample_weight, batches : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,), default=None
         Given to every fit, if not None.
     groups : array-like of shape (n_samples,), default=None
         Samples of the same group are in one half.
+    batches : array-like of shape (n_samples,), default=None
+        Given to every fit, if not None.
     n_jobs : int or None, default=None
         How many halves at a time; does not change the result.
     random_state : int, RandomState or None, default=None

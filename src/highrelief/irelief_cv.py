@@ -117,7 +117,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
         Iterations run with all samples.
     converged_ : bool
         Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
     cycle_length_ : int
         Number of points the iteration went round in, 0 if it did not.

@@ -104,7 +104,7 @@ class OnlineIRelief(ClassMargins):
         Steps taken: visits of samples.
     n_iter_ : int
         Passes over the table.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         ‖w − w_before‖₂ of every pass.
     converged_ : bool
         Whether all passes were made and some feature had a positive margin: there is no other end to

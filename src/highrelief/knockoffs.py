@@ -32,6 +32,8 @@ from .input_base import checked_copies, warn_user
 from .members import SEEDS, seeded_clone, unseeded
 from .meta_base import weights_of
 
+__all__ = ["decide_by_knockoffs"]
+
 #: What is taken to be known of the distribution of a feature by itself.
 MARGINALS = ("empirical", "gaussian")
 
@@ -80,7 +82,7 @@ def decide_by_knockoffs(
         "empirical": normal scores are what is taken for Gaussian, and a knockoff has exactly the values of
         its feature, in another order: binary features have binary knockoffs, and ranges are the same, by
         which weighters scale. Where features take few values, scores of equals are drawn as the model says
-        (:mod:`highrelief.core.latent_scores`). "gaussian": the features are Gaussian as they are.
+        (``core/latent_scores.py``). "gaussian": the features are Gaussian as they are.
     covariance : array-like of shape (n_features, n_features), default=None
         Covariance of the features, where it is known; with ``marginals="gaussian"`` only. None estimates the
         correlations from X, shrunk after Ledoit and Wolf.

@@ -72,7 +72,7 @@ class LHRelief(FeatureWeighter):
         Iterations run.
     converged_ : bool
         Whether the weights stood still.
-    history_ : array of shape (n_iter_,)
+    history_ : array of shape (n_iter,)
         ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
     cycle_length_ : int
         Number of points the iteration went round in, 0 if it did not.
@@ -174,8 +174,8 @@ class LHRelief(FeatureWeighter):
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
-        ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j), the neighbours and the mixtures found under
-        w. Positive: the sample is nearer to the hyperplane of its own class.
+        ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbours and the mixtures found
+        under w. Positive: the sample is nearer to the hyperplane of its own class.
 
         Parameters
         ----------

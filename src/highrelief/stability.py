@@ -24,6 +24,18 @@ from .meta_base import innermost
 from .resampling import ResampledWeighter
 from .selector_base import best_features, is_share
 
+__all__ = [
+    "NogueiraStability",
+    "StabilityBySize",
+    "accuracy_tradeoff",
+    "jaccard",
+    "kuncheva",
+    "nogueira",
+    "spearman",
+    "stability_by_size",
+    "stability_score",
+]
+
 #: What ``stability_score`` can measure.
 MEASURES = ("spearman", "jaccard", "kuncheva", "nogueira")
 

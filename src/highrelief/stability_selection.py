@@ -31,6 +31,8 @@ from .meta_base import MetaTable, fit_inside, innermost, weights_of
 from .resampling import Draw, ResampledWeighter, suiting
 from .selector_base import WeightSelector
 
+__all__ = ["Decision", "decide_by_stability"]
+
 #: What may be taken for granted of the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
 CONTROLS = ("fdr", "fwer")
@@ -60,7 +62,7 @@ def decide_by_stability(
 ) -> Decision:
     r"""Keep the features that most halves of the samples name, with a bound on how many null ones are kept.
 
-    With V the number of null features that are kept (:mod:`above <highrelief.stability_selection>`):
+    With V the number of null features that are kept:
 
     - ``control="fwer"``: E V ≤ ``level``, and so P(V > 0) ≤ ``level``. A theorem if ``assumption`` is None;
       with the other two as far as these are true.
@@ -76,7 +78,7 @@ def decide_by_stability(
     estimator : estimator
         What weighs the features; it is cloned. Only weights > 0 can be among the best; equal ones are drawn
         by lot.
-    X, y, sample_weight, groups, batches
+    X, y
         As in the fit of a meta-estimator.
     control : {"fwer", "fdr"}, default="fwer"
         What is bounded.
@@ -97,6 +99,8 @@ def decide_by_stability(
         1 shows progress.
     random_state : int, RandomState or None, default=None
         Which halves are drawn.
+    sample_weight, groups, batches
+        As in the fit of a meta-estimator.
 
     Returns
     -------

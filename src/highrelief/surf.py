@@ -342,10 +342,10 @@ class MultiSURFStar(MultiSURF):
     others as in :class:`MultiSURF`. A mean over no sample is left out; distances equal to a radius are
     neither near nor far; a sample that is alone in its class contributes nothing.
 
-    The paper counts far samples by how alike they are, 1 − |x − x'|, not by the sign. With far hits and far
-    misses this is the same: the ones cancel. In two classes a sample that has far samples on one side only is
-    counted as in the paper: all features get 1/N more if these are misses, and 1/N less if they are hits. The
-    order of the features is the same.
+    The paper counts far samples by how alike they are, ``1 − |x − x'|``, not by the sign. With far hits and
+    far misses this is the same: the ones cancel. In two classes a sample that has far samples on one side
+    only is counted as in the paper: all features get 1/N more if these are misses, and 1/N less if they are
+    hits. The order of the features is the same.
 
     Parameters
     ----------

@@ -21,6 +21,8 @@ from .comparison_contents import ComparisonContents
 from .contents import Contents
 from .findings import contents as found
 
+__all__ = ["Report", "report"]
+
 
 @dataclass(frozen=True)
 class Report:
