@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from highrelief.runs.rank import rank
-from highrelief.runs.request import Request
+from highrelief.command.runs.rank import rank
+from highrelief.command.runs.request import Request
 from highrelief.table import Roles, Source, read_table
 
 

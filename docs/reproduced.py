@@ -15,10 +15,10 @@ from pathlib import Path
 from reproduced_words import FOUND, SHOWN
 
 from highrelief.citations import as_text
+from highrelief.command.runs.reproduce import Reproduction, reproduced
 from highrelief.protocols.beside import FAR, Results
 from highrelief.protocols.experiment import Experiment
 from highrelief.protocols.registry import PAPERS, Paper, papers
-from highrelief.runs.reproduce import Reproduction, reproduced
 
 HERE = Path(__file__).parent
 PAGES, PICTURES = HERE / "reproduced", HERE / "pictures"

@@ -20,7 +20,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **SETTINGS}
 
 def highrelief(*arguments, cwd=None):
     """Run the command in this process, and return what it showed and its exit code as a process would."""
-    from highrelief.commands import app
+    from highrelief.command.commands import app
 
     shown, errors = io.StringIO(), io.StringIO()
     command = ["highrelief", *map(str, arguments)]
@@ -86,7 +86,10 @@ def on_a_terminal(stream, width, *arguments, patience=1e6):
 
     What takes longer than ``patience``, in seconds, shows how long it will take.
     """
-    code = "from highrelief.runs import screen; screen.PATIENCE = %r; from highrelief.cli import main; main()"
+    code = (
+        "from highrelief.command.runs import screen; screen.PATIENCE = %r;"
+        " from highrelief.cli import main; main()"
+    )
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code % patience, *map(str, arguments)],

@@ -13,9 +13,9 @@ import polars as pl
 from command_line import table_text
 from hypothesis import strategies as st
 
-from highrelief.runs.errors import RunError, UsageError
-from highrelief.runs.rank import rank, repeated
-from highrelief.runs.request import Request
+from highrelief.command.runs.errors import RunError, UsageError
+from highrelief.command.runs.rank import rank, repeated
+from highrelief.command.runs.request import Request
 from highrelief.table import LabelledTable, Roles, Source, TableError, read_table
 from highrelief.table.completing import RULES, completed
 from highrelief.table.delimited import Dialect

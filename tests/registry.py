@@ -52,7 +52,7 @@ from highrelief import (
     SURFStar,
     VarianceReduction,
 )
-from highrelief.width_cv import CrossValidatedWidth
+from highrelief.bases.width_cv import CrossValidatedWidth
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from registry import ALL_ENTRIES, EXTRACTORS, continuous_table, discrete_table, 
 from sklearn.base import clone
 
 from highrelief import LOGO, ReliefF
-from highrelief.cluster_input import is_dask
+from highrelief.bases.cluster_input import is_dask
 from highrelief.core.cluster import partition
 from highrelief.core.cluster.table import ClusterTable
 from highrelief.core.cluster.work import Work

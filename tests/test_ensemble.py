@@ -37,9 +37,9 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
+from highrelief.bases.meta import weights_of
 from highrelief.core.subsets import draw_subset
 from highrelief.datasets import flip_labels, make_xor
-from highrelief.meta_base import weights_of
 from highrelief.stability import nogueira, spearman
 
 

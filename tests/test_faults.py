@@ -24,11 +24,11 @@ from highrelief import (
     IRelief,
     ReliefF,
 )
+from highrelief.bases.progress import watching
+from highrelief.command.runs.errors import RunError
+from highrelief.command.runs.rank import fitted
 from highrelief.core import memory, threads
 from highrelief.core.threads import one_blas_thread, run_all
-from highrelief.progress import watching
-from highrelief.runs.errors import RunError
-from highrelief.runs.rank import fitted
 from highrelief.table import LabelledTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -285,7 +285,7 @@ def test_a_sweep_that_was_cut_short_has_not_settled(monkeypatch):
     y = np.arange(12) % 2
     X = np.column_stack([np.arange(12.0), y])
     monkeypatch.setattr("highrelief.gflip.n_pieces", lambda elements: 2)
-    monkeypatch.setattr("highrelief.progress.Progress.advance", lambda self: True)
+    monkeypatch.setattr("highrelief.bases.progress.Progress.advance", lambda self: True)
     with pytest.warns(ConvergenceWarning, match="stopped by a callback after 1 sweeps"):
         model = GFlip(shuffle=False).fit(X, y)
     np.testing.assert_array_equal(model.history_, [0])

@@ -14,12 +14,12 @@ from sklearn.base import clone
 from test_missing import incomplete_table
 
 from highrelief import FREL, CrossValidatedSelector, EnsembleWeighting, Relief, ReliefF, VarianceReduction
+from highrelief.bases.input import Table, scaled_rows
 from highrelief.core import neighbor_search
 from highrelief.core.absent import Absent
 from highrelief.core.ranges import ColumnRanges
 from highrelief.core.rows import Neighborhood
 from highrelief.core.scaling import Scaling
-from highrelief.input_base import Table, scaled_rows
 from highrelief.stability import stability_score
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]

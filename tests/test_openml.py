@@ -7,11 +7,11 @@ import pytest
 from protocol_sets import written_set
 from sklearn.utils import Bunch
 
+from highrelief.command.runs.errors import RunError
+from highrelief.command.runs.reproduce import reproduced
 from highrelief.protocols import openml
 from highrelief.protocols.openml import SOURCES, FetchError, Source, fetch
 from highrelief.protocols.sets import Sets
-from highrelief.runs.errors import RunError
-from highrelief.runs.reproduce import reproduced
 
 
 def answer(sizes, n_features, *, names=None, categories=None, seed=0):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from protocol_sets import written_set
 
+from highrelief.command.runs.reproduce import Reproduction
 from highrelief.protocols.beside import Figure, Pair, Results, measured, p_value
 from highrelief.protocols.experiment import Cell, Experiment
 from highrelief.protocols.judges import best_count, curve, error
@@ -16,7 +17,6 @@ from highrelief.protocols.made import GENERATED
 from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import BadSetError, DataSet, NoSuchSetError, Sets
-from highrelief.runs.reproduce import Reproduction
 
 
 @pytest.fixture

@@ -41,11 +41,11 @@ from highrelief import (
     VarianceReduction,
     report,
 )
+from highrelief.bases.progress import watching
 from highrelief.catalogue import METHODS, WRAPPERS
 from highrelief.citations import REFERENCES, address, as_text
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
 from highrelief.halves import HalfFits, agreement, fits_to_halves, halves, members
-from highrelief.progress import watching
 from highrelief.reports.features import Weights, act_together
 from highrelief.reports.findings import contents
 from highrelief.reports.given import given

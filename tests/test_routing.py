@@ -29,7 +29,7 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
-from highrelief.folds import usable_folds
+from highrelief.bases.folds import usable_folds
 from highrelief.halves import fits_to_halves
 from highrelief.stability import stability_score
 

@@ -198,7 +198,7 @@ class TestWhatIsRefused:
             ("builtins", "eval"),
             ("subprocess", "Popen"),
             # Of ours, but not what estimators are made of.
-            ("highrelief.whole_files", "written_whole"),
+            ("highrelief.core.whole_files", "written_whole"),
             ("highrelief.kernels.cache", "KernelCache"),
             ("highrelief.fisher.pickle", "loads"),
         ],

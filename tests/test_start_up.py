@@ -14,7 +14,7 @@ from registry import ENTRIES, continuous_table
 
 import highrelief
 from highrelief import warmup
-from highrelief.width_cv import CrossValidatedWidth
+from highrelief.bases.width_cv import CrossValidatedWidth
 
 IMPORTED = 'print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))'
 
@@ -88,7 +88,7 @@ WARM_UP = """
 import io, json
 from contextlib import redirect_stdout
 from highrelief import warmup
-from highrelief.commands import app
+from highrelief.command.commands import app
 
 steps, warm_up = [], warmup.warm_up
 

@@ -22,11 +22,12 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from highrelief import IM4E, IM4ECV, LOGO, LOGOCV, IRelief, IReliefCV, soft_base
+from highrelief import IM4E, IM4ECV, LOGO, LOGOCV, IRelief, IReliefCV
+from highrelief.bases import soft as soft_base
+from highrelief.bases.folds import usable_folds
+from highrelief.bases.neighbor_rule import NeighborRule
+from highrelief.bases.width_cv import FACTORS, outwards
 from highrelief.datasets import make_twonorm, make_xor
-from highrelief.folds import usable_folds
-from highrelief.neighbor_rule import NeighborRule
-from highrelief.width_cv import FACTORS, outwards
 
 ALL = [IReliefCV, IM4ECV, LOGOCV]
 over_all = pytest.mark.parametrize("estimator", ALL, ids=lambda each: each.__name__)

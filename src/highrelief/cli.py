@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command."""
     try:
-        from .commands import app  # noqa: PLC0415
+        from .command.commands import app  # noqa: PLC0415
     except ModuleNotFoundError as error:
         sys.exit(
             f"The command needs {error.name}, which is not installed: pip install 'highrelief[report]'"

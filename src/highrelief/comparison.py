@@ -19,16 +19,16 @@ from sklearn.svm import SVC
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from .balance import label_codes
-from .checks import check_array, check_classification_targets
-from .cluster_input import refuse_held
+from .bases.balance import label_codes
+from .bases.checks import check_array, check_classification_targets
+from .bases.cluster_input import refuse_held
+from .bases.folds import check_folds, usable_folds
+from .bases.input import plain, warn_user
+from .bases.members import SEEDS, seeded_clone, unseeded
+from .bases.resampling import group_codes
 from .core.held import brought_here
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector
-from .folds import check_folds, usable_folds
-from .input_base import plain, warn_user
-from .members import SEEDS, seeded_clone, unseeded
-from .resampling import group_codes
 from .stability import NogueiraStability, accuracy_tradeoff, nogueira, spearman
 
 __all__ = ["Accuracy", "Comparison", "MethodResult", "compare"]

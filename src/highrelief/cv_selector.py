@@ -17,18 +17,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
-from .checks import assert_all_finite
-from .core.nested_neighbors import NestedNeighbors
-from .core.parameters import check_choice, check_seed, random_generator
-from .core.scaling import feature_scaling
-from .core.sparse_columns import sparse_ranges, sparse_scaling
-from .folds import check_folds, usable_folds
-from .input_base import warn_user
-from .members import SEEDS, run_some, seeded_clone, unseeded
-from .meta_base import MetaTable, SingleFitWeighter, Told, weights_of
-from .progress import watched, with_callbacks
-from .resampling import group_codes
-from .selector_base import (
+from .bases.checks import assert_all_finite
+from .bases.folds import check_folds, usable_folds
+from .bases.input import warn_user
+from .bases.members import SEEDS, run_some, seeded_clone, unseeded
+from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
+from .bases.progress import watched, with_callbacks
+from .bases.resampling import group_codes
+from .bases.selector import (
     WeighterTags,
     best_features,
     falling,
@@ -38,7 +34,11 @@ from .selector_base import (
     weighted_columns,
     weighted_sparse_columns,
 )
-from .sparse_input import as_rows
+from .bases.sparse_input import as_rows
+from .core.nested_neighbors import NestedNeighbors
+from .core.parameters import check_choice, check_seed, random_generator
+from .core.scaling import feature_scaling
+from .core.sparse_columns import sparse_ranges, sparse_scaling
 
 #: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3

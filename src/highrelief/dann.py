@@ -9,13 +9,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.extraction import FeatureExtractor, check_square
+from .bases.input import Table
 from .core import scatter
 from .core.nearest_rows import NearestPass
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.threads import one_blas_thread
-from .extraction_base import FeatureExtractor, check_square
-from .input_base import Table
 
 #: Neighbours by default: a fifth of the samples, at least this many.
 FEWEST_NEIGHBORS = 50

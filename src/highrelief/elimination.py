@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .abilities import categories_parameter
+from .bases.abilities import categories_parameter
+from .bases.meta import MetaTable, innermost, weights_of, wrapped_has
+from .bases.meta_mixed import MixedSingleFitWeighter
+from .bases.progress import watched, with_callbacks
+from .bases.selector import WeightSelector, falling, n_features_kept
 from .core.parameters import check_count, check_number
-from .meta_base import MetaTable, innermost, weights_of, wrapped_has
-from .meta_mixed import MixedSingleFitWeighter
-from .progress import watched, with_callbacks
-from .selector_base import WeightSelector, falling, n_features_kept
 
 #: Weights that differ by less, relatively, differ by rounding.
 _TIED = 1e-9

@@ -14,15 +14,15 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .balance import label_codes
+from .bases.balance import label_codes
+from .bases.input import known_codes
+from .bases.members import Hands, in_threads
+from .bases.meta import MetaTable, wrapped_has
+from .bases.progress import with_callbacks
+from .bases.resampling import ResampledWeighter
+from .bases.selector import best_features
 from .core.held import on_cluster
 from .core.parameters import check_choice
-from .input_base import known_codes
-from .members import Hands, in_threads
-from .meta_base import MetaTable, wrapped_has
-from .progress import with_callbacks
-from .resampling import ResampledWeighter
-from .selector_base import best_features
 from .stability import spearman
 
 #: Relative difference of weights up to which they are the same: sums depend on the place of a column.

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .balance import label_codes
-from .cluster_input import refuse_held
+from .bases.balance import label_codes
+from .bases.cluster_input import refuse_held
+from .bases.decisions import Decision
+from .bases.input import warn_user
+from .bases.members import SEEDS, Hands, seeded_clone, unseeded
+from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
+from .bases.progress import watched, with_callbacks
+from .bases.resampling import group_codes
+from .bases.selector import best_features
 from .core.held import brought_here
 from .core.parameters import check_choice, check_count, check_flag, check_number, check_seed, random_generator
-from .decisions import Decision
-from .input_base import warn_user
 from .label_permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
-from .members import SEEDS, Hands, seeded_clone, unseeded
-from .meta_base import MetaTable, SingleFitWeighter, Told, weights_of
-from .progress import watched, with_callbacks
-from .resampling import group_codes
-from .selector_base import best_features
 
 #: How it is decided.
 METHODS = ("permutation", "stability", "knockoff")

@@ -7,13 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .bases.progress import with_callbacks
+from .bases.sparse_input import is_sparse
+from .bases.weighter import FeatureWeighter
 from .core.ranges import BLOCK_BYTES
 from .core.scaling import Scaling
 from .core.sparse_columns import Moments
 from .core.threads import even_ranges
-from .progress import with_callbacks
-from .sparse_input import is_sparse
 
 
 class FisherScore(FeatureWeighter):

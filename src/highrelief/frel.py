@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .base import FeatureWeighter
+from .bases.input import warn_user
+from .bases.progress import watched, with_callbacks
+from .bases.weighter import FeatureWeighter
 from .core.losses import HingeLoss, LogLoss, SquareExpLoss, SquareLoss
 from .core.minimizers import Minimum, minimize_l1, minimize_l2
 from .core.nearest_rows import Compared
 from .core.parameters import check_choice, check_count, check_flag, check_number
 from .core.rows import Neighborhood
-from .input_base import warn_user
 from .kernels import descent
-from .progress import watched, with_callbacks
 
 Loss = LogLoss | SquareLoss | HingeLoss | SquareExpLoss
 

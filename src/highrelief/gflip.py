@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .bases.euclidean import EuclideanWeighter
+from .bases.input import Table, warn_user
+from .bases.progress import Progress, watched, with_callbacks
 from .core.euclidean_margins import slope
 from .core.feature_flips import UTILITIES, ClassedColumns, FeatureSet
 from .core.parameters import check_count, random_generator
 from .core.threads import n_pieces, run_all
-from .euclidean_base import EuclideanWeighter
-from .input_base import Table, warn_user
-from .progress import Progress, watched, with_callbacks
 
 #: Multiples of the step that values are rounded to, in the range of a feature, below which a user is told.
 _FEW_STEPS = 1e6

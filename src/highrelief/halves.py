@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
+from .bases.members import SEEDS
+from .bases.meta import MetaTable, fit_inside, innermost, weights_of
+from .bases.resampling import Draw, ResampledWeighter, suiting
+from .bases.selector import WeightSelector, lowest_ranks
 from .core.parameters import check_count, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset
-from .members import SEEDS
-from .meta_base import MetaTable, fit_inside, innermost, weights_of
-from .resampling import Draw, ResampledWeighter, suiting
-from .selector_base import WeightSelector, lowest_ranks
 
 #: Share of the samples in each.
 HALF = 0.5

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .checks import validate_data
-from .cluster_input import refuse_held
+from .bases.checks import validate_data
+from .bases.cluster_input import refuse_held
+from .bases.input import PRECISIONS, ClassTableMixin
 from .core.class_hyperplanes import ClassHyperplanes
 from .core.parameters import check_count, check_number
-from .input_base import PRECISIONS, ClassTableMixin
 
 
 class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):

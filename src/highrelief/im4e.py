@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .balance import label_codes
-from .checks import assert_all_finite, validate_data
-from .cluster_input import is_held
-from .cluster_output import by_rows, compared_columns
+from .bases.balance import label_codes
+from .bases.checks import assert_all_finite, validate_data
+from .bases.cluster_input import is_held
+from .bases.cluster_output import by_rows, compared_columns
+from .bases.folds import check_folds, has_misses, usable_folds
+from .bases.input import PRECISIONS, Table, warn_user
+from .bases.progress import with_callbacks
+from .bases.soft import RepeatedWeighter, WithDistances
 from .core.class_distances import ClassDistances
 from .core.held import on_cluster
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
 from .core.solvers import simplex_positive_part, simplex_projection, unit_positive_part
-from .folds import check_folds, has_misses, usable_folds
-from .input_base import PRECISIONS, Table, warn_user
-from .progress import with_callbacks
-from .soft_base import RepeatedWeighter, WithDistances
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
 SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))

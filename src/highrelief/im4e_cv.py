@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.width_cv import CrossValidatedWidth, Part
 from .im4e import IM4E
-from .width_cv import CrossValidatedWidth, Part
 
 
 class IM4ECV(CrossValidatedWidth, IM4E):

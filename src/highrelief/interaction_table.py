@@ -14,15 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 from sklearn.utils.validation import _num_samples
 
-from .abilities import takes_measurements
-from .cluster_input import refuse_held
+from .bases.abilities import takes_measurements
+from .bases.cluster_input import refuse_held
+from .bases.input import warn_user
+from .bases.members import SEEDS, run_some
+from .bases.meta import innermost
+from .bases.refits import Refits, Told, best_features, feature_names, places_of
+from .bases.resampling import group_codes
 from .core.parameters import check_count, random_generator
 from .halves import checked_halves, halves, why_not
-from .input_base import warn_user
-from .members import SEEDS, run_some
-from .meta_base import innermost
-from .refits import Refits, Told, best_features, feature_names, places_of
-from .resampling import group_codes
 
 __all__ = ["InteractionTable", "Pair", "interactions"]
 

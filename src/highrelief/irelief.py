@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.input import Table
+from .bases.progress import with_callbacks
+from .bases.soft import ClassMargins, RepeatedWeighter
 from .core.rows import LocalRows
 from .core.solvers import unit_positive_part
-from .input_base import Table
-from .progress import with_callbacks
-from .soft_base import ClassMargins, RepeatedWeighter
 
 
 class IRelief(ClassMargins, RepeatedWeighter):

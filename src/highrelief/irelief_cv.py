@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.width_cv import CrossValidatedWidth, Part
 from .irelief import IRelief
-from .width_cv import CrossValidatedWidth, Part
 
 
 class IReliefCV(CrossValidatedWidth, IRelief):

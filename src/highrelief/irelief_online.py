@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .bases.input import plain, warn_user
+from .bases.progress import watched, with_callbacks
+from .bases.soft import ClassMargins
 from .core.parameters import check_count, check_flag, check_number, random_generator
 from .core.reservoir import Reservoir
 from .core.soft_rows import width_among
 from .core.solvers import euclidean_norm
 from .core.threads import n_pieces
-from .input_base import plain, warn_user
 from .kernels.online import learn_samples
-from .progress import watched, with_callbacks
-from .soft_base import ClassMargins
 
 # An automatic σ is found anew when the number of samples seen has grown by this factor.
 RENEWAL = 4

@@ -20,17 +20,17 @@ from scipy.special import ndtri
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
-from .checks import check_array
-from .cluster_input import refuse_held
+from .bases.checks import check_array
+from .bases.cluster_input import refuse_held
+from .bases.decisions import Decision
+from .bases.input import checked_copies, warn_user
+from .bases.members import SEEDS, seeded_clone, unseeded
+from .bases.meta import weights_of
 from .core.gaussian_knockoffs import MOST_APART, Spectrum, draw_knockoffs
 from .core.latent_scores import latent_scores
 from .core.memory import memory_budget
 from .core.parameters import check_choice, check_number, checked_thread_count, random_generator
 from .core.threads import one_blas_thread
-from .decisions import Decision
-from .input_base import checked_copies, warn_user
-from .members import SEEDS, seeded_clone, unseeded
-from .meta_base import weights_of
 
 __all__ = ["decide_by_knockoffs"]
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from .bases.decisions import Decision
+from .bases.members import SEEDS, run_some, seeded_clone, unseeded
+from .bases.meta import MetaTable, weights_of
 from .core.held import on_cluster, pairs_are_here
 from .core.memory import check_room
 from .core.multiplicity import OwnNull, benjamini_hochberg, global_pvalue, pooled_pvalues, step_down_maxt
 from .core.relabeled_rows import RelabeledRows
 from .core.relabeling import relabelings, same_within
-from .decisions import Decision
-from .members import SEEDS, run_some, seeded_clone, unseeded
-from .meta_base import MetaTable, weights_of
 from .relief import Relief, ReliefF
 
 #: What is compared: the weights, or the weights times the mean margin.

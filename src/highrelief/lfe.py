@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from .bases.extraction import FeatureExtractor, check_square
 from .core import scatter
 from .core.centered_columns import CenteredColumns
 from .core.memory import check_room
 from .core.parameters import check_choice, check_count
 from .core.rows import Neighborhood
-from .extraction_base import FeatureExtractor, check_square
 
 #: Rows of the largest matrix of which all eigenvalues are found: half a gigabyte, and minutes.
 _LARGEST_SIDE = 8192

@@ -7,12 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .bases.progress import watched, with_callbacks
+from .bases.weighter import FeatureWeighter
 from .core.drivers import fixed_point
 from .core.parameters import check_count, check_number
 from .core.rows import LocalHyperplanes, LocalRows
 from .core.solvers import unit_positive_part
-from .progress import watched, with_callbacks
 
 
 class LHRelief(FeatureWeighter):

@@ -7,13 +7,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .bases.input import Table
+from .bases.progress import watched, with_callbacks
+from .bases.weighter import FeatureWeighter
 from .core.columns import Columns
 from .core.parameters import check_count
 from .core.rows import Neighborhood
-from .input_base import Table
 from .kernels import descent
-from .progress import watched, with_callbacks
 
 
 class Lmba(FeatureWeighter):

@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.input import warn_user
+from .bases.progress import with_callbacks
+from .bases.soft import RepeatedWeighter
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
 from .core.solvers import unit_positive_part
 from .core.sparse_logistic import sparse_logistic
 from .core.sparse_margins import MarginColumns, SparseMargins
-from .input_base import warn_user
-from .progress import with_callbacks
-from .soft_base import RepeatedWeighter
 
 #: λ of ``alpha="auto"``, as a share of the smallest that leaves no feature.
 SHARE_OF_LARGEST = 0.2

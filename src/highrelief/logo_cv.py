@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.input import Table
+from .bases.width_cv import CrossValidatedWidth, Part, checked_grid, nearest_to_middle, outwards
 from .core.sparse_margins import MarginColumns
-from .input_base import Table
 from .logo import LOGO
-from .width_cv import CrossValidatedWidth, Part, checked_grid, nearest_to_middle, outwards
 
 #: Penalties that are tried where the user gives none, as shares of the smallest that leaves no feature.
 SHARES: NDArray[np.float64] = np.array([0.5, 0.2, 0.1])

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .bases.input import warn_user
+from .bases.meta import innermost, weights_of
+from .bases.meta_mixed import MixedSingleFitWeighter
+from .bases.progress import watched, with_callbacks
+from .bases.selector import WeightSelector, best_features, falling, n_features_kept
 from .core.feature_groups import LINKAGES, MOST_GROUPED, FeatureGroups, grouped, grouped_until
 from .core.parameters import check_choice, check_number
 from .core.similarity import SIMILARITIES, similarities
-from .input_base import warn_user
-from .meta_base import innermost, weights_of
-from .meta_mixed import MixedSingleFitWeighter
-from .progress import watched, with_callbacks
-from .selector_base import WeightSelector, best_features, falling, n_features_kept
 
 
 class RedundancyFilter(MixedSingleFitWeighter):

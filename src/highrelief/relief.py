@@ -8,15 +8,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .bases.input import PRECISIONS
+from .bases.mixed import MixedTableMixin
+from .bases.progress import watched, with_callbacks
+from .bases.selector import n_features_kept
+from .bases.weighter import FeatureWeighter
 from .core.neighborhood import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.rows import LocalRows, Neighborhood
 from .core.sampling import AnchorSample, is_settled, looks
-from .input_base import PRECISIONS
-from .mixed_base import MixedTableMixin
-from .progress import watched, with_callbacks
-from .selector_base import n_features_kept
 
 
 class _NearestWeighter(FeatureWeighter):

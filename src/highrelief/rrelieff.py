@@ -7,15 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .bases.input import PRECISIONS, Table
+from .bases.mixed import MixedTableMixin
+from .bases.progress import watched, with_callbacks
+from .bases.weighter import FeatureWeighter
 from .core.neighborhood import METRICS
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.reach import Reach
 from .core.rows import Neighborhood
 from .core.target_rows import TargetDifferences
-from .input_base import PRECISIONS, Table
-from .mixed_base import MixedTableMixin
-from .progress import watched, with_callbacks
 
 
 class RReliefF(MixedTableMixin, FeatureWeighter):

@@ -18,8 +18,8 @@ from typing import Any
 
 import highrelief
 
-from .saved_parts import misfits
-from .whole_files import written_whole
+from .bases.saved_parts import misfits
+from .core.whole_files import written_whole
 
 #: Goes up when what is in a file changes so that an older version would read it wrongly.
 FORMAT = 1
@@ -30,7 +30,7 @@ _PARTS = (
     "core.class_hyperplanes.ClassHyperplanes",
     "core.reservoir.Reservoir",
     "core.scaling.Scaling",
-    "decisions.Decision",
+    "bases.decisions.Decision",
 )
 #: Of scikit-learn, and not known to skops, though nothing but numbers and flags: what folds are cut by.
 _SPLITTERS = (

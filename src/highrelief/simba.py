@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .bases.euclidean import EuclideanWeighter
+from .bases.input import warn_user
+from .bases.progress import watched, with_callbacks
 from .core.euclidean_margins import euclidean_margins, slope
 from .core.parameters import check_count, random_generator
 from .core.threads import even_ranges, n_pieces, run_all
-from .euclidean_base import EuclideanWeighter
-from .input_base import warn_user
 from .kernels.simba import climb
-from .progress import watched, with_callbacks
 
 #: Squared distances that differ by less than this, relatively, are tied: scaling splits ties by rounding.
 _TIED = {np.dtype(np.float64): 2e-12, np.dtype(np.float32): 2e-6}

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from .checks import check_array
+from .bases.checks import check_array
+from .bases.input import plain
+from .bases.meta import innermost
+from .bases.resampling import ResampledWeighter
+from .bases.selector import best_features, is_share
 from .core.parameters import check_choice, check_count, check_number
-from .input_base import plain
-from .meta_base import innermost
-from .resampling import ResampledWeighter
-from .selector_base import best_features, is_share
 
 __all__ = [
     "NogueiraStability",

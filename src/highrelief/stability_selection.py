@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.decisions import Decision
+from .bases.input import warn_user
+from .bases.members import SEEDS
+from .bases.meta import MetaTable, fit_inside, innermost, weights_of
+from .bases.resampling import Draw, ResampledWeighter, suiting
+from .bases.selector import WeightSelector
 from .core.concave_tails import concave_tails
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.subsets import MOST_DRAWS
-from .decisions import Decision
 from .halves import HALF, HalfFits, members
-from .input_base import warn_user
-from .members import SEEDS
-from .meta_base import MetaTable, fit_inside, innermost, weights_of
-from .resampling import Draw, ResampledWeighter, suiting
-from .selector_base import WeightSelector
 
 __all__ = ["Decision", "decide_by_stability"]
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import FeatureWeighter
+from .bases.mixed import MixedTableMixin
+from .bases.progress import watched, with_callbacks
+from .bases.weighter import FeatureWeighter
 from .core.radius_rows import RadiusMargins, RadiusPasses
-from .mixed_base import MixedTableMixin
-from .progress import watched, with_callbacks
 
 #: Near and far: one for all samples, or one for each.
 Radii = tuple[Any, Any]

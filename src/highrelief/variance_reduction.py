@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter
 
-from .checks import assert_all_finite
+from .bases.checks import assert_all_finite
+from .bases.input import check_spans, scaled_rows, working_memory
+from .bases.meta import MetaTable, SingleFitWeighter, weights_of
+from .bases.progress import watched, with_callbacks
+from .bases.selector import WeighterTags
 from .core.parameters import check_count
 from .core.rows import Neighborhood
 from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
-from .input_base import check_spans, scaled_rows, working_memory
 from .lmba import Lmba
-from .meta_base import MetaTable, SingleFitWeighter, weights_of
-from .progress import watched, with_callbacks
-from .selector_base import WeighterTags
 
 #: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
 _N_NEIGHBORS = 10

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..bases.meta import innermost, weights_of
+from ..bases.selector import WeightSelector, largest_first
 from ..core.parameters import check_count
 from ..ensemble import EnsembleWeighting, average_ranks
-from ..meta_base import innermost, weights_of
-from ..selector_base import WeightSelector, largest_first
 from .drawing import (
     COLORS,
     INERT,

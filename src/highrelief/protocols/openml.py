@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 
-from ..whole_files import written_whole
+from ..core.whole_files import written_whole
 
 
 class FetchError(RuntimeError):

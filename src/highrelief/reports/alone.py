@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bases.selector import lowest_ranks
 from ..fisher import FisherScore
-from ..selector_base import lowest_ranks
 from .given import Given
 
 

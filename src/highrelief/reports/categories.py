@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..abilities import categories_parameter
+from ..bases.abilities import categories_parameter
+from ..bases.mixed import chosen_features
 from ..core.encoding import ABSENT
 from ..core.levels import level_codes
-from ..mixed_base import chosen_features
 
 #: What stands for each number from 0 on, by the place of the feature.
 Levels = dict[int, list[str]]

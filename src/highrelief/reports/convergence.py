@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..meta_base import fit_inside
+from ..bases.meta import fit_inside
 from ..plots.convergence import ran_its_schedule, weight_tolerance
 from .contents import Convergence
 from .sentences import counted, number

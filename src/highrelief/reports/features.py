@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..meta_base import fit_inside
+from ..bases.meta import fit_inside
 from .alone import by_what, ranks_alone
 from .contents import FeatureTable
 from .given import Given

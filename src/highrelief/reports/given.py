@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..abilities import categories_parameter, takes_measurements, takes_missing
-from ..checks import check_array, check_classification_targets
-from ..input_base import plain
-from ..selector_base import WeightSelector
+from ..bases.abilities import categories_parameter, takes_measurements, takes_missing
+from ..bases.checks import check_array, check_classification_targets
+from ..bases.input import plain
+from ..bases.selector import WeightSelector
 from .categories import Levels, categorical_places, coded, words_behind
 from .thirds import THIRDS, thirds
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .. import __version__
+from ..bases.meta import fit_inside
 from ..citations import REFERENCES, address, as_text
-from ..meta_base import fit_inside
 from .contents import Origin, Reference
 from .given import Given
 from .methods import cited

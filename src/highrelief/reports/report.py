@@ -14,9 +14,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..cluster_input import refuse_held
-from ..progress import terminal_line, watching
-from ..whole_files import written_whole
+from ..bases.cluster_input import refuse_held
+from ..bases.progress import terminal_line, watching
+from ..core.whole_files import written_whole
 from .comparison_contents import ComparisonContents
 from .contents import Contents
 from .findings import contents as found

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..meta_base import fit_inside
-from ..suspects import LIKELY, suspects
+from ..bases.meta import fit_inside
+from ..bases.suspects import LIKELY, suspects
 from .contents import Samples
 from .given import Given
 from .methods import is_one_by_one

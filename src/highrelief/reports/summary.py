@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..abilities import stays_within_batches, weighs_classes
+from ..bases.abilities import stays_within_batches, weighs_classes
 from .contents import Convergence, Correlations, Interactions, Samples, Stability
 from .features import N_NAMED, Weights, kept_in_words
 from .given import Given

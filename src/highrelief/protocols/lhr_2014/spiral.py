@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from ...base import FeatureWeighter
+from ...bases.weighter import FeatureWeighter
 from ...irelief import IRelief
 from ...lhr import LHRelief
 from ...logo import LOGO

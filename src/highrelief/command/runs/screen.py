@@ -1,0 +1,184 @@
+"""What a person sees while a run goes on, and at its end. Plain where nobody looks."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from ...bases.progress import watching
+from ...citations import as_text
+from .watching import Tell, Watcher
+
+if TYPE_CHECKING:
+    from ...protocols.beside import Results
+    from ...protocols.registry import Paper
+
+#: Seconds of work before anything is shown about it.
+PATIENCE = 2.0
+_BAR = "█"
+
+
+class Screen(Watcher):
+    """The terminal: results go to the standard output, all else beside it."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            # A letter that the terminal does not have must not end a run.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+        self.out = Console(highlight=False, soft_wrap=False)
+        self.beside = Console(stderr=True, highlight=False)
+        self._quiet = quiet
+
+    def note(self, text: str) -> None:
+        """Tell something about the run."""
+        if not self._quiet:
+            self.beside.print(Text(text), soft_wrap=True)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Tell]:
+        """Show, after a while, how far the work inside has come and how long the rest will take."""
+        if self._quiet or not self.beside.is_terminal:
+            yield lambda done, total: None
+            return
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left:"),
+            TimeRemainingColumn(),
+        )
+        progress = Progress(*columns, console=self.beside, transient=True)
+        task = progress.add_task(what, total=None)
+        shown = threading.Timer(PATIENCE, progress.start)
+        shown.daemon = True
+        shown.start()
+
+        def tell(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+
+        try:
+            with watching(tell):
+                yield tell
+        finally:
+            shown.cancel()
+            shown.join()
+            progress.stop()
+
+    def ranking(self, ranks: Sequence[int], names: Sequence[str], weights: Sequence[float]) -> None:
+        """Show the best features: a table with bars on a terminal, lines with tabs elsewhere."""
+        if not self.out.is_terminal:
+            lines = ["rank\tfeature\tweight"]
+            lines += [f"{r}\t{one_line(n)}\t{w!r}" for r, n, w in zip(ranks, names, weights, strict=True)]
+            self.out.file.write("\n".join(lines) + "\n")
+            return
+        table = Table(box=None, pad_edge=False)
+        table.add_column("rank", justify="right")
+        table.add_column("feature", overflow="ellipsis", no_wrap=True, ratio=1)
+        table.add_column("weight", justify="right")
+        width = max(8, min(40, self.out.width // 3))
+        table.add_column("", width=width, no_wrap=True)
+        largest = max((abs(weight) for weight in weights), default=0.0) or 1.0
+        for rank, name, weight in zip(ranks, names, weights, strict=True):
+            bar = _BAR * round(width * max(weight, 0.0) / largest)
+            table.add_row(str(rank), Text(one_line(name)), f"{weight:.4g}", Text(bar, style="cyan"))
+        self.out.print(table)
+
+    def decisions(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Show the features that are kept: a table on a terminal, lines with tabs elsewhere."""
+        if not self.out.is_terminal:
+            shown = [
+                [one_line(each) if isinstance(each, str) else repr(each) for each in row] for row in rows
+            ]
+            self.out.file.write("\n".join("\t".join(line) for line in (header, *shown)) + "\n")
+            return
+        table = Table(box=None, pad_edge=False)
+        for heading in header:
+            table.add_column(heading, justify="left" if heading == "feature" else "right")
+        for row in rows:
+            table.add_row(*(Text(each if isinstance(each, str) else f"{each:.4g}") for each in row))
+        self.out.print(table)
+
+    def comparison(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Show methods side by side: a table on a terminal, lines with tabs elsewhere."""
+        if not self.out.is_terminal:
+            lines = ["\t".join(rows[0])]
+            lines += ["\t".join("" if each is None else str(each) for each in row.values()) for row in rows]
+            self.out.file.write("\n".join(lines) + "\n")
+            return
+        table = Table(box=None, pad_edge=False)
+        table.add_column("method")
+        table.add_column("classifier")
+        for heading in ("accuracy", "interval", "features", "stability", "trade-off", "seconds"):
+            table.add_column(heading, justify="right")
+        for row in rows:
+            table.add_row(
+                row["method"],
+                row["classifier"],
+                _share(row["accuracy"]),
+                f"{_share(row['accuracy_lower'])} to {_share(row['accuracy_upper'])}",
+                f"{row['n_features']:g} ({row['n_features_least']} to {row['n_features_most']})",
+                _share(row["ranking_stability"]),
+                _share(row["tradeoff"]),
+                f"{row['seconds']:.2g}",
+            )
+        self.out.print(table)
+
+    def results(self, results: Results) -> None:
+        """Show ours beside theirs: a table on a terminal, lines with tabs elsewhere."""
+        head, *lines = results.lines()
+        title = f"{results.title} ({results.unit}): ours / theirs (standard errors apart)"
+        if not self.out.is_terminal:
+            rows = [f"# {title}", *("\t".join(line) for line in (head, *lines))]
+            self.out.file.write("\n".join(rows) + "\n")
+        else:
+            table = Table(box=None, pad_edge=False, title=title)
+            for heading in head:
+                table.add_column(heading)
+            for line in lines:
+                table.add_row(*(Text(each) for each in line))
+            self.out.print(table)
+        for remark in results.remarks:
+            self.note(f"- {remark}")
+
+    def papers(self, known: Sequence[Paper]) -> None:
+        """List what can be run, and what cannot, paper by paper."""
+        width = max(len(name) for paper in known for name in (*_names(paper), *paper.not_run))
+        for paper in known:
+            self.out.print(Text(f"\n{as_text(paper.key)}", style="bold"), soft_wrap=True)
+            for each in paper.experiments:
+                self.out.print(Text(f"  {each.name:<{width}}  {each.title}"), soft_wrap=True)
+            for name, reason in paper.not_run.items():
+                self.out.print(
+                    Text(f"  {name:<{width}}  cannot be run: {reason}", style="dim"), soft_wrap=True
+                )
+
+
+def _names(paper: Paper) -> list[str]:
+    return [each.name for each in paper.experiments]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def one_line(name: str) -> str:
+    """A name as it can stand in a line: what is not printable is shown as an escape."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)

@@ -1,0 +1,45 @@
+"""Who is told how a run goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import numpy as np
+
+from ...table import LabelledTable
+
+#: Told how many steps are done, and the most there can be.
+Tell = Callable[[int, int], None]
+
+
+class Watcher:
+    """Told how a run goes; this one keeps it to itself."""
+
+    def note(self, text: str) -> None:
+        """Something the user should know."""
+
+    def working(self, what: str) -> AbstractContextManager[Tell]:
+        """Entered around what may take long; gives what can be told how far it has come."""
+        return nullcontext(lambda done, total: None)
+
+    def table(self, table: LabelledTable) -> None:
+        """What was read, and by which rules."""
+        if table.measured:
+            target = f"a target from {table.y.min():g} to {table.y.max():g}"
+        else:
+            counts = class_counts(table).items()
+            target = "classes " + ", ".join(f"{name} ({count:,})" for name, count in counts)
+        self.note(f"{len(table.y):,} samples, {len(table.feature_names):,} features, {target}")
+        for note in table.notes:
+            self.note(f"- {note}")
+
+
+#: Where nobody looks.
+NOBODY = Watcher()
+
+
+def class_counts(table: LabelledTable) -> dict[str, int]:
+    """How many samples each class has."""
+    classes, counts = np.unique(table.y, return_counts=True)
+    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
