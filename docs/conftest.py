@@ -3,7 +3,7 @@
 import pytest
 
 # What Sphinx reads, and what it has written.
-collect_ignore = ["conf.py", "_build", "api", "gallery"]
+collect_ignore = ["conf.py", "conftest.py", "_build", "api", "gallery"]
 
 
 @pytest.fixture(autouse=True)

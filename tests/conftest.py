@@ -9,8 +9,8 @@ from browser import launched, visited
 
 pytest.register_assert_rewrite("page_checks")
 
-# A plugin, which changes Numba where it is imported.
-collect_ignore = ["without_jit.py"]
+# No examples to run: this file, and a plugin that changes Numba where it is imported.
+collect_ignore = ["conftest.py", "without_jit.py"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # Pictures are drawn in memory, where there is a screen too.

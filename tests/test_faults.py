@@ -5,6 +5,7 @@ import multiprocessing
 import re
 import signal
 import threading
+import time
 
 import pytest
 from contract import outcome, same_bits
@@ -105,6 +106,8 @@ def test_an_interruption_stops_those_who_help(monkeypatch, when):
         if threading.current_thread() is not threading.main_thread():
             seen.set()
             assert go_on.wait(30)
+            # Long enough for the interruption to arrive before all pieces are done.
+            time.sleep(0.01)
             return
         assert seen.wait(30)
         if when == "inside":

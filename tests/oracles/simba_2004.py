@@ -93,7 +93,8 @@ def simba_path(X, y, order, utility="linear", beta=None):
 def simba(X, y, order, utility="linear", beta=None):
     """w^2 / max(w^2); algorithm 2, steps 1 to 3."""
     w = simba_path(X, y, order, utility, beta)[-1]
-    return w**2 / np.max(w**2)
+    # The paper does not say what becomes of w = 0, to which steps may lead.
+    return w**2 / np.max(w**2) if w.any() else w
 
 
 def gflip_score(X, y, members, utility="linear", beta=None, s=None):

@@ -37,6 +37,8 @@ class _Loan:
         self.__array_interface__ = memory.__array_interface__
 
     def __del__(self) -> None:
+        if _free is None:  # the interpreter ends, and has taken this module apart
+            return
         _free[id(self._memory)] = self._memory
         _let_go(kept_bytes() - MOST_KEPT)
 

@@ -24,10 +24,12 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
 
 def about_software() -> dict[str, Any]:
     """What it was computed with."""
+    machine = platform.uname()
     return {
         "highrelief": __version__,
         "versions": {"python": platform.python_version(), **dict(_installed())},
-        "machine": {"system": platform.platform(), "processor": platform.machine()},
+        # Not platform.platform(), which starts a process to ask for more.
+        "machine": {"system": f"{machine.system} {machine.release}", "processor": machine.machine},
     }
 
 

@@ -21,7 +21,8 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
     stand for.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: NumPy leaves what it cannot read open.
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
     except (OSError, ValueError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise TableError(f"{path.name} cannot be read as NPZ without pickles: {error}.") from error
