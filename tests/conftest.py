@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from browser import launched, visited
+from hypothesis import settings
 
 pytest.register_assert_rewrite("page_checks")
 
@@ -13,6 +14,10 @@ pytest.register_assert_rewrite("page_checks")
 collect_ignore = ["conftest.py", "without_jit.py"]
 
 ROOT = Path(__file__).resolve().parent.parent
+# The same examples in every run, so that a change fails for what it changes; others where there is time.
+settings.register_profile("quick", derandomize=True)
+if not os.environ.get("HIGHRELIEF_THOROUGH"):
+    settings.load_profile("quick")
 # Pictures are drawn in memory, where there is a screen too.
 os.environ.setdefault("MPLBACKEND", "Agg")
 # What a shell starts in the background ignores interruptions, and so does all that is started from there:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from contract import same_bits
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracles import (
     default_beta,
@@ -12,6 +12,7 @@ from oracles import (
     nearest_hit_and_miss,
     scale_range,
     simba,
+    simba_path,
     utility_of,
 )
 from registry import continuous_table, discrete_table
@@ -114,8 +115,11 @@ def test_tables_of_whole_numbers(seed, n_samples, n_features, n_classes, n_level
     X[0], X[1] = 0.0, n_levels - 1.0
     y = rng.integers(0, n_classes, size=n_samples)
     y[:3] = [0, 1, 0]
+    order = range(n_samples)
+    # Steps that lead back to w = 0 leave rounding alone, which w²/max(w²) would make a weight of 1.
+    assume(np.abs(simba_path(scale_range(X), y, order)[-1]).max() > 1e-6)
     weights = Simba(shuffle=False).fit(X, y).feature_weights_
-    np.testing.assert_allclose(weights, simba(scale_range(X), y, range(n_samples)), rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(weights, simba(scale_range(X), y, order), rtol=1e-7, atol=1e-12)
 
 
 def test_the_first_of_the_nearest():
