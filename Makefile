@@ -31,10 +31,9 @@ coverage-kernels: $(VENV)/.installed
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method.
-OLDEST_TESTS := scikit_learn.py contract_*.py errors.py golden.py oracles.py kernels.py core.py table*.py command.py \
-	plots.py repr_html.py routing.py sparse.py mixed.py missing_nearest.py missing_soft.py surf.py rrelieff.py \
-	elimination.py combined.py class_weight.py stability.py ensemble.py cv_selector.py datasets.py minimizers.py \
-	hknn.py lfe.py dann.py irelief_online.py report_contents.py page.py
+OLDEST_TESTS := scikit_learn.py contract_*.py errors.py golden.py oracles.py core.py table*.py command.py plots.py \
+	repr_html.py routing.py sparse.py mixed.py missing_nearest.py stability.py ensemble.py minimizers.py lfe.py \
+	irelief_online.py report_contents.py page.py saving.py
 test-oldest: $(OLDEST)/.installed
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) \
 		$(wildcard $(addprefix tests/test_, $(OLDEST_TESTS)))

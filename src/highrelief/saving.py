@@ -45,8 +45,12 @@ _SPLITTERS = (
     "StratifiedKFold",
     "StratifiedShuffleSplit",
 )
-#: And what searches score by.
-_SCORER = "sklearn.metrics._scorer._PassthroughScorer"
+#: And what searches score by; older scorers hold what metadata they ask for, which is names and flags.
+_SCORERS = (
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
@@ -164,7 +168,7 @@ def _known() -> list[str]:
     """Names of the types that may be built, beside those that skops knows."""
     ours = [f"{home}.{name}" for name, home in highrelief._HOMES.items()]
     folds = [f"sklearn.model_selection._split.{name}" for name in _SPLITTERS]
-    return [*(f"highrelief.{name}" for name in (*ours, *_PARTS)), *folds, _SCORER]
+    return [*(f"highrelief.{name}" for name in (*ours, *_PARTS)), *folds, *_SCORERS]
 
 
 def _names(trusted: Iterable[str | type]) -> list[str]:
