@@ -1,5 +1,7 @@
 """What every estimator that takes Dask arrays promises: the answer of the same table in memory."""
 
+from types import SimpleNamespace
+
 import dask
 import dask.array as da
 import numpy as np
@@ -168,23 +170,35 @@ def test_nothing_is_left_of_an_earlier_fit_where_one_fails(way):
     assert not hasattr(weighter, "feature_weights_")
 
 
+def chosen(shape, chunks, n_workers=4, least_memory=np.inf):
+    """The partition of a table of float64."""
+    work = SimpleNamespace(n_workers=n_workers, least_memory=least_memory)
+    return partition.partition(shape, 8, chunks, work)
+
+
 def test_the_partition_is_chosen_by_shape_and_can_be_forced():
-    cost = partition.costs((100, 10_000), 8, ((100,), (5000, 5000)), 4)
+    wide = (100, 10_000), ((100,), (5000, 5000))
+    cost = partition.costs(wide[0], 8, wide[1], 4)
     assert cost.columns < cost.rows
-    assert partition.partition((100, 10_000), 8, ((100,), (5000, 5000)), 4) == "columns"
-    assert partition.partition((100_000, 50), 8, ((50_000, 50_000), (50,)), 4) == "rows"
+    assert chosen(*wide) == "columns"
+    assert chosen((100_000, 50), ((50_000, 50_000), (50,))) == "rows"
     with dask.config.set({"highrelief.partition": "rows"}):
-        assert partition.partition((100, 10_000), 8, ((100,), (5000, 5000)), 4) == "rows"
+        assert chosen(*wide) == "rows"
     with (
         dask.config.set({"highrelief.partition": "diagonal"}),
         pytest.raises(ValueError, match=r"highrelief\.partition='diagonal'.*'columns', 'rows' or 'auto'"),
     ):
-        partition.partition((100, 10_000), 8, ((100,), (5000, 5000)), 4)
+        chosen(*wide)
 
 
 def test_a_table_whose_pairs_do_not_fit_goes_by_rows(monkeypatch):
-    monkeypatch.setattr(partition, "memory_budget", lambda asked: 1e6)
-    assert partition.partition((1000, 10**6), 8, ((1000,), (10**6,)), 1) == "rows"
+    wide = (1000, 10**6), ((1000,), (10**6,))
+    assert chosen(*wide) == "columns"
+    # With a worker, half of whose memory is for all pairs, as here.
+    assert chosen(*wide, least_memory=49e6) == "columns"
+    assert chosen(*wide, least_memory=47e6) == "rows"
+    monkeypatch.setattr(partition, "memory_budget", lambda asked: 23e6)
+    assert chosen(*wide) == "rows"
 
 
 @pytest.mark.parametrize("given", ["array", "series", "list"])

@@ -21,6 +21,8 @@ from registry import THOROUGH, in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition, work
+from highrelief.core.cluster.row_blocks import RowBlocks
+from highrelief.core.cluster.row_ties import tied_copies
 from highrelief.core.cluster.work import Work
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
@@ -219,6 +221,20 @@ def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
     assert_same(outcome["weights"], local, 1e-10)
 
 
+def rounds_of(monkeypatch, before=lambda number: None):
+    """The numbers of the rounds of work from now on; what is to happen ``before`` each of them."""
+    rounds = []
+    results = Work.results
+
+    def counted(self, tasks):
+        rounds.append(len(rounds) + 1)
+        before(rounds[-1])
+        return results(self, tasks)
+
+    monkeypatch.setattr(Work, "results", counted)
+    return rounds
+
+
 @one_of("kill_in_round", [3, 5])
 @one_of(
     ("way", "weighter"),
@@ -232,17 +248,10 @@ def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round,
     """Whatever was bound to it, or lay with it, is made again by the others."""
     X, y = wide_table(90, 900)
     local = weighter.fit(X, y).feature_weights_
-    rounds = []
-    results = Work.results
     with cluster(n_workers=2) as client:
-
-        def counted(self, tasks):
-            rounds.append(None)
-            if len(rounds) == kill_in_round:
-                kill(process_ids(client)[0])
-            return results(self, tasks)
-
-        monkeypatch.setattr(Work, "results", counted)
+        rounds = rounds_of(
+            monkeypatch, lambda number: number == kill_in_round and kill(process_ids(client)[0])
+        )
         chunks = (-1, 150) if way == "columns" else (30, -1)
         with dask.config.set({"highrelief.partition": way}):
             thread, outcome = in_the_background(
@@ -253,6 +262,43 @@ def test_a_worker_that_is_gone_when_a_round_begins(weighter, way, kill_in_round,
     assert len(rounds) >= kill_in_round
     assert "error" not in outcome, outcome
     assert_same(outcome["weights"], local, 1e-10)
+
+
+def test_a_worker_that_is_gone_while_those_who_are_tied_are_looked_for(small_blocks, monkeypatch):
+    """Lists that are cut, and the passes that count and weigh those whom they do not hold, are made again."""
+    X = np.random.default_rng(0).integers(0, 2, (500, 3)).astype(float)
+    y = (X[:, 0] != X[:, 1]).astype(int)
+    y[::7] = 1 - y[::7]
+    lazy, local = da.from_array(X, chunks=(125, -1)), ReliefF().fit(X, y).feature_weights_
+
+    def fit():
+        with dask.config.set({"highrelief.partition": "rows"}):
+            return ReliefF().fit(lazy, y).feature_weights_
+
+    with cluster(n_workers=2) as client:
+        with monkeypatch.context() as watched:
+            rounds, asked, of_pairs = rounds_of(watched), [], RowBlocks.of_pairs
+
+            def noted(blocks, function, *more, **where):
+                asked.append(function)
+                return of_pairs(blocks, function, *more, **where)
+
+            watched.setattr(RowBlocks, "of_pairs", noted)
+            assert_same(fit(), local, 1e-10)
+        assert tied_copies in asked
+        # The last but one has the lists, the last one the sums; a worker dies before each.
+        for doomed in rounds[-2:]:
+            with monkeypatch.context() as harmed:
+                again = rounds_of(
+                    harmed, lambda number, doomed=doomed: number == doomed and kill(process_ids(client)[0])
+                )
+                thread, outcome = in_the_background(fit)
+                thread.join(90)
+                assert not thread.is_alive()
+            assert again == rounds
+            assert "error" not in outcome, outcome
+            assert_same(outcome["weights"], local, 1e-10)
+            client.wait_for_workers(2)
 
 
 @one_of("way", ["columns", "rows"])

@@ -412,13 +412,15 @@ class TestRefusals:
         (None, {"memory": 12e9}, 2),
         (None, {"memory": 0.0}, 8),
         (None, {"memory": 1e9}, 1),
+        # Half of it has room for something of all pairs, which take 240 kB, of four fits.
+        (None, {"least_memory": 2e6}, 4),
         (None, {"keeps": False}, 1),
     ],
 )
 def test_how_many_fits_are_under_way(n_jobs, more, expected):
     from highrelief.core.cluster.simultaneous import n_simultaneous
 
-    work = SimpleNamespace(**{"keeps": True, "n_workers": 4, "memory": 1e12} | more)
+    work = SimpleNamespace(**{"keeps": True, "n_workers": 4, "memory": 1e12, "least_memory": 1e12} | more)
 
     class Table:
         nbytes, by = 10**9, "columns"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -254,6 +255,29 @@ def test_chunks_do_not_matter() -> None:
         found = [clone(estimator).fit(in_chunks(X, h), y).feature_weights_ for h in CHUNKS]
         for other in found[1:]:
             np.testing.assert_allclose(other, found[0], rtol=0.0, atol=1e-12)
+
+
+# Memory
+
+
+def test_margins_of_many_anchors_are_held_block_by_block() -> None:
+    """Their spread is found from the whole margins of every anchor, which take twice the table."""
+    n, d = 800, 800
+    X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
+    y, lazy = np.arange(n) % 2, in_chunks(X, (100,) * 8)
+    fits = {"plain": ReliefF(), "all": ReliefF(n_anchors=n, random_state=0)}
+    peaks = {}
+    with dask.config.set(num_workers=1):
+        ReliefF(n_anchors=9).fit(lazy[:200], y[:200])  # what is loaded and compiled does not count
+        for name, estimator in fits.items():
+            tracemalloc.start()
+            try:
+                estimator.fit(lazy, y)
+                peaks[name] = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+    np.testing.assert_allclose(fits["all"].feature_weights_, fits["plain"].feature_weights_, atol=1e-6)
+    assert peaks["all"] - peaks["plain"] < X.nbytes / 2
 
 
 # What tasks are given and make

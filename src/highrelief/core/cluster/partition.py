@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 
 import dask
 
-from ..memory import memory_budget
+from ..memory import SHARE, memory_budget
+from .work import Work
 
 By = Literal["columns", "rows"]
 WAYS: tuple[By, ...] = ("columns", "rows")
@@ -47,7 +48,16 @@ def costs(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: int)
     return Costs(columns, rows)
 
 
-def partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: int) -> By:
+def room_for_pairs(work: Work) -> float:
+    """Bytes that may be taken, by columns, for something of all pairs of samples.
+
+    Soft neighbourhoods are found here, nearest neighbours by any of the workers, and each of these adds up
+    distances of all pairs over its columns.
+    """
+    return min(memory_budget(None), SHARE * work.least_memory)
+
+
+def partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, work: Work) -> By:
     """How the table is worked on: as Dask's configuration says, or so that least is sent.
 
     By columns the distances of all pairs are held in one memory: where they do not fit, it is by rows.
@@ -59,9 +69,9 @@ def partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: 
         raise ValueError(
             f"Dask's configuration has {CONFIG_KEY}={asked!r}; it must be 'columns', 'rows' or 'auto'."
         )
-    if PAIR_BYTES * shape[0] ** 2 > memory_budget(None):
+    if PAIR_BYTES * shape[0] ** 2 > room_for_pairs(work):
         return "rows"
-    moved = costs(shape, itemsize, chunks, n_workers)
+    moved = costs(shape, itemsize, chunks, work.n_workers)
     return "columns" if moved.columns <= moved.rows else "rows"
 
 

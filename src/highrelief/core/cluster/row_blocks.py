@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
 from typing import Any, NamedTuple
@@ -233,7 +233,7 @@ class RowBlocks:
         if not self.work.keeps:
             # A block would be held from its first pair to its last.
             task = delayed(_of_unread(function), pure=False)
-            blocks = [Unread(block, b - a) for block, (a, b) in zip(blocks, self.cuts, strict=True)]
+            blocks = self._unread
         tasks = {}
         for i, j in self.pairs:
             if where(i, j):
@@ -241,6 +241,20 @@ class RowBlocks:
                 own = [argument for each in more for argument in (each[i], None if i == j else each[j])]
                 tasks[i, j] = task(blocks[i], other, given, *own)
         return tasks
+
+    def of_blocks_in_turn(
+        self, function: Callable[..., Any], given: Any, *more: Sequence[Any]
+    ) -> list[Delayed]:
+        """What a function of a block, of all of them, of what is given and of its own arguments returns.
+
+        No block is read yet. The function reads one after the other, and holds two at a time.
+        """
+        task, everything = delayed(function, pure=False), self.work.shared(self._unread)
+        return [task(block, everything, given, *own) for block, *own in zip(self._unread, *more, strict=True)]
+
+    @property
+    def _unread(self) -> list[Unread]:
+        return [Unread(block, *cut) for block, cut in zip(self.blocks, self.cuts, strict=True)]
 
     def gathered(self, of_pairs: dict[Pair, Any], merge: Callable[..., Any], *given: Any) -> list[Any]:
         """For every block, what the pairs that it is in return for it, merged in a fixed order.
@@ -312,8 +326,11 @@ class RowBlocks:
 class Unread:
     """A block that a task reads by itself, and holds no longer than it works."""
 
-    def __init__(self, block: Delayed, height: int) -> None:
-        self._block, self.height = block, height
+    def __init__(self, block: Delayed, first: int, end: int) -> None:
+        self._block, self.first, self._end = block, first, end
+
+    def __len__(self) -> int:
+        return self._end - self.first
 
     def read(self) -> RowBlock:
         """The block."""
@@ -332,17 +349,25 @@ def _of_unread(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _read(block: Unread, other: Unread | None) -> tuple[RowBlock, RowBlock | None]:
     """Two blocks that lie one below the other, so that nobody has to copy them, or one."""
-    first = block.read()
     if other is None:
-        return first, None
-    n = len(first)
-    X = np.empty((n + other.height, first.X.shape[1]), first.X.dtype)
-    X[:n] = first.X
-    first.X = X[:n]  # what was read is dropped before more is
-    second = other.read()
-    X[n:] = second.X
-    second.X = X[n:]
-    return first, second
+        return block.read(), None
+    (pair,) = with_each(block, [other])
+    return pair
+
+
+def with_each(block: Unread, others: Iterable[Unread]) -> Iterator[tuple[RowBlock, RowBlock]]:
+    """A block with each of some others in turn, which lie below it, so that nobody has to copy them."""
+    first, n = block.read(), len(block)
+    X = first.X
+    for other in others:
+        if len(X) != n + len(other):
+            X = np.empty((n + len(other), X.shape[1]), X.dtype)
+            X[:n] = first.X
+            first.X = X[:n]  # what was read is dropped before more is
+        second = other.read()
+        X[n:] = second.X
+        second.X = X[n:]
+        yield first, second
 
 
 def below_each_other(blocks: Sequence[RowBlock]) -> NDArray[Any]:

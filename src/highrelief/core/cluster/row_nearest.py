@@ -6,10 +6,10 @@ are many. They stay with the workers, but for passes whose answer they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -23,15 +23,17 @@ from ..neighborhood import HITS, MISSES, Neighborhood, Neighbors
 from ..packed import Packed
 from ..whole_numbers import Plan, WholeNumbers, marked_levels, planned
 from .matrix import RowMatrix
-from .row_blocks import RowBlock, RowBlocks, below_each_other, both
+from .row_blocks import RowBlock, RowBlocks, Unread, below_each_other, both, with_each
 from .row_candidates import BlockNeighbors, Wanted, merged, settled
 from .row_gaps import gaps, gaps_between, picked
 from .row_pairs import candidates_between
-from .row_ties import counted, n_cut, tied_copies, tied_neighbors, within
+from .row_ties import counted, n_cut, neighbors_in, tied_copies, tied_neighbors, within
 from .work import added, tree
 
 #: Bytes of a matrix of margins that is brought here.
 _SMALL = 2**24
+#: What tasks make of the margins of the anchors of a block.
+OfRows = Callable[[RowBlock, NDArray[np.float64], Neighbors, NDArray[np.float64]], NDArray[np.float64]]
 
 
 class RowSearch(NeighborSearch):
@@ -135,6 +137,7 @@ class Margins(NamedTuple):
     #: (n_classes,) how much a class counts.
     class_weights: NDArray[np.float64]
     squared: bool
+    n_features: int
 
 
 class Given(NamedTuple):
@@ -175,7 +178,10 @@ class RowNearestPass(NearestPass):
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        return self.compared().rows @ w
+        found, scaled = self._search.found(), self._margin_factors() * w
+        return np.concatenate(
+            self._blocks.work.results(lambda: self._tasks_on_rows(found, self._all_slots, _under, scaled))
+        )
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
         """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers.
@@ -185,16 +191,10 @@ class RowNearestPass(NearestPass):
         blocks, work = self._blocks, self._blocks.work
         found = self._search.found()
         factors = self._margin_factors()
-        fill = delayed(_in_rows, pure=False)
         pieces = []
         # Hits by themselves have a minus sign, which is taken back.
-        everything = list(range(self._factors.shape[1]))
-        for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(everything, 1.0)]:
-            rows = self._tasks_of_rows(found, slots)
-            pieces += [
-                fill(block, lists, part, sign * factors)
-                for block, lists, part in zip(blocks.blocks, found.lists, rows, strict=True)
-            ]
+        for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(self._all_slots, 1.0)]:
+            pieces += self._tasks_on_rows(found, slots, _in_rows, sign * factors)
         heights = [b - a for a, b in blocks.cuts] * (1 + apart)
         matrix = RowMatrix(work.made(pieces), heights, self._table.n_features, work)
         between = np.zeros(0)
@@ -211,7 +211,9 @@ class RowNearestPass(NearestPass):
     def _margins(self) -> Margins:
         weights = self._table.class_weights
         ones = np.ones(self._table.n_classes)
-        return Margins(self._factors, ones if weights is None else weights, self._squared)
+        return Margins(
+            self._factors, ones if weights is None else weights, self._squared, self._table.n_features
+        )
 
     def _tasks_of_sums(self, found: Found) -> list[Delayed]:
         given = self._blocks.work.shared(Given(self._margins, None, found.cut))
@@ -219,16 +221,26 @@ class RowNearestPass(NearestPass):
         return list(pairs.values())
 
     def _tasks_of_moments(self, found: Found) -> list[Delayed]:
-        rows = self._tasks_of_rows(found, list(range(self._factors.shape[1])))
-        return self._blocks.of_blocks(_moments, self._margins.class_weights, found.lists, rows)
+        return self._tasks_on_rows(found, self._all_slots, _moments, self._margins.class_weights)
 
-    def _tasks_of_rows(self, found: Found, slots: list[int]) -> list[Any]:
-        """Margins of the anchors of every block, added up over the blocks of their neighbours."""
+    @property
+    def _all_slots(self) -> list[int]:
+        return list(range(self._factors.shape[1]))
+
+    def _tasks_on_rows(
+        self, found: Found, slots: list[int], function: OfRows, argument: NDArray[np.float64]
+    ) -> list[Delayed]:
+        """What a function makes of the margins of the anchors of every block at all their neighbours."""
+        blocks, work = self._blocks, self._blocks.work
         used = np.zeros(self._factors.shape[1], dtype=bool)
         used[slots] = True
-        given = self._blocks.work.shared(Given(self._margins, used, found.cut))
-        pairs = self._blocks.of_pairs(_rows_between, given, found.lists, where=self._search.with_anchors)
-        return self._blocks.gathered(pairs, added)
+        given, shared = work.shared(Given(self._margins, used, found.cut)), work.shared(argument)
+        if work.keeps:
+            pairs = blocks.of_pairs(_rows_between, given, found.lists, where=self._search.with_anchors)
+            return blocks.of_blocks(function, shared, found.lists, blocks.gathered(pairs, added))
+        # What pairs of blocks find would be held here until all of them are done.
+        same = [function] * len(found.lists), [shared] * len(found.lists)
+        return blocks.of_blocks_in_turn(_on_rows, given, found.lists, *same)
 
     def _tasks_of_gaps(self, found: Found) -> list[Delayed]:
         """E‖miss − hit‖₁ of all rows of every block."""
@@ -285,6 +297,13 @@ class _Pair:
             pair = self._block, self._other, self._given.cut, found, of_other
             for of, which, neighbors in tied_neighbors(*pair):
                 yield self._side(of, which, neighbors)
+
+    def first_side(self, found: BlockNeighbors) -> _Side:
+        """The anchors of the first block with all their neighbours in the second, which may be itself."""
+        assert self._other is not None
+        if self._given.cut is None:
+            return self._side(0, slice(None), within(found, self._other))
+        return self._side(0, slice(None), neighbors_in(self._block, self._other, self._given.cut, found))
 
     def _side(self, of: int, which: NDArray[np.int64] | slice, found: Neighbors) -> _Side:
         anchors, rows = found.anchors - self._first[of], found.rows - self._first[-1 - of]
@@ -353,6 +372,24 @@ def _rows_between(
     return rows
 
 
+def _on_rows(
+    block: Unread,
+    blocks: list[Unread],
+    given: Given,
+    found: BlockNeighbors,
+    function: OfRows,
+    argument: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """What a function makes of the margins of the anchors of a block: other blocks are read in turn."""
+    rows = np.zeros((found.anchors.size, given.margins.n_features))
+    # Where lists are cut, there may be neighbours in every block.
+    cut = given.cut is not None and found.anchors.size > 0
+    for own, other in with_each(block, [each for each in blocks if cut or within(found, each).rows.size]):
+        pair = _Pair(own, other, given)
+        pair.add_margins(pair.first_side(found), rows, by_row=True)
+    return function(block.read(), argument, found, rows)
+
+
 def _tied(
     block: RowBlock,
     other: RowBlock | None,
@@ -364,13 +401,25 @@ def _tied(
     return [each for _, _, each in tied_neighbors(block, other, wanted, found, of_other)]
 
 
+# What is made of margins, by block
+
+
 def _in_rows(
-    block: RowBlock, found: Neighbors, margins: NDArray[np.float64], factors: NDArray[np.float64]
+    block: RowBlock, factors: NDArray[np.float64], found: Neighbors, margins: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Margins of all rows of a block, scaled; 0 for who is no anchor."""
     rows = np.zeros(block.X.shape)
     rows[found.anchors - block.first] = margins * factors
     return rows
+
+
+def _under(
+    block: RowBlock, scaled: NDArray[np.float64], found: Neighbors, margins: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Σ_j of scaled weights times margins, of all rows of a block; 0 for who is no anchor."""
+    under = np.zeros(len(block))
+    under[found.anchors - block.first] = margins @ scaled
+    return under
 
 
 def _moments(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..neighborhood import Neighbors
-from .row_blocks import RowBlock
+from .row_blocks import RowBlock, Unread
 from .row_candidates import BlockNeighbors, Wanted
 from .row_pairs import Tied, directions
 
@@ -82,7 +82,7 @@ def neighbors_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockN
     return _listed(found.anchors, found.count.shape[1], numbers[order], rows[order], shares[order])
 
 
-def within(found: Neighbors, block: RowBlock) -> Neighbors:
+def within(found: Neighbors, block: RowBlock | Unread) -> Neighbors:
     """Those of the neighbours that are in a block."""
     here = (found.rows >= block.first) & (found.rows < block.first + len(block))
     n_slots = found.count.shape[1]

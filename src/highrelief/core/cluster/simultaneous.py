@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..memory import memory_budget
 from ..threads import thread_count
-from .partition import PAIR_BYTES
+from .partition import PAIR_BYTES, room_for_pairs
 from .table import ClusterTable
 
 #: Fits per worker: while the neighbourhoods of one are formed here, workers go on with another.
@@ -29,5 +28,5 @@ def n_simultaneous(table: ClusterTable, n_fits: int, n_jobs: int | None) -> int:
         # Half of the memory is for what Dask and the system need, and one table lies there already.
         most = min(most, int((0.5 * work.memory - table.nbytes) / (_TABLES_PER_FIT * table.nbytes)))
     if table.by == "columns":
-        most = min(most, int(memory_budget(None) / (PAIR_BYTES * len(table) ** 2)))
+        most = min(most, int(room_for_pairs(work) / (PAIR_BYTES * len(table) ** 2)))
     return max(1, min(n_fits, most))

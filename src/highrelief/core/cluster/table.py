@@ -50,7 +50,7 @@ class ClusterTable:
         self.shape: tuple[int, int] = array.shape
         self.dtype: np.dtype[Any] = array.dtype
         #: Whether blocks are of columns or of rows.
-        self.by: By = by or partition(self.shape, self.dtype.itemsize, array.chunks, work.n_workers)
+        self.by: By = by or partition(self.shape, self.dtype.itemsize, array.chunks, work)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -59,13 +59,20 @@ class Work:
     @property
     def memory(self) -> float:
         """Bytes that the workers may use, all together; 0 where they do not say."""
+        return sum(self._memory_limits)
+
+    @property
+    def least_memory(self) -> float:
+        """Bytes that the worker with the least may use; infinite where none of them says."""
+        return min((limit for limit in self._memory_limits if limit), default=float("inf"))
+
+    @property
+    def _memory_limits(self) -> list[float]:
         if self._client is None:
-            return 0.0
-        said = self._client.scheduler_info()
-        if "total_memory" in said:
-            return float(said["total_memory"])
-        # Schedulers before 2025 name all workers.
-        return sum(float(each["memory_limit"] or 0.0) for each in said["workers"].values())
+            return []
+        # All of them, which versions before 2025 name without being asked.
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return [float(each["memory_limit"] or 0.0) for each in workers.values()]
 
     @property
     def n_workers(self) -> int:
