@@ -10,18 +10,23 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-oldest test-long coverage coverage-kernels docs lint format bench bench-quick performance-page \
+.PHONY: demo test test-slow test-oldest test-long coverage coverage-kernels docs lint format bench bench-quick performance-page \
 	audit package-check clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
 
-# COVERAGE=1 tells which lines and branches of the Python nothing runs; too many fail (pyproject.toml).
+# The quick suite: minutes where the kernels are compiled already.
 test: $(VENV)/.installed
-	$(VENV)/bin/python -m pytest $(PROCESSES) $(if $(COVERAGE),--cov --cov-report=term)
+	$(VENV)/bin/python -m pytest $(PROCESSES) -m "not slow"
 
-coverage:
-	$(MAKE) test COVERAGE=1
+# What starts processes, browsers and clusters, and all else that takes a second or more each.
+test-slow: $(VENV)/.installed
+	$(VENV)/bin/python -m pytest $(PROCESSES) -m slow
+
+# Both, and which lines and branches of the Python they do not run; too many fail (pyproject.toml).
+coverage: $(VENV)/.installed
+	$(VENV)/bin/python -m pytest $(PROCESSES) --cov --cov-report=term
 
 # The kernels as Python functions, on tables of a few rows: which of their lines and branches nothing runs.
 coverage-kernels: $(VENV)/.installed

@@ -53,6 +53,7 @@ def run():
     return Run({"processor": "abacus", "contenders": {"theirs": "1.0"}}, {"relieff": part})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "d"), [(3, 1), (64, 16), (131, 77), (150, 600)])
 def test_limit_kernel_gives_the_distances(kernel, dtype, n, d):
@@ -134,6 +135,7 @@ def test_tables_hold_the_same_values_in_every_precision(kind):
         np.testing.assert_array_equal(single, double)
 
 
+@pytest.mark.slow
 def test_contenders_race_in_processes_of_their_own():
     """The package against I-RELIEF in NumPy: same weights, times and memory written down."""
     part = Part("irelief", "")

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from browser import broken_rules, found_browser, go_without, launched, visited
 
+pytestmark = pytest.mark.slow
+
 POLICY = (
     "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'\">"
 )

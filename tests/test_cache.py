@@ -14,6 +14,8 @@ from processes import ROOT, answer, run, start
 from highrelief.kernels import cache
 from highrelief.kernels.fingerprint import fingerprint
 
+pytestmark = pytest.mark.slow
+
 INNER = """
 import os
 from .jit import kernel

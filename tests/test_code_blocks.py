@@ -145,6 +145,7 @@ def shown_and_run():
     }
 
 
+@pytest.mark.slow
 @told("highrelief")
 def test_commands_run(words, tables):
     """On small tables; experiments that take hours are only asked whether they exist."""

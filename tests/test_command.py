@@ -35,6 +35,7 @@ def table(tmp_path):
 
 
 class TestRank:
+    @pytest.mark.slow
     def test_writes_the_ranking_of_the_estimator(self, table, tmp_path):
         result = as_a_process("rank", table, "--target", "class", "--out", tmp_path / "out", "--top", 3)
         assert result.returncode == 0, result.stderr
@@ -56,6 +57,7 @@ class TestRank:
         assert "40 samples, 6 features, classes other (" in result.stderr
         assert "Names of the samples, not features: 'sample'." in result.stderr
 
+    @pytest.mark.slow
     def test_quiet_shows_the_result_only(self, table):
         result = as_a_process("rank", table, "--target", "class", "--quiet")
         assert result.stderr == ""
@@ -144,6 +146,7 @@ class TestRank:
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
         refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("width", [40, 120])
     def test_a_terminal_gets_a_table_that_fits(self, table, width):
         shown = on_a_terminal("stdout", width, "rank", table, "-t", "class")
@@ -152,6 +155,7 @@ class TestRank:
         assert "█" in shown
         assert max(map(len, lines)) <= width
 
+    @pytest.mark.slow
     def test_long_work_shows_how_long_it_will_take(self, tmp_path):
         (tmp_path / "t.csv").write_text(table_text(300, 100))
         settings = [f"--set={each}" for each in ("max_iter=100", "tol=0", "sigma=0.5")]
@@ -160,6 +164,7 @@ class TestRank:
         assert "Weighing 100 features" in shown
         assert "left:" in shown
 
+    @pytest.mark.slow
     def test_short_work_shows_no_bar(self, table):
         assert "left:" not in on_a_terminal("stderr", 100, "rank", table, "-t", "class", "-m", "fisher")
 
@@ -196,6 +201,7 @@ class TestRank:
         (tmp_path / "run.json").write_text(json.dumps(record | change))
         refused(highrelief("rank", "--repeat", tmp_path / "run.json"), 1, says)
 
+    @pytest.mark.slow
     def test_a_reader_that_leaves_early(self, table, tmp_path):
         reading, writing = os.pipe()
         os.close(reading)
@@ -209,6 +215,7 @@ class TestRank:
         assert len(rows_of(tmp_path / "out" / "ranking.csv")) == 7
         assert (tmp_path / "out" / "report.html").exists()
 
+    @pytest.mark.slow
     def test_letters_that_the_terminal_does_not_have(self, tmp_path):
         (tmp_path / "table.csv").write_text(table_text(n_features=2, names=["größe", "b"]), encoding="utf-8")
         command = [sys.executable, "-m", "highrelief", "rank", "table.csv", "-t", "class", "-m", "fisher"]
@@ -364,6 +371,7 @@ class TestUsage:
         assert "complete" in result.stdout
         assert " highrelief" in result.stdout
 
+    @pytest.mark.slow
     def test_debug_shows_where(self, table):
         result = as_a_process("rank", table, "-t", "nothing", "--debug")
         assert "Traceback" in result.stderr
@@ -379,6 +387,7 @@ class TestBadInput:
         refused(highrelief("rank", path, "-t", "class", "--out", out, "-q", *arguments), 1, *says)
         assert sorted(each.name for each in tmp_path.iterdir()) == [name]
 
+    @pytest.mark.slow
     def test_no_file(self, tmp_path):
         refused(as_a_process("rank", tmp_path / "none.csv", "-t", "class"), 1, "There is no file")
 
@@ -425,6 +434,7 @@ class TestBadInput:
     def test_a_target_that_is_different_in_every_row(self, tmp_path):
         self.check(tmp_path, "class,a\nu,1\nv,2\nw,3\n", "names samples, not classes")
 
+    @pytest.mark.slow
     def test_ten_to_the_six_columns(self, tmp_path):
         rng = np.random.default_rng(0)
         n = 10**6
@@ -471,6 +481,7 @@ class TestBadInput:
             "a", "b", "a (2)", "c", "a (3)", "d",
         }  # fmt: skip
 
+    @pytest.mark.slow
     def test_a_full_disk(self, table, tmp_path):
         code = """
 import errno, pathlib
@@ -492,6 +503,7 @@ main()
         assert result.stderr.strip() == f"highrelief: The disk is full: {tmp_path / 'out'} was not written."
         assert sorted(each.name for each in tmp_path.iterdir()) == ["table.csv"]
 
+    @pytest.mark.slow
     def test_a_folder_that_exists(self, table, tmp_path):
         out = tmp_path / "out"
         out.mkdir()
@@ -519,6 +531,7 @@ main()
         os.mkfifo(tmp_path / "table.csv")
         refused(highrelief("rank", tmp_path / "table.csv", "-t", "class"), 1, "is a pipe or a device")
 
+    @pytest.mark.slow
     def test_a_standard_output_that_is_full(self, table):
         command = [sys.executable, "-m", "highrelief", "rank", table, "-t", "class", "-m", "fisher", "-q"]
         with open("/dev/full", "w") as full:
@@ -547,6 +560,7 @@ main()
         refused(highrelief("select", table, "-t", "class", "--top", 1, "--out", out), 1, "exists already")
         assert out.read_text() == "mine"
 
+    @pytest.mark.slow
     def test_an_interruption(self, tmp_path):
         path = tmp_path / "large.csv"
         path.write_text(table_text(600, 500))
@@ -569,6 +583,7 @@ class TestReproduce:
         assert "lfe-fig4" in result.stdout
         assert "cannot be run: it lists the sizes of the sets" in result.stdout
 
+    @pytest.mark.slow
     def test_ours_beside_theirs(self, tmp_path):
         from protocol_sets import written_set
 
@@ -611,6 +626,7 @@ class TestReproduce:
         wrong = highrelief("reproduce", "lfe-table2", "--data", tmp_path, "--datasets", "banana", "-q")
         refused(wrong, 1, "banana.npz has X of shape (3, 2) and y of shape (4,)")
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
     def test_an_interruption_ends_it_soon_and_keeps_what_is_done(self, tmp_path):
         from protocol_sets import written_set

@@ -31,6 +31,7 @@ def shown_by(path):
     return json.loads(found.group(1)), " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
 
+@pytest.mark.slow
 def test_rank_writes_a_page_of_its_ranking(table, tmp_path):
     result = highrelief("rank", table, "-t", "class", "-m", "logo", "--out", tmp_path / "out", "--seed", 3)
     assert result.returncode == 0, result.stderr
@@ -49,6 +50,7 @@ def test_rank_writes_a_page_of_its_ranking(table, tmp_path):
     assert "Local-learning-based feature selection" in text
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_page_but_for_the_time(table, tmp_path):
     for name in ("a", "b"):
         assert highrelief("rank", table, "-t", "class", "--out", tmp_path / name).returncode == 0
@@ -109,6 +111,7 @@ def test_no_page_where_none_is_wanted(table, tmp_path):
     assert sorted(each.name for each in out.iterdir()) == ["ranking.csv", "run.json"]
 
 
+@pytest.mark.slow
 def test_resampling_shows_how_long_it_will_take(tmp_path):
     (tmp_path / "t.csv").write_text(table_text(100, 30))
     settings = [f"--set={each}" for each in ("max_iter=30", "tol=0", "sigma=0.5")]
@@ -118,6 +121,7 @@ def test_resampling_shows_how_long_it_will_take(tmp_path):
     assert "left:" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
 def test_who_stops_the_resampling_keeps_the_ranking(tmp_path):
     path = tmp_path / "large.csv"
@@ -148,6 +152,7 @@ def test_compare_writes_a_page(tmp_path):
     assert not (out / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_the_page_tells_how_to_compare_again(tmp_path):
     folder = tmp_path / "an odd 'folder' $HOME"
     folder.mkdir()
@@ -174,6 +179,7 @@ def test_the_page_tells_how_to_compare_again(tmp_path):
     assert first[0][-1] == "seconds"
 
 
+@pytest.mark.slow
 def test_a_closed_output_does_not_keep_the_page_from_being_written(table, tmp_path):
     command = [sys.executable, "-m", "highrelief", "rank", table, "-t", "class", "-m", "fisher", "--out"]
     result = subprocess.run(
@@ -187,6 +193,7 @@ def test_a_closed_output_does_not_keep_the_page_from_being_written(table, tmp_pa
     assert result.stderr.splitlines()[-1] == f"Report: {tmp_path / 'out' / 'report.html'}"
 
 
+@pytest.mark.slow
 def test_where_there_is_no_memory_for_the_page(table, tmp_path):
     code = """
 import highrelief.reports.findings as findings
@@ -207,6 +214,7 @@ main()
     assert sorted(each.name for each in out.iterdir()) == ["ranking.csv", "run.json"]
 
 
+@pytest.mark.slow
 def test_without_jinja_it_is_said_before_the_work(table, tmp_path):
     code = """
 import sys

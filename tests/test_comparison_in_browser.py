@@ -26,6 +26,8 @@ from highrelief.comparison import Comparison, compare
 from highrelief.reports.comparison_contents import comparison_contents
 from highrelief.reports.comparison_page import comparison_page
 
+pytestmark = pytest.mark.slow
+
 N_CHARTS = 5
 
 

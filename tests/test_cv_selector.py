@@ -86,6 +86,7 @@ class SpyClassifier(ClassifierMixin, BaseEstimator):
 # The protocol
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALERS)
 @pytest.mark.parametrize(
     "estimator", [ReliefF(n_neighbors=3), FisherScore(), IRelief(perplexity=0.5)], ids=str
@@ -110,6 +111,7 @@ def test_one_ranking_per_fold_and_every_cut_scored(estimator, scale):
     assert selector.refit_time_ > 0.0
 
 
+@pytest.mark.slow
 def test_a_given_classifier_is_scored_on_every_cut():
     X, y = continuous_table(90)
     classifier = make_pipeline(StandardScaler(), LogisticRegression())
@@ -435,6 +437,7 @@ def test_copies_reach_a_classifier_that_takes_them():
 # What is inside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -28,6 +28,7 @@ from highrelief.core.cluster.work import Work
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]

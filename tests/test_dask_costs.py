@@ -40,6 +40,7 @@ def two_workers():
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_dask_counts_what_the_model_says(case, two_workers):
     found = counted(case, two_workers)

@@ -171,6 +171,7 @@ def test_margins_of_samples() -> None:
 # Memory
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
     for module in (row_candidates, row_pairs):

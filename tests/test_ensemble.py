@@ -632,6 +632,7 @@ def test_members_see_the_configuration_of_the_caller():
     assert sklearn.get_config()["working_memory"] != 17
 
 
+@pytest.mark.slow
 def test_there_are_never_more_threads_than_were_asked_for():
     code = """
 import json, threading
@@ -709,6 +710,7 @@ class Slow(RidgeClassifier):
         return super().fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_a_callback_sees_workers_of_joblib_as_they_go_and_can_stop_them(backend, tmp_path):
     pytest.importorskip("sklearn.callback")

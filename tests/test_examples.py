@@ -119,6 +119,7 @@ def test_there_is_a_claim_for_every_example():
     assert {path.stem.removeprefix("plot_") for path in FOUND} == set(SHOWS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_an_example_shows_what_it_says(path):
     plt.close("all")

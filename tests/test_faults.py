@@ -228,6 +228,7 @@ def bits_of_all(n_jobs=2):
     return [outcome(each, X, y) for each in own]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_pool_of_processes_after_a_fit(method):
     if method not in multiprocessing.get_all_start_methods():
@@ -322,6 +323,7 @@ def test_the_command_passes_it_on():
         fitted(IRelief(), table, {})
 
 
+@pytest.mark.slow
 def test_under_a_limit_of_addresses():
     """As batch systems set it; what is asked for is refused before the system would."""
     pytest.importorskip("resource", reason="this system has no such limits")

@@ -1,5 +1,6 @@
 """Kernels inside kernels: the same bits wherever a copy was compiled, and whoever loads it."""
 
+import pytest
 from processes import run
 from test_cache import install
 
@@ -49,6 +50,7 @@ print(json.dumps(sums))
 """
 
 
+@pytest.mark.slow
 def test_a_sum_has_the_same_bits_on_its_own_and_in_its_callers(tmp_path):
     installed = install(tmp_path / "package")
     (installed / "highrelief" / "kernels" / "inner.py").write_text(INNER)

@@ -71,6 +71,7 @@ def write(path, dtype, shape, order):
 LAYOUTS = [("float32", "F"), ("int8", "C")] + THOROUGH * [("float32", "C"), ("float64", "F")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "order"), LAYOUTS)
 def test_a_wide_table_is_fitted_in_half_of_the_memory_it_would_take(tmp_path, dtype, order):
     """All models one after another: the most that any of them takes, with what is left from those before."""

@@ -9,9 +9,10 @@ from processes import run
 from highrelief import ReliefF
 
 pytest.importorskip("dask.array", reason="needs the extra 'dask'")
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="anonymous memory is read from /proc"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="anonymous memory is read from /proc"),
+]
 
 #: What a child measures: how much anonymous memory a fit takes beyond what the process had before.
 MEASURED = """

@@ -26,6 +26,8 @@ from report_contents import EVIL, bare_contents, evil_contents, full_contents, m
 from highrelief.reports.page import ranking_page
 from highrelief.reports.report import Report
 
+pytestmark = pytest.mark.slow
+
 CONTENTS = {
     "full": full_contents,
     "bare": bare_contents,

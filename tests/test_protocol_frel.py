@@ -55,6 +55,7 @@ def test_sets_that_are_not_at_hand_are_named(tmp_path):
     assert {cell.dataset for cell in again.left} == {"tox_171", "smk_can_187"}
 
 
+@pytest.mark.slow
 def test_every_figure_gives_numbers(looks):
     for name, outcomes in looks[1].items():
         tables = named(name).results(outcomes)

@@ -77,6 +77,7 @@ def table_5(tmp_path_factory):
     return quickly("im4e-table5", data, repeats=2, datasets=("ecoli", "parkinsons")), Sets(data)
 
 
+@pytest.mark.slow
 def test_table_5_beside_the_paper(table_5):
     outcomes, _ = table_5
     (table,) = named("im4e-table5").results(outcomes)
@@ -223,6 +224,7 @@ def genes(tmp_path_factory):
     return data
 
 
+@pytest.mark.slow
 def test_tables_3_and_4_beside_the_paper(genes):
     for name, methods in (("im4e-table3", microarrays.METHODS_3), ("im4e-table4", microarrays.METHODS_4)):
         outcomes = quickly(name, genes, repeats=1, datasets=("colon_alon",))

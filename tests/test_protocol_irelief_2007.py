@@ -73,6 +73,7 @@ def pictures(experiment, outcomes):
     return picture
 
 
+@pytest.mark.slow
 def test_table_2(uci):
     errors, tests = named("irelief-table2").results(uci)
     assert errors.row_names == ["ringnorm, 0 %", "ringnorm, 10 %", "yeast, 0 %", "yeast, 10 %"]

@@ -237,6 +237,7 @@ def spiral_outcomes(little_choice):
     return {cell: named("lhr-table1").run(cell, short_spiral()) for cell in cells}
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_spiral(spiral_outcomes):
     json.dumps(list(spiral_outcomes.values()), allow_nan=False)
     tables = named("lhr-table1").results(spiral_outcomes)
@@ -316,6 +317,7 @@ def gene_outcomes(data, little_choice):
     return carry_out(planned)
 
 
+@pytest.mark.slow
 def test_the_tables_of_gene_sets(gene_outcomes, data):
     json.dumps(list(gene_outcomes.values()), allow_nan=False)
     tables = named("lhr-table5").results(gene_outcomes)

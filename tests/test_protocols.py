@@ -263,6 +263,7 @@ def lfe_outcomes(tmp_path_factory):
     return carry_out(planned), data
 
 
+@pytest.mark.slow
 def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     outcomes, data = lfe_outcomes

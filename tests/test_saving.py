@@ -151,6 +151,7 @@ def test_tables_of_all_kinds(kind, tmp_path):
     assert loaded.classes_.dtype == estimator.classes_.dtype
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"sigma": 0.3, "scale": "standard", "margin": "prior"}], ids=str)
 def test_a_stream_goes_on_in_another_process_to_the_same_bits(parameters, tmp_path):
     batches = [continuous_table(30, seed=seed) for seed in range(6)]

@@ -303,6 +303,7 @@ def test_no_sample_weight_can_be_requested(entry):
 # Processes
 
 
+@pytest.mark.slow
 def test_cross_validation_in_processes():
     X, y = continuous_table(90)
     model = make_pipeline(

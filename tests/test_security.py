@@ -92,6 +92,7 @@ def test_dangers_are_seen(tmp_path, monkeypatch):
     assert [each.partition(":")[2].split()[0] for each in dangers(path)] == ["1", "2", "3", "4", "5", "6"]
 
 
+@pytest.mark.slow
 def test_the_command_neither_unpickles_nor_talks_to_anybody(tmp_path):
     X, y = continuous_table(40, n_classes=2)
     lines = ["a,b,c,d,e,f,kind"] + [
@@ -124,6 +125,7 @@ print(json.dumps(seen))
     assert (tmp_path / "small.csv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attempt", "event"),
     [
@@ -143,6 +145,7 @@ print(json.dumps([each[0] for each in seen]))
     assert event in run(WATCHED + code)
 
 
+@pytest.mark.slow
 def test_an_array_of_objects_in_a_table_is_refused(tmp_path):
     np.savez(tmp_path / "table.npz", X=np.array([[1, "a"], [2, "b"]], dtype=object), y=np.array([0, 1]))
     said = run(

@@ -37,6 +37,7 @@ def scaled_table(n_classes=2, n_samples=40, seed=0):
 # The oracle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utility", ["linear", "sigmoid"])
 def test_the_step_is_the_gradient_by_finite_differences(utility):
     """With the neighbours that are nearest at w: they stay the same nearby."""

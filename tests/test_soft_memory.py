@@ -36,6 +36,7 @@ def blocks(monkeypatch, wanted):
 
 
 class TestPeak:
+    @pytest.mark.slow
     @pytest.mark.parametrize("order", ["C", "F"])
     @pytest.mark.parametrize("dtype", PRECISIONS)
     def test_one_copy(self, dtype, order):
@@ -45,6 +46,7 @@ class TestPeak:
         extra = 64 * 8 * (5016 + 1504) + (2**24 if order == "F" else 0)
         assert peak_of_fit(X, y, memory_budget=0) <= X.nbytes + extra + MARGIN
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("dtype", PRECISIONS)
     def test_no_copy_of_a_wide_table(self, dtype):
         X, y = draw_table(1, 900, 12_000, 2, dtype=dtype)
@@ -52,6 +54,7 @@ class TestPeak:
         one_block = 2**24
         assert peak_of_fit(X, y) <= 0.2 * X.nbytes + one_block + MARGIN
 
+    @pytest.mark.slow
     def test_one_copy_of_a_wide_table_of_another_order(self):
         X, y = draw_table(1, 700, 12_000, 2)
         one_block = 2**24

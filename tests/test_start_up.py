@@ -209,6 +209,7 @@ def warmed_up():
     return run(SIGNATURES + WARM_UP)
 
 
+@pytest.mark.slow
 def test_after_a_warm_up_no_fit_compiles(warmed_up):
     """Not by luck: the warm-up itself uses every kernel, for every signature, that a fit can need."""
     fits = run(SIGNATURES + FITS)
@@ -217,6 +218,7 @@ def test_after_a_warm_up_no_fit_compiles(warmed_up):
     assert set(fits["used"]) <= set(warmed_up["used"])
 
 
+@pytest.mark.slow
 def test_a_warm_up_reports_every_step(warmed_up):
     steps = warmed_up["steps"]
     assert [done for _, done, _ in steps] == list(range(len(steps)))
@@ -278,6 +280,7 @@ except SystemExit as end:
     def test_version(self):
         assert command("--version").stdout.strip() == highrelief.__version__
 
+    @pytest.mark.slow
     def test_warm_up(self, warmed_up):
         assert re.search(r"All \d+ kernels were there already", " ".join(warmed_up["said"].split()))
 

@@ -40,6 +40,7 @@ def everything(stream):
     return pickle.dumps({name: value for name, value in vars(stream).items() if name != "random_state"})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the anonymous memory of a process")
 def test_memory_stays_as_it_is():
     """200,000 rows of 50 features are 80 MB."""
@@ -74,6 +75,7 @@ def test_near_the_batch_answer():
     assert np.linalg.norm(stream.feature_weights_ - table.feature_weights_) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("save", ["pickle", "joblib"])
 @pytest.mark.parametrize("parameters", [{}, {"sigma": 0.3, "scale": "standard", "margin": "prior"}])
 def test_another_process_goes_on_to_the_same_bits(tmp_path, save, parameters):

@@ -103,6 +103,7 @@ print(json.dumps(alive()))
 
 @needs_fork
 class TestFork:
+    @pytest.mark.slow
     def test_a_child_fits_and_exits(self):
         """A bare fork of a process that has threads; the child leaves as any program does."""
         code = """
@@ -117,6 +118,7 @@ print(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
 """
         assert run(code, timeout=120) == 0
 
+    @pytest.mark.slow
     def test_a_child_forked_while_threads_work_fits(self):
         code = """
 import json, os, sys, threading, time, warnings
@@ -168,17 +170,20 @@ class TestCount:
         counts = joblib.Parallel(n_jobs=cores, backend=backend)(joblib.delayed(count_here)(n) for n in wanted)
         assert counts == [1, 1, 1, 1]
 
+    @pytest.mark.slow
     def test_a_share_that_joblib_leaves_to_its_processes_is_used(self):
         with joblib.parallel_backend("loky", n_jobs=2, inner_max_num_threads=3):
             counts = joblib.Parallel()(joblib.delayed(count_here)(n) for n in (None, 1, 2, 8))
         assert counts == [1, 1, 2, 3]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
     def test_fits_in_workers_of_joblib_give_the_same_bits(self, backend):
         expected = fitted_bits()
         work = joblib.Parallel(n_jobs=2, backend=backend)(joblib.delayed(fitted_bits)(n) for n in (1, 2, 3))
         assert set(work) == {expected}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("processes", [False, True])
     def test_workers_of_dask_do_not_multiply(self, processes):
         distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")

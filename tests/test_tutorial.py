@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from processes import ROOT
 
+pytestmark = pytest.mark.slow
+
 for needed in ("typer", "rich", "polars"):
     pytest.importorskip(needed, reason="the command needs the extra 'report'")
 

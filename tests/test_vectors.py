@@ -13,6 +13,8 @@ from numba import njit
 from highrelief.kernels import differences, distances, integer_tiles, packing, simd, vectors
 from highrelief.kernels.jit import wide_vectors
 
+pytestmark = pytest.mark.slow
+
 PRECISIONS = (np.float32, np.float64)
 AVX2 = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,+fma,+f16c,+lzcnt,+movbe"
 SSE2 = "+sse,+sse2"

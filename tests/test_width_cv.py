@@ -151,6 +151,7 @@ def steps(monkeypatch):
     return taken
 
 
+@pytest.mark.slow
 @over_all
 def test_a_value_costs_less_than_three_fits(estimator, steps):
     """In passes over all pairs of samples; a fold of five has 0.64 of them."""
