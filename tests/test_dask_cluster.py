@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import nullcontext
 
 import dask
 import dask.array as da
@@ -17,7 +18,7 @@ from dask_cluster import (
     wide_table,
     worker_of,
 )
-from registry import THOROUGH, in_turn
+from registry import in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition, work
@@ -33,11 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]
 ways = pytest.mark.parametrize("way", partition.WAYS)
-
-
-def one_of(names, cases):
-    """The first of the cases, since each starts a cluster of its own; with ``HIGHRELIEF_THOROUGH`` all."""
-    return pytest.mark.parametrize(names, cases if THOROUGH else cases[:1], ids=str)
 
 
 WEIGHTERS = [
@@ -202,7 +198,7 @@ def chunks_of(way):
     return (-1, 750) if way == "columns" else (20, -1)
 
 
-@one_of("way", ["rows", "columns"])
+@ways
 def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
     X, y = wide_table()
     local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
@@ -236,8 +232,8 @@ def rounds_of(monkeypatch, before=lambda number: None):
     return rounds
 
 
-@one_of("kill_in_round", [3, 5])
-@one_of(
+@pytest.mark.parametrize("kill_in_round", [3, 5])
+@pytest.mark.parametrize(
     ("way", "weighter"),
     [
         ("columns", IRelief(sigma=1.0, max_iter=3, tol=0.0)),
@@ -302,21 +298,29 @@ def test_a_worker_that_is_gone_while_those_who_are_tied_are_looked_for(small_blo
             client.wait_for_workers(2)
 
 
-@one_of("way", ["columns", "rows"])
+@ways
 def test_a_worker_that_joins_late(way, small_blocks):
+    """By rows it gets its part of the work; by columns blocks stay with the workers that have them."""
     X, y = wide_table()
-    local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
+    weighter = IRelief(sigma=1.0, max_iter=8, tol=0.0)
+    local = weighter.fit(X, y).feature_weights_
     with cluster(n_workers=1) as client:
-        thread, outcome = in_the_background(slow_fit(X, y, way, chunks=chunks_of(way)))
+        first = set(client.ncores())
+        fit = slow_fit(X, y, way, weighter=weighter, chunks=chunks_of(way), seconds=0.5)
+        thread, outcome = in_the_background(fit)
         time.sleep(0.5)
         client.cluster.scale(3)
         client.wait_for_workers(3)
-        thread.join(120)
-        assert not thread.is_alive()
+        assert thread.is_alive()
+        held = set()
+        while thread.is_alive():
+            held |= {worker for worker, values in client.has_what().items() if values}
+            time.sleep(0.02)
+    assert "error" not in outcome, outcome
     assert_same(outcome["weights"], local, 1e-10)
+    assert way == "columns" or held - first
 
 
-@pytest.mark.skipif(not THOROUGH, reason="takes long: HIGHRELIEF_THOROUGH=1, as in make test-long, runs it")
 @ways
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
@@ -377,15 +381,34 @@ def test_a_scheduler_that_is_lost(way, small_blocks):
     assert not hasattr(weighter, "feature_weights_")
 
 
-def test_a_fit_within_a_task_lets_others_have_its_thread():
-    X, y = wide_table(60, 600)
+@pytest.fixture(scope="module")
+def one_thread():
+    """A cluster that can do one thing at a time."""
+    with cluster(n_workers=1) as client:
+        yield client
+
+
+@ways
+@pytest.mark.parametrize("aside", [False, True], ids=["", "which has stepped aside"])
+@pytest.mark.parametrize(
+    "weighter",
+    [ReliefF(), IRelief(sigma=1.0, max_iter=2), EnsembleWeighting(ReliefF(), n_estimators=3, random_state=0)],
+    ids=["ReliefF", "IRelief", "ensemble"],
+)
+def test_a_fit_within_a_task_lets_others_have_its_thread(weighter, aside, way, one_thread):
+    """Also where a round needs another one first, as for the means of weighted samples."""
+    X, y = wide_table(60, 300)
+    copies = 1.0 + np.arange(60) % 3
 
     def fit():
-        return ReliefF().fit(da.from_array(X, chunks=(-1, 200)), y).feature_weights_
+        with (
+            dask.config.set({"highrelief.partition": way}),
+            distributed.worker_client() if aside else nullcontext(),
+        ):
+            return weighter.fit(da.from_array(X, chunks=(30, 150)), y, sample_weight=copies).feature_weights_
 
-    with cluster(n_workers=1) as client:
-        ours = client.submit(fit, pure=False).result(timeout=90)
-    assert_same(ours, ReliefF().fit(X, y).feature_weights_, 1e-10)
+    ours = one_thread.submit(fit, pure=False).result(timeout=90)
+    assert_same(ours, weighter.fit(X, y, sample_weight=copies).feature_weights_, 1e-10)
 
 
 def test_a_single_worker_that_is_killed_comes_back(small_blocks):
@@ -399,6 +422,24 @@ def test_a_single_worker_that_is_killed_comes_back(small_blocks):
         assert not thread.is_alive()
     assert "error" not in outcome, outcome
     assert_same(outcome["weights"], local, 1e-10)
+
+
+@ways
+def test_a_scheduler_that_is_lost_before_a_fit(way):
+    X, y = wide_table(60, 600)
+    weighter = ReliefF()
+    with scheduler_apart() as (address, kill_scheduler):
+        client = distributed.Client(address, set_as_default=True, timeout=3)
+        try:
+            kill_scheduler()
+            with (
+                dask.config.set({"highrelief.partition": way}),
+                pytest.raises(ConnectionError, match="connection to the scheduler .* nothing was fitted"),
+            ):
+                weighter.fit(da.from_array(X, chunks=(-1, 200)), y)
+        finally:
+            client.close(timeout=1)
+    assert not hasattr(weighter, "feature_weights_")
 
 
 def test_a_cluster_without_workers(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from threading import Lock
 from types import MappingProxyType
@@ -50,6 +51,14 @@ class Hands(NamedTuple):
         n_at_a_time = min(n_fits, n_threads)
         return cls("threads" if ours or n_threads == 1 else "joblib", n_at_a_time)
 
+    def waiting(self) -> AbstractContextManager[None]:
+        """A context to wait in for fits: within a task of Dask's, whose thread they may need."""
+        if not self.of_table:
+            return nullcontext()
+        from ..core.cluster.work import stepped_aside  # noqa: PLC0415
+
+        return stepped_aside()
+
     @property
     def execution(self) -> dict[str, Any]:
         """What was chosen, for the user to see."""
@@ -92,7 +101,8 @@ def run_some(
             stopped = advance() or stopped
         return fitted
 
-    return in_threads(fit_one, arguments, ours=ours, n_threads=hands.n_at_a_time)
+    with hands.waiting():
+        return in_threads(fit_one, arguments, ours=ours, n_threads=hands.n_at_a_time)
 
 
 def in_threads(

@@ -15,6 +15,7 @@ from ..packed import Packed
 from ..ranges import ColumnRanges
 from ..scaling import Scaling
 from .matrix import ColumnMatrix
+from .once import once
 from .table import ClusterTable, Cut
 from .work import added as sum_of_arrays
 
@@ -113,7 +114,7 @@ class ColumnBlocks:
         """What :func:`.whole_numbers.marked_levels` says of all columns."""
         return self.source.levels
 
-    @cached_property
+    @once
     def blocks(self) -> list[Delayed]:
         """The blocks, with what makes them comparable, each to be found by a worker."""
         ranges = self.table.ranges

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from ..centered_columns import CenteredColumns
 from .column_blocks import ColumnBlock, ColumnBlocks
 from .matrix import ColumnMatrix
+from .once import once
 
 
 class CenteredBlocks:
@@ -20,7 +20,7 @@ class CenteredBlocks:
         self._blocks = blocks
         self.n_samples, self.n_features = blocks.source.shape
 
-    @cached_property
+    @once
     def _held(self) -> ColumnMatrix:
         return self._blocks.matrix(_whole, n_rows=self.n_samples)
 

@@ -17,6 +17,7 @@ from ..packed import Packed
 from ..ranges import ColumnRanges
 from ..scaled_columns import ScaledColumns
 from ..scaling import Scaling
+from .once import once
 from .table import ClusterTable, Cut
 from .work import added, tree
 
@@ -188,7 +189,7 @@ class RowBlocks:
         """All pairs of blocks, each with itself too."""
         return [(i, j) for j in range(len(self.cuts)) for i in range(j + 1)]
 
-    @cached_property
+    @once
     def blocks(self) -> list[Delayed]:
         """All blocks, each to be made, or found, by a worker."""
         table, ranges = self.table, self.table.ranges

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .matrix import RowMatrix
+from .once import once
 from .row_blocks import RowBlock, RowBlocks
 
 
@@ -19,7 +19,7 @@ class CenteredRows:
         self._blocks = blocks
         self.n_samples, self.n_features = blocks.source.shape
 
-    @cached_property
+    @once
     def _held(self) -> RowMatrix:
         blocks = self._blocks
         n_columns = blocks.source.shape[1]

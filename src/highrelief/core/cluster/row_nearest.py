@@ -27,7 +27,7 @@ from .row_blocks import RowBlock, RowBlocks, Unread, below_each_other, both, wit
 from .row_candidates import BlockNeighbors, Wanted, merged, settled
 from .row_gaps import gaps, gaps_between, picked
 from .row_pairs import candidates_between
-from .row_ties import counted, n_cut, neighbors_in, tied_copies, tied_neighbors, within
+from .row_ties import counted, n_cut, tied_copies, tied_neighbors, tied_neighbors_in, within
 from .work import added, tree
 
 #: Bytes of a matrix of margins that is brought here.
@@ -245,6 +245,8 @@ class RowNearestPass(NearestPass):
     def _tasks_of_gaps(self, found: Found) -> list[Delayed]:
         """E‖miss − hit‖₁ of all rows of every block."""
         blocks, work = self._blocks.blocks, self._blocks.work
+        if not work.keeps:
+            return self._blocks.of_blocks_in_turn(_gaps_in_turn, work.shared(found.cut), found.lists)
         if found.cut is None:
             # From the rows that are neighbours in it.
             pick, measure = delayed(picked, pure=False), delayed(gaps, pure=False)
@@ -298,12 +300,13 @@ class _Pair:
             for of, which, neighbors in tied_neighbors(*pair):
                 yield self._side(of, which, neighbors)
 
-    def first_side(self, found: BlockNeighbors) -> _Side:
-        """The anchors of the first block with all their neighbours in the second, which may be itself."""
+    def sides_of_first(self, found: BlockNeighbors) -> Iterator[_Side]:
+        """The anchors of the first block with their neighbours in the second, which may be itself."""
         assert self._other is not None
-        if self._given.cut is None:
-            return self._side(0, slice(None), within(found, self._other))
-        return self._side(0, slice(None), neighbors_in(self._block, self._other, self._given.cut, found))
+        yield self._side(0, slice(None), within(found, self._other))
+        if self._given.cut is not None:
+            for which, neighbors in tied_neighbors_in(self._block, self._other, self._given.cut, found):
+                yield self._side(0, which, neighbors)
 
     def _side(self, of: int, which: NDArray[np.int64] | slice, found: Neighbors) -> _Side:
         anchors, rows = found.anchors - self._first[of], found.rows - self._first[-1 - of]
@@ -384,10 +387,31 @@ def _on_rows(
     rows = np.zeros((found.anchors.size, given.margins.n_features))
     # Where lists are cut, there may be neighbours in every block.
     cut = given.cut is not None and found.anchors.size > 0
+    own = None
     for own, other in with_each(block, [each for each in blocks if cut or within(found, each).rows.size]):
         pair = _Pair(own, other, given)
-        pair.add_margins(pair.first_side(found), rows, by_row=True)
-    return function(block.read(), argument, found, rows)
+        for side in pair.sides_of_first(found):
+            pair.add_margins(side, rows, by_row=True)
+        del pair  # before the next block is read
+    return function(own or block.read(), argument, found, rows)
+
+
+def _gaps_in_turn(
+    block: Unread, blocks: list[Unread], cut: Wanted | None, found: BlockNeighbors
+) -> NDArray[np.float64]:
+    """E‖miss − hit‖₁ of all rows of a block: others are read in turn."""
+    own = block.read()
+    if cut is None:
+        used = [each for each in blocks if within(found, each).rows.size]
+        return gaps(own, found, [picked(each.read(), found) for each in used])
+    return sum(
+        (
+            gaps_between(own, found, of_hits, of_misses, cut)
+            for hits in blocks
+            for of_hits, of_misses in with_each(hits, blocks)
+        ),
+        np.zeros(len(own)),
+    )
 
 
 def _tied(

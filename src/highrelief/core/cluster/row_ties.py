@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,25 +59,34 @@ def tied_neighbors(
     for side, tied in _tied_between(block, other, wanted, found, of_other):
         of_side = lists[side]
         assert of_side is not None
-        numbers, shares = of_side.ties.lists[tied.tie], _shares(tied, of_side)
-        which, owner = np.unique(numbers // of_side.count.shape[1], return_inverse=True)
-        numbers += (owner - which[owner]) * of_side.count.shape[1]
-        yield side, which, _listed(of_side.anchors[which], of_side.count.shape[1], numbers, tied.rows, shares)
+        yield side, *_of_their_anchors(tied, of_side)
+
+
+def tied_neighbors_in(
+    block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors
+) -> Iterator[tuple[NDArray[np.int64], Neighbors]]:
+    """The same for the anchors of the first block alone, whose neighbours are in another, or in itself."""
+    for tied in _tied_in(block, other, wanted, found):
+        yield _of_their_anchors(tied, found)
+
+
+def _of_their_anchors(tied: Tied, found: BlockNeighbors) -> tuple[NDArray[np.int64], Neighbors]:
+    """Which of the anchors have neighbours that no list holds, and these."""
+    n_slots = found.count.shape[1]
+    numbers = found.ties.lists[tied.tie]
+    which, owner = np.unique(numbers // n_slots, return_inverse=True)
+    numbers += (owner - which[owner]) * n_slots
+    return which, _listed(found.anchors[which], n_slots, numbers, tied.rows, _shares(tied, found))
 
 
 def neighbors_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Neighbors:
     """All neighbours of the anchors of a block in another, or in itself, as places in the table."""
     held = within(found, other)
     parts = [(_numbers(held), held.rows, held.shares)]
-    # As pairs of blocks are always compared, the first not after the second.
-    swapped = other.first < block.first
-    pair = (other, block) if swapped else (block, None if other.first == block.first else other)
-    direction = list(directions(*pair, wanted))[int(swapped)]
-    if direction is not None:
-        parts += [
-            (found.ties.lists[tied.tie], tied.rows, _shares(tied, found))
-            for tied in direction.tied(found.ties)
-        ]
+    parts += [
+        (found.ties.lists[tied.tie], tied.rows, _shares(tied, found))
+        for tied in _tied_in(block, other, wanted, found)
+    ]
     numbers, rows, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
     order = np.argsort(numbers, kind="stable")
     return _listed(found.anchors, found.count.shape[1], numbers[order], rows[order], shares[order])
@@ -112,6 +122,18 @@ def _shares(tied: Tied, found: BlockNeighbors) -> NDArray[np.float64]:
     """What each who is tied gets of the weight that they share."""
     ties = found.ties
     return ties.weight[tied.tie] * tied.copies / ties.copies[tied.tie]
+
+
+def _tied_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Iterator[Tied]:
+    """Rows of another block, or of the same, that are tied with the last neighbours of the anchors of one."""
+    if not n_cut(found):
+        return
+    # As pairs of blocks are always compared, the first not after the second.
+    swapped = other.first < block.first
+    pair = (other, block) if swapped else (block, None if other.first == block.first else other)
+    direction = next(islice(directions(*pair, wanted), int(swapped), None))
+    if direction is not None:
+        yield from direction.tied(found.ties)
 
 
 def _tied_between(

@@ -19,6 +19,7 @@ from ..columns import Columns
 from ..ranges import ColumnRanges, float_type
 from ..scaling import Scaling
 from ..whole_numbers import marked_levels
+from .once import once
 from .partition import By, block_sizes, partition
 from .work import Work
 
@@ -124,7 +125,7 @@ class ClusterTable:
         sizes = block_sizes(self.by, self.shape, self.dtype.itemsize, self.array.chunks, self.work.n_threads)
         return list(pairwise(accumulate(sizes, initial=0)))
 
-    @cached_property
+    @once
     def blocks(self) -> list[Delayed]:
         """The blocks as arrays, each to be made, or found, by a worker."""
         sizes = tuple(b - a for a, b in self.cuts)
@@ -137,7 +138,7 @@ class ClusterTable:
         """Smallest and largest values of the columns, means, and whether all values are finite."""
         return self._ranges
 
-    @cached_property
+    @once
     def _ranges(self) -> ColumnRanges:
         look = delayed(_look if self.by == "columns" else _look_at_rows, pure=False)
         if self.by == "rows":
@@ -162,7 +163,7 @@ class ClusterTable:
         is_other, is_middle = self._level_marks
         return is_other, is_middle
 
-    @cached_property
+    @once
     def row_marks(self) -> NDArray[np.uint64]:
         """A number for every row: the same for rows that are equal, another for all others."""
         mark = delayed(_marks, pure=False)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import dask
@@ -31,10 +32,6 @@ _configuring = threading.Lock()
 
 class WorkerLost(Exception):  # noqa: N818
     """A worker is gone that tasks can run on alone."""
-
-
-class NoWorkers(Exception):  # noqa: N818
-    """There has been no worker for too long."""
 
 
 class Work:
@@ -71,8 +68,8 @@ class Work:
         if self._client is None:
             return []
         # All of them, which versions before 2025 name without being asked.
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        return [float(each["memory_limit"] or 0.0) for each in workers.values()]
+        said = self._told(partial(self._client.scheduler_info, n_workers=-1))
+        return [float(each["memory_limit"] or 0.0) for each in said["workers"].values()]
 
     @property
     def n_workers(self) -> int:
@@ -88,7 +85,14 @@ class Work:
 
     def _ncores(self) -> dict[str, int]:
         assert self._client is not None
-        return self._client.ncores()
+        return self._told(self._client.ncores)
+
+    def _told(self, question: Callable[[], Result]) -> Result:
+        """What the scheduler says; one sentence where there is none."""
+        try:
+            return question()
+        except Exception as error:
+            raise self._explained(error) from error
 
     @property
     def keeps(self) -> bool:
@@ -188,7 +192,10 @@ class Work:
             if workers:
                 seen = time.monotonic()
             elif time.monotonic() - seen > _PATIENCE:
-                raise NoWorkers
+                raise RuntimeError(
+                    f"The Dask cluster has had no worker for {_PATIENCE:.0f} seconds. Nothing was fitted; fit"
+                    " again when there are some."
+                )
 
     def made(self, values: Sequence[Delayed]) -> list[Delayed]:
         """The same values, made once, for what takes longer to make than it is worth not to hold it.
@@ -220,7 +227,7 @@ class Work:
         """What the tasks of a round return, in their order."""
         if self._client is None:
             return list(dask.compute(*tasks(), scheduler="threads"))
-        with _stepped_aside():
+        with stepped_aside():
             for attempt in range(1, _ATTEMPTS + 1):
                 try:
                     return self._gathered(tasks)
@@ -236,9 +243,10 @@ class Work:
     def _gathered(self, tasks: Callable[[], Sequence[Delayed]]) -> list[Any]:
         """Results of tasks, unless a worker is gone that one of them may run on alone."""
         assert self._client is not None
-        self._bound.clear()
+        # What tasks are made of may need a round of its own.
+        around, self._round.bound = self._bound, set()
         made = list(tasks())
-        bound = set(self._bound)
+        bound, self._round.bound = self._round.bound, around
         # What is shared goes with the tasks, on purpose. The configuration is that of all threads.
         with _configuring, dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             futures = self._client.compute(made)
@@ -262,7 +270,7 @@ class Work:
     def _is_connected(self) -> bool:
         assert self._client is not None
         try:
-            return self._client.status == "running" and self._ncores() is not None
+            return self._client.status == "running" and self._client.ncores() is not None
         except Exception:
             return False
 
@@ -274,11 +282,6 @@ class Work:
                 "Workers of the Dask cluster died again and again while they worked on the same block; they"
                 " may have too little memory. Smaller chunks of X, or workers with more memory, may help."
                 " Nothing was fitted."
-            )
-        if name == "NoWorkers":
-            return RuntimeError(
-                f"The Dask cluster has had no worker for {_PATIENCE:.0f} seconds. Nothing was fitted; fit"
-                " again when there are some."
             )
         if name in (*_LOST, "WorkerLost") and self._is_connected:
             return RuntimeError(
@@ -325,12 +328,11 @@ def own_threads(otherwise: int) -> int:
 
 
 @contextmanager
-def _stepped_aside() -> Iterator[None]:
+def stepped_aside() -> Iterator[None]:
     """Within a task: let others have its thread while it waits for them."""
-    distributed = sys.modules["distributed"]
-    try:
-        distributed.get_worker()
-    except ValueError:
+    distributed = sys.modules.get("distributed")
+    # A thread of a worker says whether it goes on to the next task: not if it has stepped aside already.
+    if distributed is None or not getattr(distributed.threadpoolexecutor.thread_state, "proceed", False):
         yield
         return
     distributed.secede()
