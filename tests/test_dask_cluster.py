@@ -429,12 +429,12 @@ def test_a_scheduler_that_is_lost_before_a_fit(way):
     X, y = wide_table(60, 600)
     weighter = ReliefF()
     with scheduler_apart() as (address, kill_scheduler):
-        client = distributed.Client(address, set_as_default=True, timeout=3)
+        client = distributed.Client(address, set_as_default=True, timeout=10)
         try:
             kill_scheduler()
             with (
                 dask.config.set({"highrelief.partition": way}),
-                pytest.raises(ConnectionError, match="connection to the scheduler .* nothing was fitted"),
+                pytest.raises(ConnectionError, match=r"connection to the scheduler .* nothing was fitted"),
             ):
                 weighter.fit(da.from_array(X, chunks=(-1, 200)), y)
         finally:
