@@ -24,6 +24,7 @@ class _NearestWeighter(FeatureWeighter):
 
     _allows_missing = True
     _refuses_dask: str | None = None
+    _bytes_per_value = 2
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 

@@ -11,7 +11,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from ..core.held import brought_here, is_dask, on_cluster
+from ..core.memory import check_room, memory_budget
 from ..core.ranges import ColumnRanges
+from ..core.weighted_rows import WIDE
 
 if TYPE_CHECKING:
     from ..core.cluster.table import ClusterTable
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Why most of what does not work on a cluster does not.
 IN_MEMORY = "it works on tables in memory."
+#: What a thread that compares two blocks of rows holds, in blocks: themselves, whole numbers, distances.
+_BLOCKS_PER_THREAD = 20
 
 
 def is_held(X: Any) -> bool:
@@ -38,6 +42,42 @@ def refuse_dask(name: str, reason: str) -> None:
         f"{name} does not take Dask arrays or data frames: {reason} Where X fits into memory, X.compute()"
         " makes an array of it."
     )
+
+
+def read_in_blocks(X: Any, bytes_per_value: int) -> Any:
+    """A tall table on disk, of which there is no room for a copy, as a table whose blocks Dask's threads read.
+
+    Anything else as it is: wide tables on disk are read in blocks of columns by all methods.
+    """
+    if not (isinstance(X, np.memmap) and X.ndim == 2 and X.dtype.kind in "fiub"):
+        return X
+    copied, room = float(bytes_per_value) * X.size, memory_budget(None)
+    if X.shape[1] >= WIDE * X.shape[0] or copied <= room:
+        return X
+    try:
+        from dask.array import from_array  # noqa: PLC0415
+    except ImportError:
+        check_room(copied, "A copy of X", "pip install 'highrelief[dask]' has it read block by block.")
+        return X
+    from ..core.cluster.table import ClusterTable  # noqa: PLC0415
+    from ..core.cluster.work import Work  # noqa: PLC0415
+
+    # Not on a cluster, to which all of the table would be sent: others may not see the file.
+    work = Work(here=True)
+    height = max(1, int(room / (_BLOCKS_PER_THREAD * work.n_threads * X.shape[1] * X.itemsize)))
+    return ClusterTable(from_array(_OnDisk(X), chunks=(height, -1), name=False), work)
+
+
+class _OnDisk:
+    """A table on disk of which parts are read; an array Dask would copy as a whole."""
+
+    ndim = 2
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        self._X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def __getitem__(self, part: Any) -> NDArray[Any]:
+        return np.array(self._X[part])
 
 
 def checked_dask(

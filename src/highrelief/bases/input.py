@@ -28,7 +28,7 @@ from ..core.sparse_packed import SparsePacked
 from ..core.sparse_rows import SparseRows
 from .balance import class_weights_of, label_codes
 from .checks import assert_all_finite, check_array, check_classification_targets, validate_data
-from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
+from .cluster_input import IN_MEMORY, checked_dask, is_held, read_in_blocks, refuse_held
 from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
@@ -147,6 +147,8 @@ class ClassTableMixin(FittedViewMixin):
     _takes_sparse: bool = False
     # Why tables that Dask holds are not worked on where they are; None: they are.
     _refuses_dask: str | None = IN_MEMORY
+    # What a value takes in the copy that a fit makes of a tall table.
+    _bytes_per_value: int = 8
 
     scale: str | None
     n_jobs: int | None
@@ -239,6 +241,8 @@ class ClassTableMixin(FittedViewMixin):
 
         And an :class:`Encoding`, where features are categorical.
         """
+        if self._refuses_dask is None:
+            X = read_in_blocks(X, self._bytes_per_value)
         if is_held(X):
             refuse_held(X, type(self).__name__, self._refuses_dask)
             held, target, ranges = checked_dask(

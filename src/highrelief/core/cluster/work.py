@@ -39,10 +39,15 @@ class Work:
 
     A round is a function that returns tasks. It is called again where a round has failed because a worker
     is gone that tasks were bound to, or took data with it that Dask cannot make again.
+
+    Parameters
+    ----------
+    here : bool
+        Whether Dask's threads work, even if there is a cluster.
     """
 
-    def __init__(self) -> None:
-        self._client = _current_client()
+    def __init__(self, *, here: bool = False) -> None:
+        self._client = None if here else _current_client()
         #: Where kept values lie. Several fits may ask, each in a thread of its own.
         self._places: dict[str, str] = {}
         #: Of the round that a thread puts together: the workers that its tasks are bound to.
