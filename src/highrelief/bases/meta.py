@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..core.absent import Absent
 from ..core.held import brought_here, on_cluster
+from .abilities import takes_measurements
 from .checks import check_classification_targets, type_of_target, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
 from .input import Table, checked_copies, plain, ranges_of, scaling_of
@@ -272,7 +273,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Store the classes, if that is what y holds, and return each sample's place among them."""
         if hasattr(self, "classes_"):
             del self.classes_
-        if y is None or _is_told_numbers(self.estimator):
+        if y is None or takes_measurements(self.estimator):
             return np.zeros(n_samples, dtype=np.int64)
         if type_of_target(y) not in ("binary", "multiclass"):
             return np.zeros(n_samples, dtype=np.int64)
@@ -336,11 +337,6 @@ def _check_wrapped(estimator: Any) -> None:
         raise TypeError(f"estimator={estimator!r} must be an estimator, such as ReliefF().")
 
 
-def _is_told_numbers(estimator: Any) -> bool:
-    """Whether an estimator takes y for numbers, also where they are whole."""
-    return is_regressor(estimator) or getattr(get_tags(estimator), "continuous_target", False)
-
-
 def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
     """Return a check for ``available_if``: whether the wrapped estimator has a method."""
 
@@ -358,7 +354,7 @@ class SingleFitWeighter(MetaWeighter):
     estimator_: Any
 
     def _check_classes(self, y: NDArray[Any]) -> None:
-        if y is None or _is_told_numbers(self.estimator):
+        if y is None or takes_measurements(self.estimator):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " is not told of any."
