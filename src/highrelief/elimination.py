@@ -11,10 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .bases.abilities import categories_parameter
-from .bases.meta import MetaTable, innermost, weights_of, wrapped_has
+from .bases.meta import MetaTable, ranked_by, weights_of, wrapped_has
 from .bases.meta_mixed import MixedSingleFitWeighter
 from .bases.progress import watched, with_callbacks
-from .bases.selector import WeightSelector, falling, n_features_kept
+from .bases.selector import falling, n_features_kept
 from .core.parameters import check_count, check_number
 
 #: Weights that differ by less, relatively, differ by rounding.
@@ -269,8 +269,7 @@ def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Features that only rounding tells apart have the same: it must not decide who leaves.
     """
-    inside = innermost(fitted)
-    values = inside._ranked_by if isinstance(inside, WeightSelector) else weights
+    values = ranked_by(fitted, weights)
     order = np.argsort(values, kind="stable")
     rising = values[order]
     levels = np.zeros(values.size)

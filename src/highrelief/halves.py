@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from .bases.members import SEEDS
-from .bases.meta import MetaTable, fit_inside, innermost, weights_of
+from .bases.meta import MetaTable, fit_inside, ranked_by, weights_of
 from .bases.resampling import Draw, ResampledWeighter, suiting
-from .bases.selector import WeightSelector, lowest_ranks
+from .bases.selector import lowest_ranks
 from .core.parameters import check_count, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset
 
@@ -116,10 +116,8 @@ def fits_to_halves(
     return HalfFits(fits.member_weights_, unsettled)
 
 
-def _ranked_by(fitted: Any, n_features: int) -> NDArray[np.float64]:
-    inside = innermost(fitted)
-    weights = weights_of(fitted, n_features)
-    return np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
+def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
+    return ranked_by(fitted, weights_of(fitted, n_features))
 
 
 class _HalfFits(ResampledWeighter):
@@ -127,7 +125,7 @@ class _HalfFits(ResampledWeighter):
 
     _size_name = "the share"
     _refuses_dask = None
-    _ask = staticmethod(_ranked_by)
+    _ask = staticmethod(_scores)
 
     def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
         random = random_generator("random_state", self.random_state)

@@ -23,9 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from .bases.decisions import Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS
-from .bases.meta import MetaTable, fit_inside, innermost, weights_of
+from .bases.meta import MetaTable, fit_inside, ranked_by, weights_of
 from .bases.resampling import Draw, ResampledWeighter, suiting
-from .bases.selector import WeightSelector
 from .core.concave_tails import concave_tails
 from .core.parameters import check_choice, check_count, check_number, random_generator
 from .core.subsets import MOST_DRAWS
@@ -304,9 +303,7 @@ def named(scores: NDArray[np.float64], q: int, random: np.random.RandomState) ->
 def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
     """What a fitted estimator ranks the features by; −inf for those of a weight that is not > 0."""
     weights = weights_of(fitted, n_features)
-    inside = innermost(fitted)
-    finer = np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
-    return np.where(weights > 0.0, finer, -np.inf)
+    return np.where(weights > 0.0, ranked_by(fitted, weights), -np.inf)
 
 
 class _PairFits(ResampledWeighter):

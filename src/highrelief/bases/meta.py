@@ -412,6 +412,12 @@ def fit_inside(fitted: Any) -> Any:
     return fitted
 
 
+def ranked_by(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a fitted estimator ranks the features by: its weights, unless a weighter of ours knows better."""
+    inside = innermost(fitted)
+    return np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
+
+
 def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:
     """One weight per feature, larger = better, of any fitted estimator that has them.
 
