@@ -8,9 +8,10 @@ share half of their samples, two subsets of 90 % nearly all.)
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,12 @@ from .bases.meta import MetaTable, fit_inside, ranked_by, weights_of
 from .bases.resampling import Draw, ResampledWeighter, suiting
 from .bases.selector import lowest_ranks
 from .core.parameters import check_count, random_generator
-from .core.subsets import MOST_DRAWS, draw_subset
+from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 
 #: Share of the samples in each.
 HALF = 0.5
+#: Places of the samples of two halves.
+Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -120,37 +123,54 @@ def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
     return ranked_by(fitted, weights_of(fitted, n_features))
 
 
-class _HalfFits(ResampledWeighter):
-    """Fits to halves; every class is halved too, so that none is lost by chance."""
+class PairedFits(ResampledWeighter):
+    """Base of fits to halves of the samples, drawn two at a time that share none."""
 
     _size_name = "the share"
     _refuses_dask = None
-    _ask = staticmethod(_scores)
+
+    @abstractmethod
+    def _pair(
+        self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Pair:
+        """Draw two halves of samples of these classes and groups."""
 
     def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
         random = random_generator("random_state", self.random_state)
-        if groups is not None and groups.max() == 0:
-            raise ValueError("All samples are of one group, which is kept together: it cannot be halved.")
         suits = suiting(table)
+
+        def both_suit(pair: Pair) -> bool:
+            return all(half.size > 1 and suits(half) for half in pair)
+
         draws = []
         for seed in random.randint(SEEDS, size=self.n_estimators // 2):
             of_pair = np.random.RandomState(seed)
-            for _ in range(MOST_DRAWS):
-                pair = halves(of_pair, table.codes, groups)
-                if all(suits(half) for half in pair):
-                    break
-            else:
+            pair = draw_suitable(partial(self._pair, of_pair, table.codes, groups), both_suit)
+            if pair is None:
                 raise ValueError(
-                    f"none of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
-                    " classes on either side"
+                    f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
+                    " classes on either side: there are too few samples, or groups."
                 )
             draws += [Draw(half, int(of_pair.randint(SEEDS))) for half in pair]
         return draws
 
 
+class _HalfFits(PairedFits):
+    """Fits to halves; every class is halved too, so that none is lost by chance."""
+
+    _ask = staticmethod(_scores)
+
+    def _pair(
+        self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Pair:
+        if groups is not None and groups.max() == 0:
+            raise ValueError("All samples are of one group, which is kept together: it cannot be halved.")
+        return halves(random, codes, groups)
+
+
 def halves(
     random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> Pair:
     """Places of the samples in two halves of all, class by class; what cannot be halved goes to and fro."""
     first = np.zeros(codes.size, dtype=bool)
     if groups is not None:

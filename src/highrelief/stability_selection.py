@@ -23,12 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from .bases.decisions import Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS
-from .bases.meta import MetaTable, fit_inside, ranked_by, weights_of
-from .bases.resampling import Draw, ResampledWeighter, suiting
+from .bases.meta import fit_inside, ranked_by, weights_of
 from .core.concave_tails import concave_tails
 from .core.parameters import check_choice, check_count, check_number, random_generator
-from .core.subsets import MOST_DRAWS
-from .halves import HALF, HalfFits, members
+from .halves import HALF, HalfFits, Pair, PairedFits, members
 
 __all__ = ["Decision", "decide_by_stability"]
 
@@ -306,35 +304,18 @@ def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
     return np.where(weights > 0.0, ranked_by(fitted, weights), -np.inf)
 
 
-class _PairFits(ResampledWeighter):
+class _PairFits(PairedFits):
     """Fits to pairs of halves of one distribution."""
 
-    _size_name = "the share"
-    _refuses_dask = None
     _ask = staticmethod(_scores)
 
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
-        random = random_generator("random_state", self.random_state)
-        suits = suiting(table)
-        draws = []
-        for seed in random.randint(SEEDS, size=self.n_estimators // 2):
-            of_pair = np.random.RandomState(seed)
-            for _ in range(MOST_DRAWS):
-                pair = equal_halves(of_pair, table.codes if groups is None else groups, groups is not None)
-                if all(half.size > 1 and suits(half) for half in pair):
-                    break
-            else:
-                raise ValueError(
-                    f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
-                    " classes on either side: there are too few samples, or groups, for stability selection."
-                )
-            draws += [Draw(half, int(of_pair.randint(SEEDS))) for half in pair]
-        return draws
+    def _pair(
+        self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Pair:
+        return equal_halves(random, codes if groups is None else groups, groups is not None)
 
 
-def equal_halves(
-    random: np.random.RandomState, codes: NDArray[np.int64], together: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def equal_halves(random: np.random.RandomState, codes: NDArray[np.int64], together: bool) -> Pair:
     """Places of two halves with ⌊n_c/2⌋ samples of each class c; or ⌊G/2⌋ of G groups, kept ``together``."""
     side = np.full(codes.size, -1)
     if together:
