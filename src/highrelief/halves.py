@@ -85,40 +85,6 @@ def why_not(class_sizes: NDArray[np.int64], n_features: int) -> str | None:
     return None
 
 
-def fits_to_halves(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike | None,
-    *,
-    resamples: int,
-    random_state: Any,
-    n_jobs: int | None = None,
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    batches: ArrayLike | None = None,
-    verbose: int = 0,
-) -> HalfFits:
-    """Fit clones to halves of the samples; what they warn of is not passed on.
-
-    Every class is halved too. Where there are groups, each is in one half as a whole, and classes fall as
-    they may.
-    """
-    fits = _HalfFits(
-        estimator,
-        n_estimators=resamples,
-        max_samples=HALF,
-        n_jobs=n_jobs,
-        verbose=verbose,
-        random_state=random_state,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
-    unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fits.estimators_)
-    return HalfFits(fits.member_weights_, unsettled)
-
-
 def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
     return ranked_by(fitted, weights_of(fitted, n_features))
 
@@ -166,6 +132,41 @@ class _HalfFits(PairedFits):
         if groups is not None and groups.max() == 0:
             raise ValueError("All samples are of one group, which is kept together: it cannot be halved.")
         return halves(random, codes, groups)
+
+
+def fits_to_halves(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike | None,
+    *,
+    resamples: int,
+    random_state: Any,
+    n_jobs: int | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    batches: ArrayLike | None = None,
+    verbose: int = 0,
+    kind: type[PairedFits] = _HalfFits,
+) -> HalfFits:
+    """Fit clones to halves of the samples, which ``kind`` draws; what they warn of is not passed on.
+
+    By default every class is halved too. Where there are groups, each is in one half as a whole, and classes
+    fall as they may.
+    """
+    fits = kind(
+        estimator,
+        n_estimators=resamples,
+        max_samples=HALF,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        random_state=random_state,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # y may be None, for an estimator that needs none.
+        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
+    unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fits.estimators_)
+    return HalfFits(fits.member_weights_, unsettled)
 
 
 def halves(

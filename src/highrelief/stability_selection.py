@@ -12,7 +12,6 @@ that is correlated with a strong one, and so is named often, does not.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -23,10 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from .bases.decisions import Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS
-from .bases.meta import fit_inside, ranked_by, weights_of
+from .bases.meta import ranked_by, weights_of
 from .core.concave_tails import concave_tails
 from .core.parameters import check_choice, check_count, check_number, random_generator
-from .halves import HALF, HalfFits, Pair, PairedFits, members
+from .halves import HalfFits, Pair, PairedFits, fits_to_halves, members
 
 __all__ = ["Decision", "decide_by_stability"]
 
@@ -119,23 +118,27 @@ def decide_by_stability(
     check_choice("assumption", assumption, ASSUMPTIONS)
     random = random_generator("random_state", random_state)
     seed, seed_of_lots = random.randint(SEEDS, size=2)
-    fits = _PairFits(
+    fits = fits_to_halves(
         estimator,
-        n_estimators=2 * int(n_pairs),
-        max_samples=HALF,
-        n_jobs=n_jobs,
-        verbose=verbose,
+        X,
+        y,
+        resamples=2 * int(n_pairs),
         random_state=int(seed),
+        n_jobs=n_jobs,
+        groups=groups,
+        sample_weight=sample_weight,
+        batches=batches,
+        verbose=verbose,
+        kind=_PairFits,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
-    _say_unsettled(fits.estimators_)
-    n_features = fits.member_weights_.shape[1]
+    if fits.n_unsettled:
+        warn_user(
+            f"The fits to {fits.n_unsettled} of {len(fits.scores)} halves did not come to rest.", UserWarning
+        )
+    n_features = fits.scores.shape[1]
     bound = expected_false(n_features, n_pairs, assumption)
     q = _checked_size(n_best, n_features, bound, level)
-    counts = named(fits.member_weights_, q, np.random.RandomState(seed_of_lots)).sum(axis=0)
+    counts = named(fits.scores, q, np.random.RandomState(seed_of_lots)).sum(axis=0)
     return decided(counts, bound(q), control, level)
 
 
@@ -330,9 +333,3 @@ def equal_halves(random: np.random.RandomState, codes: NDArray[np.int64], togeth
             half = of_class.size // 2
             side[of_class[:half]], side[of_class[half : 2 * half]] = 0, 1
     return np.flatnonzero(side == 0), np.flatnonzero(side == 1)
-
-
-def _say_unsettled(fitted: list[Any]) -> None:
-    unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fitted)
-    if unsettled:
-        warn_user(f"The fits to {unsettled} of {len(fitted)} halves did not come to rest.", UserWarning)
