@@ -25,7 +25,6 @@ from .bases.cluster_input import refuse_held
 from .bases.folds import check_folds, usable_folds
 from .bases.input import plain, warn_user
 from .bases.members import SEEDS, seeded_clone, unseeded
-from .bases.resampling import group_codes
 from .core.held import brought_here
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector
@@ -248,7 +247,7 @@ def compare(
     judges = _judges(classifiers)
     X, y = _checked(X, y)
     everyone = np.ones(len(y), dtype=bool)
-    together, measured = group_codes(groups, everyone), label_codes("batches", batches, everyone)
+    together, measured = label_codes("groups", groups, everyone), label_codes("batches", batches, everyone)
     random = random_generator("random_state", random_state)
     folds = _outer_folds(cv, X, y, together, random)
     _check_inner(inner_cv)

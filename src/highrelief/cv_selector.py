@@ -17,13 +17,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
+from .bases.balance import label_codes
 from .bases.checks import assert_all_finite
 from .bases.folds import check_folds, usable_folds
 from .bases.input import warn_user
 from .bases.members import SEEDS, run_some, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
 from .bases.progress import watched, with_callbacks
-from .bases.resampling import group_codes
 from .bases.selector import (
     WeighterTags,
     best_features,
@@ -327,7 +327,7 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     def _groups_of(self, table: MetaTable, groups: ArrayLike | None) -> NDArray[np.int64] | None:
         """Groups that the folds keep together; where metadata is routed, a splitter says whether it does."""
-        codes = group_codes(groups, table.kept)
+        codes = label_codes("groups", groups, table.kept)
         asks = "splitter" not in table.told or "groups" in table.told["splitter"]
         return codes if asks else None
 

@@ -16,7 +16,6 @@ from .bases.input import warn_user
 from .bases.members import SEEDS, Hands, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
 from .bases.progress import watched, with_callbacks
-from .bases.resampling import group_codes
 from .bases.selector import best_features
 from .core.held import brought_here
 from .core.parameters import check_choice, check_count, check_flag, check_number, check_seed, random_generator
@@ -301,7 +300,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         self, table: MetaTable, groups: Any, batches: Any, random: np.random.RandomState
     ) -> Decision:
         levels = label_codes("batches", batches, table.kept)
-        exchange = Exchange.among(table.y, group_codes(groups, table.kept), levels)
+        exchange = Exchange.among(table.y, label_codes("groups", groups, table.kept), levels)
         seeds = random.randint(SEEDS, size=self.n_permutations)
         again = min(self.n_permutations, MOST_REALIGNED) if self.keep_found else 0
         with watched(self, total=self.n_permutations + again) as progress:
