@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .bases.balance import label_codes
 from .bases.cluster_input import refuse_held
-from .bases.decisions import Decision
+from .bases.decisions import CONTROLS, Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS, Hands, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
@@ -23,8 +23,6 @@ from .label_permutation import MOST_REALIGNED, STATISTICS, Exchange, Permutation
 
 #: How it is decided.
 METHODS = ("permutation", "stability", "knockoff")
-#: What is controlled.
-CONTROLS = ("fdr", "fwer")
 
 #: What a method may be told beside what is a parameter of the selector.
 OPTIONS = {

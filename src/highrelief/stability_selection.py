@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bases.decisions import Decision
+from .bases.decisions import CONTROLS, Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS
 from .bases.meta import ranked_by, weights_of
@@ -31,7 +31,6 @@ __all__ = ["Decision", "decide_by_stability"]
 
 #: What may be taken for granted of the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
-CONTROLS = ("fdr", "fwer")
 #: Pairs of halves, where the user does not say.
 N_PAIRS = 50
 #: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann

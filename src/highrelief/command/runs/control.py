@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...error_control import CONTROLS, METHODS, ErrorControlledSelector
+from ...bases.decisions import CONTROLS
+from ...error_control import METHODS, ErrorControlledSelector
 from .errors import UsageError
 from .files import check_free, csv_text, write_file
 from .rank import Ranking, rank
