@@ -21,7 +21,7 @@ from ..core.held import brought_here, on_cluster
 from .abilities import takes_measurements
 from .checks import check_classification_targets, type_of_target, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
-from .input import Table, checked_copies, plain, ranges_of, scaling_of
+from .input import Table, checked_copies, ranges_of, refuse_single_class, scaling_of
 from .mixed import CATEGORIES_IN_MEMORY
 from .selector import WeighterTags, WeightSelector
 from .sparse_input import as_rows
@@ -354,17 +354,14 @@ class SingleFitWeighter(MetaWeighter):
     estimator_: Any
 
     def _check_classes(self, y: NDArray[Any]) -> None:
+        """Raise unless y holds two classes or more, and the wrapped estimator is told of them."""
         if y is None or takes_measurements(self.estimator):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " is not told of any."
             )
         check_classification_targets(y)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} compares samples of different classes, but y has only one class"
-                f" ({plain(self.classes_[0])!r}); it needs at least two."
-            )
+        refuse_single_class(type(self).__name__, self.classes_)
 
     def _clone_for_all(self) -> Any:
         """A clone; one of ours has the threads to itself, unless it says how many it wants."""
