@@ -31,6 +31,7 @@ from .bases.selector import (
     is_share,
     metric_factors,
     n_features_kept,
+    n_positive,
     weighted_columns,
     weighted_sparse_columns,
 )
@@ -361,7 +362,7 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     def _cuts(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
         if isinstance(self.cuts, str):
-            return automatic_cuts(_n_positive(weights))
+            return automatic_cuts(n_positive(weights))
         return checked_cuts(self.cuts, weights.size)
 
     def _judge(self) -> _Judge:
@@ -372,12 +373,8 @@ class CrossValidatedSelector(SingleFitWeighter):
     def _chosen(self, weights: NDArray[np.float64]) -> int:
         """The number of features, by the rule; without any fold, those of weight > 0."""
         if not len(self.cv_scores_):
-            return _n_positive(weights)
+            return n_positive(weights)
         return int(self.cuts_[chosen_cut(self.cv_scores_, self.rule)])
-
-
-def _n_positive(weights: NDArray[np.float64]) -> int:
-    return max(1, int(np.count_nonzero(weights > 0.0)))
 
 
 class _Judge(NamedTuple):

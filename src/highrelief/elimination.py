@@ -14,7 +14,7 @@ from .bases.abilities import categories_parameter
 from .bases.meta import MetaTable, ranked_by, weights_of, wrapped_has
 from .bases.meta_mixed import MixedSingleFitWeighter
 from .bases.progress import watched, with_callbacks
-from .bases.selector import falling, n_features_kept
+from .bases.selector import falling, n_features_kept, n_positive
 from .core.parameters import check_count, check_number
 
 #: Weights that differ by less, relatively, differ by rounding.
@@ -188,7 +188,7 @@ class IterativeElimination(MixedSingleFitWeighter):
         """Places, among the features left, of those that leave after a round."""
         n_left = weights.size
         if self.n_features_to_select is None:
-            n_stay = max(1, int(np.count_nonzero(weights > 0.0)))
+            n_stay = n_positive(weights)
         else:
             n_stay = n_features_kept(self.n_features_to_select, self.n_features_in_)
         if n_left <= n_stay:
