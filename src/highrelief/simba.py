@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .bases.euclidean import EuclideanWeighter
 from .bases.input import warn_user
 from .bases.progress import watched, with_callbacks
-from .core.euclidean_margins import euclidean_margins, slope
+from .core.euclidean_margins import euclidean_margins
 from .core.parameters import check_count, random_generator
 from .core.threads import even_ranges, n_pieces, run_all
 from .kernels.simba import climb
@@ -158,7 +158,9 @@ class Simba(EuclideanWeighter):
         table = self._check_fit(X, y)
         varies = np.flatnonzero(~self._constant)
         rows, codes = self._scaled(table.X, varies), table.codes
-        self.beta_ = self._slope(rows, codes)
+        self.beta_ = self._slope(
+            lambda: euclidean_margins(rows, codes, np.ones(varies.size), self._n_threads)
+        )
         orders = self._orders(len(rows))
         runs = [np.ones(varies.size) for _ in orders]
         n_steps = np.zeros(len(orders), dtype=np.int64)
@@ -181,13 +183,6 @@ class Simba(EuclideanWeighter):
         self.margin_sums_ = np.array(sums)
         self.margin_sum_, self.n_steps_ = float(sums[best]), int(n_steps[best])
         return self._set_found(varies, found[best], codes)
-
-    def _slope(self, rows: NDArray[np.floating], codes: NDArray[np.int64]) -> float:
-        if self.utility == "linear":
-            return np.nan
-        if self.beta is not None:
-            return float(self.beta)
-        return slope(euclidean_margins(rows, codes, np.ones(rows.shape[1]), self._n_threads))
 
     def _orders(self, n_samples: int) -> list[NDArray[np.int64]]:
         """In which order each run visits the samples, epoch after epoch."""
