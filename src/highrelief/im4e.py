@@ -21,6 +21,7 @@ from .bases.input import PRECISIONS, Table, warn_user
 from .bases.progress import with_callbacks
 from .bases.soft import RepeatedWeighter, WithDistances
 from .core.class_distances import ClassDistances
+from .core.distances import tie_tolerance, ties_made_equal
 from .core.held import on_cluster
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
@@ -28,8 +29,6 @@ from .core.solvers import simplex_positive_part, simplex_projection, unit_positi
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
 SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
-#: Expected distances that differ by less, relatively, are equal: scaling splits true ties by rounding.
-_TIES = {"float64": 1e-12, "float32": 1e-6}
 
 
 class IM4E(ClassifierMixin, RepeatedWeighter):
@@ -411,10 +410,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         else:
             samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
             psi = self._references.expected(samples[:, active], self._n_threads)
-        nearest = psi.min(axis=1, keepdims=True)
-        # Which of two equal sums is smaller must not be decided by their last digit.
-        tie = _TIES[self._scaling.offset.dtype.name]
-        return np.where(psi <= nearest * (1.0 + tie), nearest, psi)
+        return ties_made_equal(psi, tie_tolerance(self._scaling.offset.dtype))
 
     def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""

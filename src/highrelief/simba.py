@@ -11,13 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from .bases.euclidean import EuclideanWeighter
 from .bases.input import warn_user
 from .bases.progress import watched, with_callbacks
+from .core.distances import tie_tolerance
 from .core.euclidean_margins import euclidean_margins
 from .core.parameters import check_count, random_generator
 from .core.threads import even_ranges, n_pieces, run_all
 from .kernels.simba import climb
-
-#: Squared distances that differ by less than this, relatively, are tied: scaling splits ties by rounding.
-_TIED = {np.dtype(np.float64): 2e-12, np.dtype(np.float32): 2e-6}
 
 
 class Simba(EuclideanWeighter):
@@ -164,7 +162,8 @@ class Simba(EuclideanWeighter):
         orders = self._orders(len(rows))
         runs = [np.ones(varies.size) for _ in orders]
         n_steps = np.zeros(len(orders), dtype=np.int64)
-        tied, smooth = _TIED[rows.dtype], self.utility == "sigmoid"
+        # Squares differ, relatively, by twice as much as what they are squares of.
+        tied, smooth = 2.0 * tie_tolerance(rows.dtype), self.utility == "sigmoid"
 
         def visit(run: int, a: int, b: int) -> None:
             n_steps[run] += climb(rows, codes, orders[run][a:b], tied, smooth, self.beta_, runs[run])

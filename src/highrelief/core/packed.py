@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing
 from .absent import Absent
+from .distances import tie_tolerance
 from .encoding import Encoding, MissingLevels
 from .missing import MissingValues
 from .missing_of_both import MissingOfBoth
@@ -144,8 +145,8 @@ class Packed:
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
-        return 1e-6 if self.dtype == np.float32 else 1e-12
+        """Distances that differ by less, relatively, are equal."""
+        return tie_tolerance(self.dtype)
 
     @cached_property
     def padding(self) -> NDArray[np.int64]:
