@@ -102,6 +102,18 @@ def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]
 
 
+def told_of(
+    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
+) -> tuple[Any, Any, Any, Any]:
+    """What a fit to some of the samples is told: samples, classes, how often they count, batches."""
+    return (
+        table.observed[which],
+        classes[table.codes[which]],
+        None if table.copies is None else table.copies[which],
+        None if table.reach is None else table.reach.batches[which],
+    )
+
+
 def has_misses(table: Table, which: NDArray[np.int64]) -> bool:
     """Whether some of the samples have misses in reach among each other."""
     if table.reach is None:

@@ -19,7 +19,7 @@ from ..core.rows import LocalRows
 from ..core.solvers import euclidean_norm
 from ..core.sparse_margins import SparseMargins
 from .balance import label_codes
-from .folds import check_folds, has_misses, usable_folds
+from .folds import check_folds, has_misses, told_of, usable_folds
 from .input import Table, warn_user
 from .neighbor_rule import NeighborRule, checked_scorer
 from .progress import watched, with_callbacks
@@ -192,7 +192,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         plain = self._plain(**{name: own[name] for name in shared - left_to_it})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the fit with the chosen width is told of
-            plain.fit(*_given(table, self.classes_))
+            plain.fit(*told_of(table, self.classes_))
         norm = euclidean_norm(plain.feature_weights_)
         width = plain.sigma_ / norm if norm > 0.0 else np.nan
         return width if 0.0 < width < np.inf else 1.0
@@ -202,7 +202,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         member = type(self)(**{**self.get_params(deep=False), "verbose": 0})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
-            part = member._check_fit(*_given(table, self.classes_, which))
+            part = member._check_fit(*told_of(table, self.classes_, which))
             return Part(member, part, member._rows(part))
 
     def _scores_of(
@@ -324,18 +324,6 @@ class CrossValidatedWidth(RepeatedWeighter):
         if groups is None or not routed:
             return groups is not None
         return "groups" in process_routing(self, "fit", groups=groups).splitter.split
-
-
-def _given(
-    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
-) -> tuple[Any, Any, Any, Any]:
-    """What the fit to some of the samples is told: samples, classes, how often they count, batches."""
-    return (
-        table.observed[which],
-        classes[table.codes[which]],
-        None if table.copies is None else table.copies[which],
-        None if table.reach is None else table.reach.batches[which],
-    )
 
 
 def outwards(n_values: int) -> Iterator[tuple[int, int]]:
