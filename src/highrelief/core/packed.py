@@ -148,6 +148,14 @@ class Packed:
         """Distances that differ by less, relatively, are equal."""
         return tie_tolerance(self.dtype)
 
+    @property
+    def rounding_of_sums(self) -> float:
+        """What rounding can make of a sum of margins that is 0, relative to the sum of its terms.
+
+        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        """
+        return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
+
     @cached_property
     def padding(self) -> NDArray[np.int64]:
         """Rows of the layout that hold no sample."""
