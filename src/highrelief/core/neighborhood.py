@@ -67,7 +67,16 @@ class Neighbors:
 
     def listed(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of all neighbours in a slot that have a share: whose they are, and their places in the lists."""
-        owner, place = _places(self.start[:, slot], self.count[:, slot])
+        return self._sharing(self.start[:, slot], self.count[:, slot])
+
+    def all_listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same in all slots; an anchor has a number in each of them, one after the other."""
+        return self._sharing(self.start.ravel(), self.count.ravel())
+
+    def _sharing(
+        self, first: NDArray[np.int64], count: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        owner, place = _places(first, count)
         shares = self.shares[place] > 0.0
         return owner[shares], place[shares]
 
