@@ -82,11 +82,11 @@ class CrossValidatedSelector(SingleFitWeighter):
         A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
         fit. It is cloned, never fitted itself.
     classifier : classifier or None, default=None
-        Who is asked. None: 3-NN by the Euclidean distance on the kept features, scaled as ``estimator`` does
-        (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted, whatever
-        ``weighted`` says; neighbours as far as the third share its vote. All cuts together cost about as much
-        as the largest. A classifier that is given gets the columns that ``transform`` would return, and is
-        fitted anew for each cut.
+        Who is asked how good a cut is. None: 3-NN by the Euclidean distance on the kept features, scaled as
+        ``estimator`` does (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted,
+        whatever ``weighted`` says; neighbours as far as the third share its vote. All cuts together cost
+        about as much as the largest. A classifier that is given gets the columns that ``transform`` would
+        return, and is fitted anew for each cut.
     cv : int, splitter or list of pairs, default=10
         Number of stratified folds, in the order of the samples; or, as in scikit-learn, an object with a
         method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
@@ -133,7 +133,7 @@ class CrossValidatedSelector(SingleFitWeighter):
     estimator_ : estimator
         The clone that weighed all samples.
     refit_time_ : float
-        Seconds, on the clock, that this took.
+        Seconds, on the clock, that the fit of ``estimator_`` took.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_

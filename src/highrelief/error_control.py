@@ -94,9 +94,9 @@ class ErrorControlledSelector(SingleFitWeighter):
     control : {"fdr", "fwer"}, default="fdr"
         The false discovery rate, or the family-wise error rate.
     level : float, default=0.1
-        What it may be, in (0, 1).
+        The most that this rate may be, in (0, 1).
     n_permutations : int, default=200
-        B. No level below 1/(B + 1) keeps anything.
+        B, how often labels are dealt out at random. No level below 1/(B + 1) keeps anything.
     statistic : {"auto", "weights", "margins"}, default="auto"
         What permutations compare: the weights, or the weights times the mean margin of the samples by them.
         "auto": "margins" for weighters of this package that have them, but for Relief and ReliefF, whose

@@ -76,7 +76,7 @@ class GFlip(EuclideanWeighter):
     verbose : int, default=0
         1 shows progress on long work.
     random_state : int, RandomState or None, default=None
-        Of the orders.
+        For the random orders.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class Simba(EuclideanWeighter):
     verbose : int, default=0
         1 shows progress on long work.
     random_state : int, RandomState or None, default=None
-        Of the orders.
+        For the random orders.
 
     Attributes
     ----------

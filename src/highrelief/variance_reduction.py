@@ -49,7 +49,7 @@ class VarianceReduction(SingleFitWeighter):
         :class:`Lmba`, or any weighter whose ``fit`` takes ``sample_weight``. VR-Lmba of Li et al. (2015) is
         ``VarianceReduction(Lmba())``.
     n_neighbors : int or None, default=None
-        k; None: that of the wrapped estimator, or 10 if it has none.
+        k, the hits and misses of a margin vector; None: that of the wrapped estimator, or 10 if it has none.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
