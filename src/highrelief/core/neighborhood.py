@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import nearest
+from .lists import entries_of
 
 METRICS = {
     "manhattan": nearest.MANHATTAN,
@@ -76,7 +77,7 @@ class Neighbors:
     def _sharing(
         self, first: NDArray[np.int64], count: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        owner, place = _places(first, count)
+        owner, place = entries_of(first, count)
         shares = self.shares[place] > 0.0
         return owner[shares], place[shares]
 
@@ -84,7 +85,7 @@ class Neighbors:
         """Of all candidates that are not sure: whose they are, and their places in the lists."""
         n_slots = self.start.shape[1]
         first, count = (self.start + self.sure).ravel(), (self.count - self.sure).ravel()
-        owner, place = _places(first, count)
+        owner, place = entries_of(first, count)
         return owner // n_slots, place
 
     def reordered(self, order: NDArray[np.int64]) -> Neighbors:
@@ -96,11 +97,3 @@ class Neighbors:
             count=self.count[order],
             sure=self.sure[order],
         )
-
-
-def _places(
-    first: NDArray[np.int64], count: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of lists, each as often as it is long, and the places of their entries."""
-    owner = np.repeat(np.arange(count.size), count)
-    return owner, np.repeat(first - (np.cumsum(count) - count), count) + np.arange(owner.size)
