@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .bases.balance import label_codes
 from .bases.checks import assert_all_finite
-from .bases.folds import check_folds, usable_folds
+from .bases.folds import check_folds, usable_folds, warn_of_fewer_folds
 from .bases.input import warn_user
 from .bases.members import SEEDS, run_some, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
@@ -342,9 +342,9 @@ class CrossValidatedSelector(SingleFitWeighter):
                 " those of weight > 0 are kept.",
                 UserWarning,
             )
-        elif n_folds < asked:
-            warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
-        elif smallest < asked:
+            return
+        warn_of_fewer_folds(self.cv, n_folds)
+        if n_folds >= asked > smallest:
             warn_user(
                 f"The smallest class in y has fewer samples ({smallest}) than there are folds (cv={asked}):"
                 " not every fold has one of them.",

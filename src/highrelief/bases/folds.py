@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ..core.parameters import check_count
 from ..core.reach import Reach
-from .input import Table
+from .input import Table, warn_user
 
 
 def check_folds(name: str, cv: Any) -> None:
@@ -100,6 +100,12 @@ def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     except IndexError as error:
         raise ValueError(f"cv names samples that are not among the {kept.size} of X: {error}.") from error
     return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]
+
+
+def warn_of_fewer_folds(cv: Any, n_folds: int) -> None:
+    """Warn if there are fewer folds than a number of them that was asked for."""
+    if isinstance(cv, Integral) and n_folds < int(cv):
+        warn_user(f"cv={int(cv)} folds are not possible here: {n_folds} are used.", UserWarning)
 
 
 def told_of(

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..core.rows import LocalRows
 from ..core.solvers import euclidean_norm
 from ..core.sparse_margins import SparseMargins
 from .balance import label_codes
-from .folds import check_folds, has_misses, told_of, usable_folds
+from .folds import check_folds, has_misses, told_of, usable_folds, warn_of_fewer_folds
 from .input import Table, warn_user
 from .neighbor_rule import NeighborRule, checked_scorer
 from .progress import watched, with_callbacks
@@ -293,15 +292,14 @@ class CrossValidatedWidth(RepeatedWeighter):
         member._held = float(self.sigmas_[np.atleast_1d(self.best_index_)[0]])
 
     def _warn_of_folds(self, n_folds: int) -> None:
-        asked = int(self.cv) if isinstance(self.cv, Integral) else 0
         if n_folds == 0:
             warn_user(
                 "cv gives no fold to choose by (of two classes and different samples): the middle of what was"
                 " to be tried is taken.",
                 UserWarning,
             )
-        elif n_folds < asked:
-            warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
+        else:
+            warn_of_fewer_folds(self.cv, n_folds)
 
     # Who is told of groups
 
