@@ -19,7 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .bases.balance import label_codes
 from .bases.checks import assert_all_finite
-from .bases.folds import check_folds, usable_folds, warn_of_fewer_folds
+from .bases.folds import RULES, SAME_SCORE, check_folds, usable_folds, warn_of_fewer_folds
 from .bases.input import warn_user
 from .bases.members import SEEDS, run_some, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
@@ -43,12 +43,8 @@ from .core.sparse_columns import sparse_ranges, sparse_scaling
 
 #: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
-#: Which of the cuts is taken.
-RULES = ("best", "one-se")
 #: Steps of the automatic cuts within ten times as many features.
 _STEPS = (10, 15, 20, 30, 50, 70)
-#: Mean scores that differ by less are the same.
-_TIED = 1e-12
 
 
 class Fold(NamedTuple):
@@ -463,11 +459,11 @@ def _right(
 def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
     """Place of the cut that is taken, given the scores of (folds, rising cuts)."""
     means = scores.mean(axis=0)
-    best = int(np.argmax(means > means.max() - _TIED))
+    best = int(np.argmax(means > means.max() - SAME_SCORE))
     least = means[best]
     if rule == "one-se" and len(scores) > 1:
         least -= scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.argmax(means > least - _TIED))
+    return int(np.argmax(means > least - SAME_SCORE))
 
 
 def automatic_cuts(most: int) -> NDArray[np.int64]:

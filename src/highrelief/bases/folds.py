@@ -16,6 +16,11 @@ from ..core.parameters import check_count
 from ..core.reach import Reach
 from .input import Table, warn_user
 
+#: Which of several values is taken by its scores in the folds: the best, or one within a standard error.
+RULES = ("best", "one-se")
+#: Mean scores that differ by less are the same.
+SAME_SCORE = 1e-12
+
 
 def check_folds(name: str, cv: Any) -> None:
     """Raise unless ``cv`` is a number of folds, or can split a table."""

@@ -18,7 +18,7 @@ from ..core.rows import LocalRows
 from ..core.solvers import euclidean_norm
 from ..core.sparse_margins import SparseMargins
 from .balance import label_codes
-from .folds import check_folds, has_misses, told_of, usable_folds, warn_of_fewer_folds
+from .folds import RULES, SAME_SCORE, check_folds, has_misses, told_of, usable_folds, warn_of_fewer_folds
 from .input import Table, warn_user
 from .neighbor_rule import NeighborRule, checked_scorer
 from .progress import watched, with_callbacks
@@ -26,10 +26,6 @@ from .soft import AVERAGED_STEPS, RepeatedWeighter, WithDistances
 
 #: Widths that are tried where the user gives none, as multiples of the one that ``sigma="auto"`` finds.
 FACTORS: NDArray[np.float64] = np.ldexp(1.0, np.arange(2, -3, -1))
-#: Which of the values is taken.
-RULES = ("best", "one-se")
-#: Mean scores that differ by less are the same.
-TIED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -275,7 +271,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         of_best = self.scores_[np.unravel_index(int(np.argmax(means)), means.shape)]
         if self.rule == "one-se" and of_best.size > 1:
             least -= of_best.std(ddof=1) / np.sqrt(of_best.size)
-        return means >= least - TIED
+        return means >= least - SAME_SCORE
 
     def _fit_all(self, table: Table, first: NDArray[np.float64]) -> None:
         """Fit all samples with the chosen values, from the first weights on, and be what comes out."""
