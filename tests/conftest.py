@@ -53,6 +53,15 @@ def golden_folder():
     return folder
 
 
+@pytest.fixture
+def usual_handler():
+    """Ctrl-C raises ``KeyboardInterrupt``, as where nobody else listens to it, and does so after the test."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """A browser; each test opens windows of its own in it."""

@@ -3,12 +3,11 @@
 What it shares with LFE is tested beside that.
 """
 
-import tracemalloc
-
 import numpy as np
 import oracles
 import pytest
 from contract import assert_same, same_bits
+from peak_memory import peak_of
 from registry import continuous_table, discrete_table, rounded_table
 from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -111,11 +110,7 @@ def test_single_precision():
 def test_no_matrix_of_features_is_formed():
     X, y = wide_table(50, 20_000)
     extractor = DANN(n_neighbors=10, n_components=5).fit(X, y)
-    tracemalloc.start()
-    extractor.fit(X, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 6 * X.nbytes
+    assert peak_of(lambda: extractor.fit(X, y)) < 6 * X.nbytes
 
 
 def test_many_classes_equal_the_oracle():

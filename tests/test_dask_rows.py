@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from peak_memory import peak_of
 from sklearn.base import clone
 
 da = pytest.importorskip("dask.array")
@@ -271,16 +272,9 @@ def test_margins_of_many_anchors_are_held_block_by_block() -> None:
     X = np.random.default_rng(0).standard_normal((n, d), dtype=np.float32)
     y, lazy = np.arange(n) % 2, in_chunks(X, (100,) * 8)
     fits = {"plain": ReliefF(), "all": ReliefF(n_anchors=n, random_state=0)}
-    peaks = {}
     with dask.config.set(num_workers=1):
         ReliefF(n_anchors=9).fit(lazy[:200], y[:200])  # what is loaded and compiled does not count
-        for name, estimator in fits.items():
-            tracemalloc.start()
-            try:
-                estimator.fit(lazy, y)
-                peaks[name] = tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
+        peaks = {name: peak_of(partial(estimator.fit, lazy, y)) for name, estimator in fits.items()}
     np.testing.assert_allclose(fits["all"].feature_weights_, fits["plain"].feature_weights_, atol=1e-6)
     assert peaks["all"] - peaks["plain"] < X.nbytes / 2
 

@@ -42,13 +42,6 @@ needs_callbacks = pytest.mark.skipif(
 # Ctrl-C
 
 
-@pytest.fixture
-def usual_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def alive():
     return sum(thread.name.startswith("highrelief") for thread in threading.enumerate())
 

@@ -9,13 +9,7 @@ import pytest
 from highrelief.kernels.interruption import held_interrupts, without_interruption
 from highrelief.kernels.jit import ALL_KERNELS, kernel
 
-
-@pytest.fixture(autouse=True)
-def usual_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("usual_handler")
 
 
 def test_an_interruption_waits_for_the_end():

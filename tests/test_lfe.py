@@ -1,8 +1,8 @@
 """LFE: the answer of the formula by every solver, and what users of it rely on."""
 
 import pickle
-import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import oracles
@@ -10,6 +10,7 @@ import pytest
 from contract import assert_same, same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from peak_memory import peak_of
 from registry import continuous_table, discrete_table, over_extractors, rounded_table
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -294,11 +295,7 @@ def test_no_matrix_of_features_is_formed():
     X, y = wide_table(50, 20_000)
     for extractor in (LFE(n_components=20), LFE(), LFE(n_components=20, solver="arpack")):
         extractor.fit(X, y)  # kernels are there
-        tracemalloc.start()
-        extractor.fit(X, y)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 6 * X.nbytes
+        assert peak_of(partial(extractor.fit, X, y)) < 6 * X.nbytes
 
 
 # Robustness

@@ -22,19 +22,10 @@ MODELS = {"int8": ["ReliefF()"]}
 FLOAT_MODELS = ["Relief()", "ReliefF()", "IRelief(max_iter=1)", "FisherScore()"]
 
 FITS = """
-import json, threading, time, warnings
-from pathlib import Path
+import json, warnings
 import numpy as np
 from highrelief import FisherScore, IRelief, Relief, ReliefF
-
-def anonymous():
-    status = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in status if line.startswith("RssAnon")).split()[1]) / 1000
-
-def watch():
-    while not done.is_set():
-        most[0] = max(most[0], anonymous())
-        time.sleep(0.001)
+from peak_memory import anonymous_peak_of
 
 warnings.simplefilter("ignore")  # one iteration is too few to converge
 models = [{models}]
@@ -43,16 +34,9 @@ for model in models:
     model.fit(small, np.arange(40) % 2)  # compile
 X = np.memmap({path!r}, {dtype!r}, "r", shape={shape}, order={order!r})
 y = np.arange(len(X)) % 2
-most, done = [anonymous()], threading.Event()
-before = most[0]
-watcher = threading.Thread(target=watch)
-watcher.start()
-for model in models:
-    model.fit(X, y)
-done.set()
-watcher.join()
+taken = anonymous_peak_of(lambda: [model.fit(X, y) for model in models])
 ranks = [sorted(model.ranking_[:2].tolist()) for model in models]
-print(json.dumps([most[0] - before, X.nbytes / 1e6, ranks]))
+print(json.dumps([taken / 1e6, X.nbytes / 1e6, ranks]))
 """
 
 

@@ -16,33 +16,18 @@ pytestmark = [
 
 #: What a child measures: how much anonymous memory a fit takes beyond what the process had before.
 MEASURED = """
-import json, threading, time, warnings
+import json, warnings
 import dask, dask.array as da, numpy as np
 import highrelief
+from peak_memory import anonymous_peak_of
 
 warnings.simplefilter("ignore")
 
 
-def anonymous():
-    with open("/proc/self/status") as status:
-        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
-
-
-def measured(fit):
-    peak, done = [anonymous()], threading.Event()
-
-    def watch():
-        while not done.wait(0.002):
-            peak[0] = max(peak[0], anonymous())
-
-    before = peak[0]
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    weighter = fit()
-    done.set()
-    watcher.join()
+def measured(weighter, X):
+    taken = anonymous_peak_of(lambda: weighter.fit(X, np.arange(X.shape[0]) % 2))
     print(json.dumps({
-        "taken": peak[0] - before,
+        "taken": taken,
         "best": weighter.ranking_.argmin().item(),
         "partition": weighter.execution_["partition"],
     }))
@@ -71,8 +56,7 @@ def wide_blocks(n_blocks, n_samples=400, width=2500):
 
 def fitted(estimator, opened, **more):
     return run(
-        MEASURED.replace("ESTIMATOR", estimator)
-        + f"\n{opened}\nmeasured(lambda: highrelief.{estimator}.fit(X, np.arange(X.shape[0]) % 2))",
+        MEASURED.replace("ESTIMATOR", estimator) + f"\n{opened}\nmeasured(highrelief.{estimator}, X)",
         **more,
     )
 

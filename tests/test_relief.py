@@ -92,6 +92,14 @@ def test_margins_are_those_of_the_formula():
     np.testing.assert_allclose(fitted.margins(X, y), rows @ (positive / np.linalg.norm(positive)), atol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_margins_go_with_the_units_of_features_that_are_not_scaled(unit):
+    """Weights are so small, or so large, that their squares are no numbers."""
+    X, y, _ = make_xor(60, n_irrelevant=2, random_state=0)
+    expected, found = (Relief(scale=None).fit(each, y).margins(each, y) for each in (X, X * unit))
+    np.testing.assert_allclose(found / unit, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_epistasis_files(data_folder):
     """Causal genotypes come first on the data sets that the rivals use as examples."""
     data = np.load(data_folder / "epistasis" / "gametes_2way_20atts_0.4h.npz")

@@ -1,10 +1,9 @@
 """Memory of I-RELIEF: one scaled copy of the table, and none of a wide one; the bits are the same."""
 
-import tracemalloc
-
 import numpy as np
 import oracles
 import pytest
+from peak_memory import peak_of
 from sklearn.exceptions import ConvergenceWarning
 from test_kernels import PRECISIONS, draw_table, local_rows, packed_table
 
@@ -20,12 +19,8 @@ def peak_of_fit(X, y, **parameters):
     weigher = IRelief(sigma=0.5, max_iter=2, tol=0.0, **parameters)
     with pytest.warns(ConvergenceWarning):
         weigher.fit(X, y)  # compile first
-    tracemalloc.start()
     with pytest.warns(ConvergenceWarning):
-        weigher.fit(X, y)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak
+        return peak_of(lambda: weigher.fit(X, y))
 
 
 def blocks(monkeypatch, wanted):

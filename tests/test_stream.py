@@ -47,20 +47,16 @@ def test_memory_stays_as_it_is():
     before, after = run(
         """
 import json
-from pathlib import Path
 import numpy as np
 from highrelief import OnlineIRelief
-
-def anonymous():
-    status = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in status if line.startswith("RssAnon")).split()[1]) / 1000
+from peak_memory import anonymous
 
 stream, seen = OnlineIRelief(buffer_size=50, random_state=0), []
 for number in range(100):
     rng = np.random.default_rng(number)
     X = rng.normal(size=(2000, 50))
     stream.partial_fit(X, (X[:, 0] * X[:, 1] > 0.0).astype(int))
-    seen.append(anonymous())
+    seen.append(anonymous() / 1e6)
 print(json.dumps([max(seen[:20]), max(seen[20:])]))
 """
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -22,10 +21,9 @@ from sklearn.utils.validation import column_or_1d
 from .bases.balance import label_codes
 from .bases.checks import check_array, check_classification_targets
 from .bases.cluster_input import refuse_held
-from .bases.folds import check_folds, usable_folds
-from .bases.input import plain, warn_user
+from .bases.folds import check_folds, usable_folds, warn_of_fewer_folds
+from .bases.input import plain
 from .bases.members import SEEDS, seeded_clone, unseeded
-from .bases.resampling import group_codes
 from .core.held import brought_here
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector
@@ -248,7 +246,7 @@ def compare(
     judges = _judges(classifiers)
     X, y = _checked(X, y)
     everyone = np.ones(len(y), dtype=bool)
-    together, measured = group_codes(groups, everyone), label_codes("batches", batches, everyone)
+    together, measured = label_codes("groups", groups, everyone), label_codes("batches", batches, everyone)
     random = random_generator("random_state", random_state)
     folds = _outer_folds(cv, X, y, together, random)
     _check_inner(inner_cv)
@@ -493,8 +491,7 @@ def _outer_folds(
             "cv gives no fold to compare by: the samples to fit would be of one class, or all the same"
             + ("." if groups is None else f", or there are too few groups ({np.unique(groups).size}).")
         )
-    if isinstance(cv, Integral) and len(folds) < int(cv):
-        warn_user(f"cv={cv!r} folds are not possible here: {len(folds)} are used.", UserWarning)
+    warn_of_fewer_folds(cv, len(folds))
     return folds
 
 

@@ -17,13 +17,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
+from .bases.balance import label_codes
 from .bases.checks import assert_all_finite
-from .bases.folds import check_folds, usable_folds
+from .bases.folds import RULES, SAME_SCORE, check_folds, usable_folds, warn_of_fewer_folds
 from .bases.input import warn_user
 from .bases.members import SEEDS, run_some, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
 from .bases.progress import watched, with_callbacks
-from .bases.resampling import group_codes
 from .bases.selector import (
     WeighterTags,
     best_features,
@@ -31,6 +31,7 @@ from .bases.selector import (
     is_share,
     metric_factors,
     n_features_kept,
+    n_positive,
     weighted_columns,
     weighted_sparse_columns,
 )
@@ -42,12 +43,8 @@ from .core.sparse_columns import sparse_ranges, sparse_scaling
 
 #: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
-#: Which of the cuts is taken.
-RULES = ("best", "one-se")
 #: Steps of the automatic cuts within ten times as many features.
 _STEPS = (10, 15, 20, 30, 50, 70)
-#: Mean scores that differ by less are the same.
-_TIED = 1e-12
 
 
 class Fold(NamedTuple):
@@ -81,11 +78,11 @@ class CrossValidatedSelector(SingleFitWeighter):
         A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
         fit. It is cloned, never fitted itself.
     classifier : classifier or None, default=None
-        Who is asked. None: 3-NN by the Euclidean distance on the kept features, scaled as ``estimator`` does
-        (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted, whatever
-        ``weighted`` says; neighbours as far as the third share its vote. All cuts together cost about as much
-        as the largest. A classifier that is given gets the columns that ``transform`` would return, and is
-        fitted anew for each cut.
+        Who is asked how good a cut is. None: 3-NN by the Euclidean distance on the kept features, scaled as
+        ``estimator`` does (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted,
+        whatever ``weighted`` says; neighbours as far as the third share its vote. All cuts together cost
+        about as much as the largest. A classifier that is given gets the columns that ``transform`` would
+        return, and is fitted anew for each cut.
     cv : int, splitter or list of pairs, default=10
         Number of stratified folds, in the order of the samples; or, as in scikit-learn, an object with a
         method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
@@ -132,7 +129,7 @@ class CrossValidatedSelector(SingleFitWeighter):
     estimator_ : estimator
         The clone that weighed all samples.
     refit_time_ : float
-        Seconds, on the clock, that this took.
+        Seconds, on the clock, that the fit of ``estimator_`` took.
     classes_ : array of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -327,7 +324,7 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     def _groups_of(self, table: MetaTable, groups: ArrayLike | None) -> NDArray[np.int64] | None:
         """Groups that the folds keep together; where metadata is routed, a splitter says whether it does."""
-        codes = group_codes(groups, table.kept)
+        codes = label_codes("groups", groups, table.kept)
         asks = "splitter" not in table.told or "groups" in table.told["splitter"]
         return codes if asks else None
 
@@ -341,9 +338,9 @@ class CrossValidatedSelector(SingleFitWeighter):
                 " those of weight > 0 are kept.",
                 UserWarning,
             )
-        elif n_folds < asked:
-            warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
-        elif smallest < asked:
+            return
+        warn_of_fewer_folds(self.cv, n_folds)
+        if n_folds >= asked > smallest:
             warn_user(
                 f"The smallest class in y has fewer samples ({smallest}) than there are folds (cv={asked}):"
                 " not every fold has one of them.",
@@ -361,7 +358,7 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     def _cuts(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
         if isinstance(self.cuts, str):
-            return automatic_cuts(_n_positive(weights))
+            return automatic_cuts(n_positive(weights))
         return checked_cuts(self.cuts, weights.size)
 
     def _judge(self) -> _Judge:
@@ -372,12 +369,8 @@ class CrossValidatedSelector(SingleFitWeighter):
     def _chosen(self, weights: NDArray[np.float64]) -> int:
         """The number of features, by the rule; without any fold, those of weight > 0."""
         if not len(self.cv_scores_):
-            return _n_positive(weights)
+            return n_positive(weights)
         return int(self.cuts_[chosen_cut(self.cv_scores_, self.rule)])
-
-
-def _n_positive(weights: NDArray[np.float64]) -> int:
-    return max(1, int(np.count_nonzero(weights > 0.0)))
 
 
 class _Judge(NamedTuple):
@@ -466,11 +459,11 @@ def _right(
 def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
     """Place of the cut that is taken, given the scores of (folds, rising cuts)."""
     means = scores.mean(axis=0)
-    best = int(np.argmax(means > means.max() - _TIED))
+    best = int(np.argmax(means > means.max() - SAME_SCORE))
     least = means[best]
     if rule == "one-se" and len(scores) > 1:
         least -= scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.argmax(means > least - _TIED))
+    return int(np.argmax(means > least - SAME_SCORE))
 
 
 def automatic_cuts(most: int) -> NDArray[np.int64]:

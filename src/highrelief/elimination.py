@@ -11,10 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .bases.abilities import categories_parameter
-from .bases.meta import MetaTable, innermost, weights_of, wrapped_has
+from .bases.meta import MetaTable, ranked_by, weights_of, wrapped_has
 from .bases.meta_mixed import MixedSingleFitWeighter
 from .bases.progress import watched, with_callbacks
-from .bases.selector import WeightSelector, falling, n_features_kept
+from .bases.selector import falling, n_features_kept, n_positive
 from .core.parameters import check_count, check_number
 
 #: Weights that differ by less, relatively, differ by rounding.
@@ -188,7 +188,7 @@ class IterativeElimination(MixedSingleFitWeighter):
         """Places, among the features left, of those that leave after a round."""
         n_left = weights.size
         if self.n_features_to_select is None:
-            n_stay = max(1, int(np.count_nonzero(weights > 0.0)))
+            n_stay = n_positive(weights)
         else:
             n_stay = n_features_kept(self.n_features_to_select, self.n_features_in_)
         if n_left <= n_stay:
@@ -269,8 +269,7 @@ def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Features that only rounding tells apart have the same: it must not decide who leaves.
     """
-    inside = innermost(fitted)
-    values = inside._ranked_by if isinstance(inside, WeightSelector) else weights
+    values = ranked_by(fitted, weights)
     order = np.argsort(values, kind="stable")
     rising = values[order]
     levels = np.zeros(values.size)

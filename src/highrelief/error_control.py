@@ -11,12 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .bases.balance import label_codes
 from .bases.cluster_input import refuse_held
-from .bases.decisions import Decision
+from .bases.decisions import CONTROLS, Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS, Hands, seeded_clone, unseeded
 from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
 from .bases.progress import watched, with_callbacks
-from .bases.resampling import group_codes
 from .bases.selector import best_features
 from .core.held import brought_here
 from .core.parameters import check_choice, check_count, check_flag, check_number, check_seed, random_generator
@@ -24,8 +23,6 @@ from .label_permutation import MOST_REALIGNED, STATISTICS, Exchange, Permutation
 
 #: How it is decided.
 METHODS = ("permutation", "stability", "knockoff")
-#: What is controlled.
-CONTROLS = ("fdr", "fwer")
 
 #: What a method may be told beside what is a parameter of the selector.
 OPTIONS = {
@@ -97,9 +94,9 @@ class ErrorControlledSelector(SingleFitWeighter):
     control : {"fdr", "fwer"}, default="fdr"
         The false discovery rate, or the family-wise error rate.
     level : float, default=0.1
-        What it may be, in (0, 1).
+        The most that this rate may be, in (0, 1).
     n_permutations : int, default=200
-        B. No level below 1/(B + 1) keeps anything.
+        B, how often labels are dealt out at random. No level below 1/(B + 1) keeps anything.
     statistic : {"auto", "weights", "margins"}, default="auto"
         What permutations compare: the weights, or the weights times the mean margin of the samples by them.
         "auto": "margins" for weighters of this package that have them, but for Relief and ReliefF, whose
@@ -301,7 +298,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         self, table: MetaTable, groups: Any, batches: Any, random: np.random.RandomState
     ) -> Decision:
         levels = label_codes("batches", batches, table.kept)
-        exchange = Exchange.among(table.y, group_codes(groups, table.kept), levels)
+        exchange = Exchange.among(table.y, label_codes("groups", groups, table.kept), levels)
         seeds = random.randint(SEEDS, size=self.n_permutations)
         again = min(self.n_permutations, MOST_REALIGNED) if self.keep_found else 0
         with watched(self, total=self.n_permutations + again) as progress:

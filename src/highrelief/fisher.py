@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .bases.input import Table
 from .bases.progress import with_callbacks
 from .bases.sparse_input import is_sparse
 from .bases.weighter import FeatureWeighter
@@ -111,24 +112,33 @@ class FisherScore(FeatureWeighter):
         copies = np.ones(table.codes.size) if table.copies is None else table.copies
         if table.class_weights is not None:
             copies = copies * table.class_weights[table.codes]
-        # In the units of the range: no digits are lost far from 0, and no square overflows.
-        inside = Scaling.to_range(table.ranges.low, table.ranges.high)
-        sizes = np.bincount(table.codes, weights=copies)
-        centers = np.empty((sizes.size, self.n_features_in_))
-        within = np.zeros(self.n_features_in_)
-        n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // BLOCK_BYTES)
-        for start, end in even_ranges(self.n_features_in_, n_blocks):
-            part = slice(start, end)
-            X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))
-            for c in range(sizes.size):
-                of_class = table.codes == c
-                centers[c, part], around = _center_and_scatter(
-                    X[of_class], scaling, copies[of_class], sizes[c]
-                )
-                within[part] += around
-        between = sizes @ (centers - sizes @ centers / sizes.sum()) ** 2
+        sizes = np.bincount(table.codes, weights=copies)  # n_c
+        centers, within = _centers_and_scatter(table, copies, sizes)  # μ_c, and Σ n_c σ_c²
+        mean = sizes @ centers / sizes.sum()
+        between = sizes @ (centers - mean) ** 2
         smallest = copies.sum() * np.finfo(np.float64).eps ** 2
         return self._set_weights(_ratio(between, np.maximum(within, smallest)))
+
+
+def _centers_and_scatter(
+    table: Table, copies: NDArray[np.float64], sizes: NDArray[np.number]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means of the classes, (n_classes, n_features), and the scatter around them, (n_features,).
+
+    In the units of the range: no digits are lost far from 0, and no square overflows.
+    """
+    inside = Scaling.to_range(table.ranges.low, table.ranges.high)
+    n_features = table.X.shape[1]
+    centers, within = np.empty((sizes.size, n_features)), np.zeros(n_features)
+    n_blocks = 1 if is_sparse(table.X) else -(-table.X.size * 8 // BLOCK_BYTES)
+    for start, end in even_ranges(n_features, n_blocks):
+        part = slice(start, end)
+        X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))
+        for c in range(sizes.size):
+            of_class = table.codes == c
+            centers[c, part], around = _center_and_scatter(X[of_class], scaling, copies[of_class], sizes[c])
+            within[part] += around
+    return centers, within
 
 
 def _center_and_scatter(

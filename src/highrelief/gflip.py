@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from .bases.euclidean import EuclideanWeighter
 from .bases.input import Table, warn_user
 from .bases.progress import Progress, watched, with_callbacks
-from .core.euclidean_margins import slope
 from .core.feature_flips import UTILITIES, ClassedColumns, FeatureSet
 from .core.parameters import check_count, random_generator
 from .core.threads import n_pieces, run_all
@@ -77,7 +76,7 @@ class GFlip(EuclideanWeighter):
     verbose : int, default=0
         1 shows progress on long work.
     random_state : int, RandomState or None, default=None
-        Of the orders.
+        For the random orders.
 
     Attributes
     ----------
@@ -191,7 +190,7 @@ class GFlip(EuclideanWeighter):
         n_runs = self.n_restarts if self.shuffle else 1
         at_once = min(n_runs, self._n_threads)
         columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
-        self.beta_ = self._slope(columns)
+        self.beta_ = self._slope(lambda: FeatureSet.of_all(columns).margins(), columns.copies)
         # A seed for every run: none depends on how many sweeps another makes.
         seeds = random_generator("random_state", self.random_state).randint(2**31 - 1, size=n_runs)
         best: _Run | None = None
@@ -221,13 +220,6 @@ class GFlip(EuclideanWeighter):
 
     def _begin(self, columns: ClassedColumns, seed: int) -> _Run:
         return _Run(FeatureSet(columns, self.utility, self.beta_), np.random.RandomState(seed))
-
-    def _slope(self, columns: ClassedColumns) -> float:
-        if self.utility != "sigmoid":
-            return np.nan
-        if self.beta is not None:
-            return float(self.beta)
-        return slope(FeatureSet.of_all(columns).margins(), columns.copies)
 
     def _climb(self, runs: list[_Run], progress: Progress, pieces: int) -> bool:
         """Sweep until nothing is flipped; True if a callback asked for an end."""

@@ -8,9 +8,10 @@ share half of their samples, two subsets of 90 % nearly all.)
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from .bases.members import SEEDS
-from .bases.meta import MetaTable, fit_inside, innermost, weights_of
+from .bases.meta import MetaTable, fit_inside, ranked_by, weights_of
 from .bases.resampling import Draw, ResampledWeighter, suiting
-from .bases.selector import WeightSelector, lowest_ranks
+from .bases.selector import lowest_ranks
 from .core.parameters import check_count, random_generator
-from .core.subsets import MOST_DRAWS, draw_subset
+from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 
 #: Share of the samples in each.
 HALF = 0.5
+#: Places of the samples of two halves.
+Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,55 @@ def why_not(class_sizes: NDArray[np.int64], n_features: int) -> str | None:
     return None
 
 
+def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
+    return ranked_by(fitted, weights_of(fitted, n_features))
+
+
+class PairedFits(ResampledWeighter):
+    """Base of fits to halves of the samples, drawn two at a time that share none."""
+
+    _size_name = "the share"
+    _refuses_dask = None
+
+    @abstractmethod
+    def _pair(
+        self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Pair:
+        """Draw two halves of samples of these classes and groups."""
+
+    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
+        random = random_generator("random_state", self.random_state)
+        suits = suiting(table)
+
+        def both_suit(pair: Pair) -> bool:
+            return all(half.size > 1 and suits(half) for half in pair)
+
+        draws = []
+        for seed in random.randint(SEEDS, size=self.n_estimators // 2):
+            of_pair = np.random.RandomState(seed)
+            pair = draw_suitable(partial(self._pair, of_pair, table.codes, groups), both_suit)
+            if pair is None:
+                raise ValueError(
+                    f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
+                    " classes on either side: there are too few samples, or groups."
+                )
+            draws += [Draw(half, int(of_pair.randint(SEEDS))) for half in pair]
+        return draws
+
+
+class _HalfFits(PairedFits):
+    """Fits to halves; every class is halved too, so that none is lost by chance."""
+
+    _ask = staticmethod(_scores)
+
+    def _pair(
+        self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Pair:
+        if groups is not None and groups.max() == 0:
+            raise ValueError("All samples are of one group, which is kept together: it cannot be halved.")
+        return halves(random, codes, groups)
+
+
 def fits_to_halves(
     estimator: Any,
     X: ArrayLike,
@@ -94,13 +146,14 @@ def fits_to_halves(
     sample_weight: ArrayLike | None = None,
     batches: ArrayLike | None = None,
     verbose: int = 0,
+    kind: type[PairedFits] = _HalfFits,
 ) -> HalfFits:
-    """Fit clones to halves of the samples; what they warn of is not passed on.
+    """Fit clones to halves of the samples, which ``kind`` draws; what they warn of is not passed on.
 
-    Every class is halved too. Where there are groups, each is in one half as a whole, and classes fall as
-    they may.
+    By default every class is halved too. Where there are groups, each is in one half as a whole, and classes
+    fall as they may.
     """
-    fits = _HalfFits(
+    fits = kind(
         estimator,
         n_estimators=resamples,
         max_samples=HALF,
@@ -116,43 +169,9 @@ def fits_to_halves(
     return HalfFits(fits.member_weights_, unsettled)
 
 
-def _ranked_by(fitted: Any, n_features: int) -> NDArray[np.float64]:
-    inside = innermost(fitted)
-    weights = weights_of(fitted, n_features)
-    return np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
-
-
-class _HalfFits(ResampledWeighter):
-    """Fits to halves; every class is halved too, so that none is lost by chance."""
-
-    _size_name = "the share"
-    _refuses_dask = None
-    _ask = staticmethod(_ranked_by)
-
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
-        random = random_generator("random_state", self.random_state)
-        if groups is not None and groups.max() == 0:
-            raise ValueError("All samples are of one group, which is kept together: it cannot be halved.")
-        suits = suiting(table)
-        draws = []
-        for seed in random.randint(SEEDS, size=self.n_estimators // 2):
-            of_pair = np.random.RandomState(seed)
-            for _ in range(MOST_DRAWS):
-                pair = halves(of_pair, table.codes, groups)
-                if all(suits(half) for half in pair):
-                    break
-            else:
-                raise ValueError(
-                    f"none of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
-                    " classes on either side"
-                )
-            draws += [Draw(half, int(of_pair.randint(SEEDS))) for half in pair]
-        return draws
-
-
 def halves(
     random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> Pair:
     """Places of the samples in two halves of all, class by class; what cannot be halved goes to and fro."""
     first = np.zeros(codes.size, dtype=bool)
     if groups is not None:

@@ -13,6 +13,7 @@ from .bases.checks import validate_data
 from .bases.cluster_input import refuse_held
 from .bases.input import PRECISIONS, ClassTableMixin
 from .core.class_hyperplanes import ClassHyperplanes
+from .core.distances import ties_made_equal
 from .core.parameters import check_count, check_number
 
 
@@ -133,9 +134,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         references = self._references
         distances = references.distances(samples, int(self.n_neighbors), float(self.alpha), self._n_threads)
-        nearest = distances.min(axis=1, keepdims=True)
-        # Which of two equal distances is smaller must not be decided by their last digit.
-        return np.where(distances <= nearest * (1.0 + references.tie_tolerance), nearest, distances)
+        return ties_made_equal(distances, references.tie_tolerance)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """−d_c²/(2·mean of d² over the classes); for two classes, as in scikit-learn, one number.

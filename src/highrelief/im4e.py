@@ -16,11 +16,12 @@ from .bases.balance import label_codes
 from .bases.checks import assert_all_finite, validate_data
 from .bases.cluster_input import is_held
 from .bases.cluster_output import by_rows, compared_columns
-from .bases.folds import check_folds, has_misses, usable_folds
+from .bases.folds import check_folds, has_misses, told_of, usable_folds
 from .bases.input import PRECISIONS, Table, warn_user
 from .bases.progress import with_callbacks
 from .bases.soft import RepeatedWeighter, WithDistances
 from .core.class_distances import ClassDistances
+from .core.distances import tie_tolerance, ties_made_equal
 from .core.held import on_cluster
 from .core.parameters import check_choice, check_number
 from .core.rows import LocalRows
@@ -28,8 +29,6 @@ from .core.solvers import simplex_positive_part, simplex_projection, unit_positi
 
 #: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
 SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
-#: Expected distances that differ by less, relatively, are equal: scaling splits true ties by rounding.
-_TIES = {"float64": 1e-12, "float32": 1e-6}
 
 
 class IM4E(ClassifierMixin, RepeatedWeighter):
@@ -351,8 +350,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
                 continue
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
-                known = model.predict(_with_gaps(table)[left_out])
-                right[place] += copies[left_out] @ (known == table.codes[left_out])
+                told = model.predict(table.observed[left_out])
+                right[place] += copies[left_out] @ (told == self.classes_[table.codes[left_out]])
             tried += copies[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
         if not tried > 0.0:
@@ -373,12 +372,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
-            part = model._check_fit(
-                _with_gaps(table)[which],
-                table.codes[which],
-                None if table.copies is None else table.copies[which],
-                None if table.reach is None else table.reach.batches[which],
-            )
+            part = model._check_fit(*told_of(table, self.classes_, which))
             rows = model._rows(part)
         for width in widths:
             model.sigma_ = float(width)
@@ -411,10 +405,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         else:
             samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
             psi = self._references.expected(samples[:, active], self._n_threads)
-        nearest = psi.min(axis=1, keepdims=True)
-        # Which of two equal sums is smaller must not be decided by their last digit.
-        tie = _TIES[self._scaling.offset.dtype.name]
-        return np.where(psi <= nearest * (1.0 + tie), nearest, psi)
+        return ties_made_equal(psi, tie_tolerance(self._scaling.offset.dtype))
 
     def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
@@ -508,13 +499,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         check_folds("cv", self.cv)
 
 
-def _with_gaps(table: Table, features: NDArray[np.int64] | None = None) -> NDArray[np.floating]:
-    """Samples of a table, or some of its features, with NaN where values are missing."""
-    X = table.X if features is None else table.X[:, features]
-    absent = table.absent
-    if absent is not None and features is not None:
-        absent = absent.of_features(features)
-    return X if absent is None else absent.put_back(X, np.ones(len(X), dtype=bool))
+def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    """Some features of a table, with NaN where values are missing."""
+    absent = None if table.absent is None else table.absent.of_features(features)
+    X = table.X[:, features]
+    return X if absent is None else absent.put_back(X)
 
 
 class _Course:

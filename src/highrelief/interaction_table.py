@@ -15,12 +15,12 @@ from scipy.special import stdtrit
 from sklearn.utils.validation import _num_samples
 
 from .bases.abilities import takes_measurements
+from .bases.balance import label_codes
 from .bases.cluster_input import refuse_held
 from .bases.input import warn_user
 from .bases.members import SEEDS, run_some
 from .bases.meta import innermost
 from .bases.refits import Refits, Told, best_features, feature_names, places_of
-from .bases.resampling import group_codes
 from .core.parameters import check_count, random_generator
 from .halves import checked_halves, halves, why_not
 
@@ -284,7 +284,7 @@ def interactions_within(
     if reason is not None:
         warn_user(reason.replace("Stability", "Noise"), UserWarning)
         return table
-    of_groups = group_codes(groups, np.ones(rows.size, dtype=bool))
+    of_groups = label_codes("groups", groups, np.ones(rows.size, dtype=bool))
     pairs = [halves(np.random.RandomState(each), codes, of_groups) for each in seeds[:-1]]
     parts = [half for pair in pairs for half in pair]
     with _unwarned():

@@ -22,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .bases.checks import check_array
 from .bases.cluster_input import refuse_held
-from .bases.decisions import Decision
+from .bases.decisions import CONTROLS, Decision
 from .bases.input import checked_copies, warn_user
 from .bases.members import SEEDS, seeded_clone, unseeded
 from .bases.meta import weights_of
@@ -225,7 +225,7 @@ def _check(
     groups: ArrayLike | None,
     batches: ArrayLike | None,
 ) -> None:
-    check_choice("control", control, ("fdr", "fwer"))
+    check_choice("control", control, CONTROLS)
     if control == "fwer":
         raise ValueError(
             "control='fwer' is beyond knockoffs, whose first choice is wrong by chance in up to one of two"

@@ -32,7 +32,7 @@ class Lmba(FeatureWeighter):
     Parameters
     ----------
     n_neighbors : int, default=10
-        k.
+        k, of hits and of misses; the misses of all other classes are one set.
     n_epochs : int, default=1
         How often to go through the samples.
     n_features_to_select : int, float or None, default=None

@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .bases.input import warn_user
-from .bases.meta import innermost, weights_of
+from .bases.meta import innermost, ranked_by, weights_of
 from .bases.meta_mixed import MixedSingleFitWeighter
 from .bases.progress import watched, with_callbacks
-from .bases.selector import WeightSelector, best_features, falling, n_features_kept
+from .bases.selector import best_features, falling, n_features_kept
 from .core.feature_groups import LINKAGES, MOST_GROUPED, FeatureGroups, grouped, grouped_until
 from .core.parameters import check_choice, check_number
 from .core.similarity import SIMILARITIES, similarities
@@ -180,7 +180,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
             self.estimator_ = member.fit(table.X, *([] if table.y is None else [table.y]), **told)
             weights = weights_of(self.estimator_, self.n_features_in_)
             progress.advance()
-            found = self._grouped(table.X, table.copies, _ranked_by(self.estimator_, weights))
+            found = self._grouped(table.X, table.copies, ranked_by(self.estimator_, weights))
             progress.advance()
         self.labels_, self.representatives_ = found.labels, found.representatives
         self.similarity_, self.groups_ = found.similarity, found.members
@@ -235,7 +235,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
 
     @property
     def _ranked_by(self) -> NDArray[np.float64]:
-        return _ranked_by(self.estimator_, self.feature_weights_)
+        return ranked_by(self.estimator_, self.feature_weights_)
 
 
 def group_features(
@@ -259,11 +259,6 @@ def group_features(
     of_best = None if categorical is None else categorical[best]
     similar = similarities(values, similarity, categorical=of_best, copies=copies)
     return grouped(similar, best, X.shape[1], threshold, linkage)
-
-
-def _ranked_by(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    inside = innermost(fitted)
-    return np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
 
 
 def _kept(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -176,7 +176,8 @@ class Relief(_NearestWeighter):
         feature left out weighs more than one that is kept by over ``max_error``. What is kept:
         ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
     confidence : float, default=0.95
-        Of the intervals, and of ``max_error`` (there for all features and looks at once).
+        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
+        for every time that the ranking is looked at while anchors are drawn.
     metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
         Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
         too, as in the RELIEF of Gilad-Bachrach et al. (2004).
@@ -213,7 +214,7 @@ class Relief(_NearestWeighter):
         Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
         twice, if they were.
     n_anchors_ : int
-        How many were.
+        How many samples were anchors.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict
@@ -299,7 +300,8 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
         feature left out weighs more than one that is kept by over ``max_error``. What is kept:
         ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
     confidence : float, default=0.95
-        Of the intervals, and of ``max_error`` (there for all features and looks at once).
+        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
+        for every time that the ranking is looked at while anchors are drawn.
     categorical_features : "from_dtype", mask, indices or names, default=None
         Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
         that hold categories or text. None: all are numbers.
@@ -338,7 +340,7 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
         Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
         twice, if they were.
     n_anchors_ : int
-        How many were.
+        How many samples were anchors.
     classes_ : array of shape (n_classes,)
         The classes.
     execution_ : dict

@@ -11,13 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from .bases.euclidean import EuclideanWeighter
 from .bases.input import warn_user
 from .bases.progress import watched, with_callbacks
-from .core.euclidean_margins import euclidean_margins, slope
+from .core.distances import tie_tolerance
+from .core.euclidean_margins import euclidean_margins
 from .core.parameters import check_count, random_generator
 from .core.threads import even_ranges, n_pieces, run_all
 from .kernels.simba import climb
-
-#: Squared distances that differ by less than this, relatively, are tied: scaling splits ties by rounding.
-_TIED = {np.dtype(np.float64): 2e-12, np.dtype(np.float32): 2e-6}
 
 
 class Simba(EuclideanWeighter):
@@ -63,7 +61,7 @@ class Simba(EuclideanWeighter):
     verbose : int, default=0
         1 shows progress on long work.
     random_state : int, RandomState or None, default=None
-        Of the orders.
+        For the random orders.
 
     Attributes
     ----------
@@ -158,11 +156,14 @@ class Simba(EuclideanWeighter):
         table = self._check_fit(X, y)
         varies = np.flatnonzero(~self._constant)
         rows, codes = self._scaled(table.X, varies), table.codes
-        self.beta_ = self._slope(rows, codes)
+        self.beta_ = self._slope(
+            lambda: euclidean_margins(rows, codes, np.ones(varies.size), self._n_threads)
+        )
         orders = self._orders(len(rows))
         runs = [np.ones(varies.size) for _ in orders]
         n_steps = np.zeros(len(orders), dtype=np.int64)
-        tied, smooth = _TIED[rows.dtype], self.utility == "sigmoid"
+        # Squares differ, relatively, by twice as much as what they are squares of.
+        tied, smooth = 2.0 * tie_tolerance(rows.dtype), self.utility == "sigmoid"
 
         def visit(run: int, a: int, b: int) -> None:
             n_steps[run] += climb(rows, codes, orders[run][a:b], tied, smooth, self.beta_, runs[run])
@@ -181,13 +182,6 @@ class Simba(EuclideanWeighter):
         self.margin_sums_ = np.array(sums)
         self.margin_sum_, self.n_steps_ = float(sums[best]), int(n_steps[best])
         return self._set_found(varies, found[best], codes)
-
-    def _slope(self, rows: NDArray[np.floating], codes: NDArray[np.int64]) -> float:
-        if self.utility == "linear":
-            return np.nan
-        if self.beta is not None:
-            return float(self.beta)
-        return slope(euclidean_margins(rows, codes, np.ones(rows.shape[1]), self._n_threads))
 
     def _orders(self, n_samples: int) -> list[NDArray[np.int64]]:
         """In which order each run visits the samples, epoch after epoch."""

@@ -12,7 +12,6 @@ that is correlated with a strong one, and so is named often, does not.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -20,22 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bases.decisions import Decision
+from .bases.decisions import CONTROLS, Decision
 from .bases.input import warn_user
 from .bases.members import SEEDS
-from .bases.meta import MetaTable, fit_inside, innermost, weights_of
-from .bases.resampling import Draw, ResampledWeighter, suiting
-from .bases.selector import WeightSelector
+from .bases.meta import ranked_by, weights_of
 from .core.concave_tails import concave_tails
 from .core.parameters import check_choice, check_count, check_number, random_generator
-from .core.subsets import MOST_DRAWS
-from .halves import HALF, HalfFits, members
+from .halves import HalfFits, Pair, PairedFits, fits_to_halves, members
 
 __all__ = ["Decision", "decide_by_stability"]
 
 #: What may be taken for granted of the selection probabilities of null features.
 ASSUMPTIONS = ("r-concave", "unimodal", None)
-CONTROLS = ("fdr", "fwer")
 #: Pairs of halves, where the user does not say.
 N_PAIRS = 50
 #: The most that τ may be with a q that was not asked for: the upper end of what Meinshausen and Bühlmann
@@ -122,23 +117,27 @@ def decide_by_stability(
     check_choice("assumption", assumption, ASSUMPTIONS)
     random = random_generator("random_state", random_state)
     seed, seed_of_lots = random.randint(SEEDS, size=2)
-    fits = _PairFits(
+    fits = fits_to_halves(
         estimator,
-        n_estimators=2 * int(n_pairs),
-        max_samples=HALF,
-        n_jobs=n_jobs,
-        verbose=verbose,
+        X,
+        y,
+        resamples=2 * int(n_pairs),
         random_state=int(seed),
+        n_jobs=n_jobs,
+        groups=groups,
+        sample_weight=sample_weight,
+        batches=batches,
+        verbose=verbose,
+        kind=_PairFits,
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # y may be None, for an estimator that needs none.
-        fits._fit_members(X, y, sample_weight, groups, batches)  # type: ignore[arg-type]
-    _say_unsettled(fits.estimators_)
-    n_features = fits.member_weights_.shape[1]
+    if fits.n_unsettled:
+        warn_user(
+            f"The fits to {fits.n_unsettled} of {len(fits.scores)} halves did not come to rest.", UserWarning
+        )
+    n_features = fits.scores.shape[1]
     bound = expected_false(n_features, n_pairs, assumption)
     q = _checked_size(n_best, n_features, bound, level)
-    counts = named(fits.member_weights_, q, np.random.RandomState(seed_of_lots)).sum(axis=0)
+    counts = named(fits.scores, q, np.random.RandomState(seed_of_lots)).sum(axis=0)
     return decided(counts, bound(q), control, level)
 
 
@@ -304,40 +303,21 @@ def named(scores: NDArray[np.float64], q: int, random: np.random.RandomState) ->
 def _scores(fitted: Any, n_features: int) -> NDArray[np.float64]:
     """What a fitted estimator ranks the features by; −inf for those of a weight that is not > 0."""
     weights = weights_of(fitted, n_features)
-    inside = innermost(fitted)
-    finer = np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
-    return np.where(weights > 0.0, finer, -np.inf)
+    return np.where(weights > 0.0, ranked_by(fitted, weights), -np.inf)
 
 
-class _PairFits(ResampledWeighter):
+class _PairFits(PairedFits):
     """Fits to pairs of halves of one distribution."""
 
-    _size_name = "the share"
-    _refuses_dask = None
     _ask = staticmethod(_scores)
 
-    def _draws(self, table: MetaTable, groups: NDArray[np.int64] | None) -> list[Draw]:
-        random = random_generator("random_state", self.random_state)
-        suits = suiting(table)
-        draws = []
-        for seed in random.randint(SEEDS, size=self.n_estimators // 2):
-            of_pair = np.random.RandomState(seed)
-            for _ in range(MOST_DRAWS):
-                pair = equal_halves(of_pair, table.codes if groups is None else groups, groups is not None)
-                if all(half.size > 1 and suits(half) for half in pair):
-                    break
-            else:
-                raise ValueError(
-                    f"None of {MOST_DRAWS} pairs of halves, drawn at random, holds different samples of two"
-                    " classes on either side: there are too few samples, or groups, for stability selection."
-                )
-            draws += [Draw(half, int(of_pair.randint(SEEDS))) for half in pair]
-        return draws
+    def _pair(
+        self, random: np.random.RandomState, codes: NDArray[np.int64], groups: NDArray[np.int64] | None
+    ) -> Pair:
+        return equal_halves(random, codes if groups is None else groups, groups is not None)
 
 
-def equal_halves(
-    random: np.random.RandomState, codes: NDArray[np.int64], together: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def equal_halves(random: np.random.RandomState, codes: NDArray[np.int64], together: bool) -> Pair:
     """Places of two halves with ⌊n_c/2⌋ samples of each class c; or ⌊G/2⌋ of G groups, kept ``together``."""
     side = np.full(codes.size, -1)
     if together:
@@ -352,9 +332,3 @@ def equal_halves(
             half = of_class.size // 2
             side[of_class[:half]], side[of_class[half : 2 * half]] = 0, 1
     return np.flatnonzero(side == 0), np.flatnonzero(side == 1)
-
-
-def _say_unsettled(fitted: list[Any]) -> None:
-    unsettled = sum(not getattr(fit_inside(each), "converged_", True) for each in fitted)
-    if unsettled:
-        warn_user(f"The fits to {unsettled} of {len(fitted)} halves did not come to rest.", UserWarning)

@@ -17,7 +17,7 @@ from .bases.meta import MetaTable, SingleFitWeighter, weights_of
 from .bases.progress import watched, with_callbacks
 from .bases.selector import WeighterTags
 from .core.parameters import check_count
-from .core.rows import Neighborhood
+from .core.rows import LocalRows, Neighborhood
 from .core.scaling import feature_scaling
 from .core.threads import one_blas_thread
 from .lmba import Lmba
@@ -49,7 +49,7 @@ class VarianceReduction(SingleFitWeighter):
         :class:`Lmba`, or any weighter whose ``fit`` takes ``sample_weight``. VR-Lmba of Li et al. (2015) is
         ``VarianceReduction(Lmba())``.
     n_neighbors : int or None, default=None
-        k; None: that of the wrapped estimator, or 10 if it has none.
+        k, the hits and misses of a margin vector; None: that of the wrapped estimator, or 10 if it has none.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
         share.
@@ -185,26 +185,26 @@ class VarianceReduction(SingleFitWeighter):
         return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_, **told)
 
     def _margin_vectors(self, table: MetaTable) -> NDArray[np.float64]:
-        """z_n/k, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
+        """z_n/k."""
         k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
         if not isinstance(k, Integral):
             k = _N_NEIGHBORS
-        told = table.told_to("estimator")
-        if self._weighter is None:
+        return self._scaled_rows(table).nearest(Neighborhood(int(k), pooled=True)).rows()
+
+    def _scaled_rows(self, table: MetaTable) -> LocalRows:
+        """The samples, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
+        weighter = self._weighter
+        if weighter is None:
             X = np.asarray(table.X, dtype=np.float64)
-            table = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
-            scaling = feature_scaling(X, "range", None)
-        elif "batches" in told:
-            everyone = np.ones(table.n_samples, dtype=bool)
-            reach = self._weighter._reach(told["batches"], everyone, table.X)
-            rows = self._weighter._rows(replace(table, reach=reach))
-            return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
-        else:
-            scaling = self._scaling
-            if self._weighter.scale is None and (table.ranges.low < table.ranges.high).any():
-                check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
-        rows = scaled_rows(table, scaling, self._n_threads, working_memory())
-        return rows.nearest(Neighborhood(int(k), pooled=True)).rows()
+            numbers = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
+            return scaled_rows(numbers, feature_scaling(X, "range", None), self._n_threads, working_memory())
+        batches = table.told_to("estimator").get("batches")
+        if batches is not None:
+            reach = weighter._reach(batches, np.ones(table.n_samples, dtype=bool), table.X)
+            return weighter._rows(replace(table, reach=reach))
+        if weighter.scale is None and (table.ranges.low < table.ranges.high).any():
+            check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
+        return scaled_rows(table, self._scaling, self._n_threads, working_memory())
 
 
 def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

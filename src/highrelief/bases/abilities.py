@@ -41,5 +41,5 @@ def _parameter(estimator: Any, name: str) -> str:
 
 
 def takes_measurements(estimator: Any) -> bool:
-    """Whether the target is a number rather than a class."""
+    """Whether the target is a number rather than a class, also where its values are whole."""
     return is_regressor(estimator) or bool(getattr(get_tags(estimator), "continuous_target", False))

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+#: What is bounded: the expected share of false features among those kept, or the probability of any.
+CONTROLS = ("fdr", "fwer")
+
 
 @dataclass(frozen=True)
 class Decision:

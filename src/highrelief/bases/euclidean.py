@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.euclidean_margins import check_squares, euclidean_margins
+from ..core.euclidean_margins import check_squares, euclidean_margins, slope
 from ..core.parameters import check_choice, check_count, check_flag, check_number
 from .weighter import FeatureWeighter
 
@@ -75,6 +77,17 @@ class EuclideanWeighter(FeatureWeighter):
         if self.scale is None:
             check_squares(rows)
         return rows
+
+    def _slope(
+        self, margins: Callable[[], NDArray[np.float64]], copies: NDArray[np.float64] | None = None
+    ) -> float:
+        """β of a sigmoid: as the user gave it, or by the margins while all features count the same.
+
+        NaN for other utilities, which have none.
+        """
+        if self.utility != "sigmoid":
+            return np.nan
+        return slope(margins(), copies) if self.beta is None else float(self.beta)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.

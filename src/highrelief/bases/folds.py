@@ -14,7 +14,12 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from ..core.parameters import check_count
 from ..core.reach import Reach
-from .input import Table
+from .input import Table, warn_user
+
+#: Which of several values is taken by its scores in the folds: the best, or one within a standard error.
+RULES = ("best", "one-se")
+#: Mean scores that differ by less are the same.
+SAME_SCORE = 1e-12
 
 
 def check_folds(name: str, cv: Any) -> None:
@@ -100,6 +105,24 @@ def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     except IndexError as error:
         raise ValueError(f"cv names samples that are not among the {kept.size} of X: {error}.") from error
     return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]
+
+
+def warn_of_fewer_folds(cv: Any, n_folds: int) -> None:
+    """Warn if there are fewer folds than a number of them that was asked for."""
+    if isinstance(cv, Integral) and n_folds < int(cv):
+        warn_user(f"cv={int(cv)} folds are not possible here: {n_folds} are used.", UserWarning)
+
+
+def told_of(
+    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
+) -> tuple[Any, Any, Any, Any]:
+    """What a fit to some of the samples is told: samples, classes, how often they count, batches."""
+    return (
+        table.observed[which],
+        classes[table.codes[which]],
+        None if table.copies is None else table.copies[which],
+        None if table.reach is None else table.reach.batches[which],
+    )
 
 
 def has_misses(table: Table, which: NDArray[np.int64]) -> bool:

@@ -207,11 +207,7 @@ class ClassTableMixin(FittedViewMixin):
     def _set_target(self, y: NDArray[Any]) -> NDArray[np.int64]:
         """Store the classes, and return each sample's place among them."""
         self.classes_, codes = np.unique(y, return_inverse=True)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} compares samples of different classes, but y has only one class"
-                f" ({plain(self.classes_[0])!r}); it needs at least two."
-            )
+        refuse_single_class(type(self).__name__, self.classes_)
         return codes
 
     def _set_scaling(self, table: Table) -> None:
@@ -319,6 +315,15 @@ class ClassTableMixin(FittedViewMixin):
     @property
     def _memory(self) -> float:
         return working_memory()
+
+
+def refuse_single_class(name: str, classes: NDArray[Any]) -> None:
+    """Raise if there are not two classes to compare; ``name`` is that of the estimator."""
+    if classes.size < 2:
+        raise ValueError(
+            f"{name} compares samples of different classes, but y has only one class"
+            f" ({plain(classes[0])!r}); it needs at least two."
+        )
 
 
 def known_codes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..core.absent import Absent
 from ..core.held import brought_here, on_cluster
+from .abilities import takes_measurements
 from .checks import check_classification_targets, type_of_target, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
-from .input import Table, checked_copies, plain, ranges_of, scaling_of
+from .input import Table, checked_copies, ranges_of, refuse_single_class, scaling_of
 from .mixed import CATEGORIES_IN_MEMORY
 from .selector import WeighterTags, WeightSelector
 from .sparse_input import as_rows
@@ -272,7 +273,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Store the classes, if that is what y holds, and return each sample's place among them."""
         if hasattr(self, "classes_"):
             del self.classes_
-        if y is None or _is_told_numbers(self.estimator):
+        if y is None or takes_measurements(self.estimator):
             return np.zeros(n_samples, dtype=np.int64)
         if type_of_target(y) not in ("binary", "multiclass"):
             return np.zeros(n_samples, dtype=np.int64)
@@ -336,11 +337,6 @@ def _check_wrapped(estimator: Any) -> None:
         raise TypeError(f"estimator={estimator!r} must be an estimator, such as ReliefF().")
 
 
-def _is_told_numbers(estimator: Any) -> bool:
-    """Whether an estimator takes y for numbers, also where they are whole."""
-    return is_regressor(estimator) or getattr(get_tags(estimator), "continuous_target", False)
-
-
 def wrapped_has(method: str) -> Callable[[MetaWeighter], bool]:
     """Return a check for ``available_if``: whether the wrapped estimator has a method."""
 
@@ -358,17 +354,14 @@ class SingleFitWeighter(MetaWeighter):
     estimator_: Any
 
     def _check_classes(self, y: NDArray[Any]) -> None:
-        if y is None or _is_told_numbers(self.estimator):
+        """Raise unless y holds two classes or more, and the wrapped estimator is told of them."""
+        if y is None or takes_measurements(self.estimator):
             raise TypeError(
                 f"{type(self).__name__} compares samples of different classes; estimator={self.estimator!r}"
                 " is not told of any."
             )
         check_classification_targets(y)
-        if self.classes_.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} compares samples of different classes, but y has only one class"
-                f" ({plain(self.classes_[0])!r}); it needs at least two."
-            )
+        refuse_single_class(type(self).__name__, self.classes_)
 
     def _clone_for_all(self) -> Any:
         """A clone; one of ours has the threads to itself, unless it says how many it wants."""
@@ -414,6 +407,12 @@ def fit_inside(fitted: Any) -> Any:
     while hasattr(fitted, "estimator_"):
         fitted = innermost(fitted.estimator_)
     return fitted
+
+
+def ranked_by(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a fitted estimator ranks the features by: its weights, unless a weighter of ours knows better."""
+    inside = innermost(fitted)
+    return np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
 
 
 def weights_of(fitted: Any, n_features: int) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .abilities import categories_parameter
 from .members import seeded_clone, unseeded
-from .meta import MetaWeighter, fit_inside, innermost, weights_of
+from .meta import MetaWeighter, fit_inside, innermost, ranked_by, weights_of
 from .mixed import as_columns, chosen_features
 from .progress import watching
 from .selector import WeightSelector, falling
@@ -124,10 +124,8 @@ def best_features(estimator: Any, told: Told, n_features: int) -> NDArray[np.int
         check_is_fitted(innermost(fitted))
     except NotFittedError:
         fitted = clone(fitted).fit(told.X, told.y, **told.more())
-    weights = weights_of(fitted, int(np.shape(told.X)[1]))
-    inside = innermost(fitted)
-    ranked_by = np.asarray(inside._ranked_by) if isinstance(inside, WeightSelector) else weights
-    best = [j for j in falling(ranked_by)[:n_features] if _varies(_safe_indexing(told.X, [int(j)], axis=1))]
+    order = falling(ranked_by(fitted, weights_of(fitted, int(np.shape(told.X)[1]))))
+    best = [j for j in order[:n_features] if _varies(_safe_indexing(told.X, [int(j)], axis=1))]
     if len(best) < 2:
         raise ValueError(f"Of the best {n_features} features {len(best)} vary: it takes two to interact.")
     return np.array(best, dtype=np.int64)

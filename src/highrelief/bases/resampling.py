@@ -132,7 +132,7 @@ class ResampledWeighter(MetaWeighter):
     ) -> MetaTable:
         """Draw the subsets, fit a clone to each, store clones, subsets and weights."""
         table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
-        codes = group_codes(groups, table.kept)
+        codes = label_codes("groups", groups, table.kept)
         draws = self._draws(table, codes)
         with watched(self, total=len(draws)) as progress:
             fit = partial(_fit_member, self.estimator, unseeded(self.estimator), self._ask, table)
@@ -230,11 +230,6 @@ def _differ(X: Any, n: int, m: int) -> bool:
     if sparse.issparse(X):
         return bool((X[[n]] != X[[m]]).nnz)
     return bool((X[n] != X[m]).any())
-
-
-def group_codes(groups: ArrayLike | None, kept: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-    """Numbers from 0 on for the groups of the samples that count."""
-    return label_codes("groups", groups, kept)
 
 
 def _check_room(table: MetaTable, draws: Sequence[Draw], n_at_a_time: int) -> None:

@@ -145,7 +145,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         check_is_fitted(self)
         wanted = self.n_features_to_select
         if wanted is None:
-            wanted = max(1, int(np.count_nonzero(self.feature_weights_ > 0.0)))
+            wanted = n_positive(self.feature_weights_)
         return best_features(self._ranked_by, wanted)
 
     def _factors(self) -> NDArray[np.float64]:
@@ -342,12 +342,14 @@ def n_features_kept(wanted: int | float, n_features: int) -> int:
     return int(wanted)
 
 
+def n_positive(weights: NDArray[np.float64]) -> int:
+    """Number of features that weigh more than 0, and 1 if none does: at least one is kept."""
+    return max(1, int(np.count_nonzero(weights > 0.0)))
+
+
 def best_features(weights: NDArray[np.float64], wanted: int | float | None) -> NDArray[np.bool_]:
     """Which features are kept, by the rule of ``n_features_to_select``."""
-    if wanted is None:
-        n_kept = max(1, np.count_nonzero(weights > 0.0))
-    else:
-        n_kept = n_features_kept(wanted, weights.size)
+    n_kept = n_positive(weights) if wanted is None else n_features_kept(wanted, weights.size)
     mask = np.zeros(weights.size, dtype=bool)
     mask[falling(weights)[:n_kept]] = True
     return mask

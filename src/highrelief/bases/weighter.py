@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.drivers import FixedPoint
 from ..core.reach import Reach
 from ..core.rows import LocalRows
+from ..core.solvers import unit_positive_part
 from .input import ClassTableMixin, Table, check_spans, known_codes, plain, warn_user
 from .selector import WeighterTags, WeightSelector
 
@@ -162,6 +163,5 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     ) -> tuple[LocalRows, NDArray[np.float64]]:
         """Rows of new samples, scaled as in ``fit``, and the weights as a metric of unit norm."""
         rows = self._rows(self._margin_table(X, y, batches))
-        positive = self.feature_importances_
-        norm = np.linalg.norm(positive)
-        return rows, positive / norm if norm > 0.0 else positive
+        w = unit_positive_part(self.feature_weights_)
+        return rows, np.zeros(self.n_features_in_) if w is None else w

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..core.rows import LocalRows
 from ..core.solvers import euclidean_norm
 from ..core.sparse_margins import SparseMargins
 from .balance import label_codes
-from .folds import check_folds, has_misses, usable_folds
+from .folds import RULES, SAME_SCORE, check_folds, has_misses, told_of, usable_folds, warn_of_fewer_folds
 from .input import Table, warn_user
 from .neighbor_rule import NeighborRule, checked_scorer
 from .progress import watched, with_callbacks
@@ -27,10 +26,6 @@ from .soft import AVERAGED_STEPS, RepeatedWeighter, WithDistances
 
 #: Widths that are tried where the user gives none, as multiples of the one that ``sigma="auto"`` finds.
 FACTORS: NDArray[np.float64] = np.ldexp(1.0, np.arange(2, -3, -1))
-#: Which of the values is taken.
-RULES = ("best", "one-se")
-#: Mean scores that differ by less are the same.
-TIED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -192,7 +187,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         plain = self._plain(**{name: own[name] for name in shared - left_to_it})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the fit with the chosen width is told of
-            plain.fit(*_given(table, self.classes_))
+            plain.fit(*told_of(table, self.classes_))
         norm = euclidean_norm(plain.feature_weights_)
         width = plain.sigma_ / norm if norm > 0.0 else np.nan
         return width if 0.0 < width < np.inf else 1.0
@@ -202,7 +197,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         member = type(self)(**{**self.get_params(deep=False), "verbose": 0})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
-            part = member._check_fit(*_given(table, self.classes_, which))
+            part = member._check_fit(*told_of(table, self.classes_, which))
             return Part(member, part, member._rows(part))
 
     def _scores_of(
@@ -276,7 +271,7 @@ class CrossValidatedWidth(RepeatedWeighter):
         of_best = self.scores_[np.unravel_index(int(np.argmax(means)), means.shape)]
         if self.rule == "one-se" and of_best.size > 1:
             least -= of_best.std(ddof=1) / np.sqrt(of_best.size)
-        return means >= least - TIED
+        return means >= least - SAME_SCORE
 
     def _fit_all(self, table: Table, first: NDArray[np.float64]) -> None:
         """Fit all samples with the chosen values, from the first weights on, and be what comes out."""
@@ -293,15 +288,14 @@ class CrossValidatedWidth(RepeatedWeighter):
         member._held = float(self.sigmas_[np.atleast_1d(self.best_index_)[0]])
 
     def _warn_of_folds(self, n_folds: int) -> None:
-        asked = int(self.cv) if isinstance(self.cv, Integral) else 0
         if n_folds == 0:
             warn_user(
                 "cv gives no fold to choose by (of two classes and different samples): the middle of what was"
                 " to be tried is taken.",
                 UserWarning,
             )
-        elif n_folds < asked:
-            warn_user(f"cv={asked} folds are not possible here: {n_folds} are used.", UserWarning)
+        else:
+            warn_of_fewer_folds(self.cv, n_folds)
 
     # Who is told of groups
 
@@ -324,18 +318,6 @@ class CrossValidatedWidth(RepeatedWeighter):
         if groups is None or not routed:
             return groups is not None
         return "groups" in process_routing(self, "fit", groups=groups).splitter.split
-
-
-def _given(
-    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
-) -> tuple[Any, Any, Any, Any]:
-    """What the fit to some of the samples is told: samples, classes, how often they count, batches."""
-    return (
-        table.observed[which],
-        classes[table.codes[which]],
-        None if table.copies is None else table.copies[which],
-        None if table.reach is None else table.reach.batches[which],
-    )
 
 
 def outwards(n_values: int) -> Iterator[tuple[int, int]]:

@@ -11,13 +11,12 @@ if TYPE_CHECKING:
     from .runs.request import Request
 
 #: Options that are not called as what they are kept in.
-OPTION = {
-    "settings": "--set",
-    "identifiers": "--id",
-    "missing_value": "--missing-value",
-    "batch_neighbors": "--batch-neighbors",
-    "max_redundancy": "--max-redundancy",
-}
+_CALLED = {"data": "DATA", "settings": "--set", "identifiers": "--id"}
+
+
+def option(name: str) -> str:
+    """What users call the option that is kept under a name."""
+    return _CALLED.get(name, f"--{name.replace('_', '-')}")
 
 
 def is_given(context: typer.Context, name: str) -> bool:

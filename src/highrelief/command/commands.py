@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
 
-from .asked import OPTION, is_given, request_of
+from .asked import is_given, option, request_of
 from .endings import told, unread
 from .options import (
     DATA,
@@ -134,9 +134,7 @@ def rank(
             beside |= {"jobs", "force", "quiet", "debug"}
             given = [name for name in context.params if is_given(context, name) and name not in beside]
             if given:
-                names = ", ".join(
-                    "DATA" if name == "data" else OPTION.get(name, f"--{name}") for name in given
-                )
+                names = ", ".join(map(option, given))
                 raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
             others = resamples if is_given(context, "resamples") else None
             ranking = repeated(

@@ -30,7 +30,7 @@ def _show_no_more() -> None:
 @contextmanager
 def told(debug: bool) -> Iterator[None]:
     """Errors in one sentence; 1 for data that cannot be used, 2 for wrong usage, 130 for an interruption."""
-    from .runs.errors import RunError, TableError, UsageError  # noqa: PLC0415
+    from .runs.errors import RunError, TableError, UsageError, in_one_line  # noqa: PLC0415
 
     try:
         with unread():
@@ -55,7 +55,7 @@ def told(debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             raise
-        sentence = " ".join(f"{type(error).__name__}: {error}".split())
+        sentence = in_one_line(f"{type(error).__name__}: {error}")
         typer.echo(
             f"highrelief: this should not have happened ({sentence}); --debug shows where it did.", err=True
         )

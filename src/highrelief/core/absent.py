@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import missing as kernels
 from . import kept_memory
+from .lists import entries_of
 from .ranges import ColumnRanges
 from .threads import even_ranges, run_all
 
@@ -64,8 +65,7 @@ class Absent:
         rows = np.flatnonzero(samples) if samples.dtype == np.bool_ else samples
         count = np.diff(self.start)[rows]
         start = np.concatenate([[0], np.cumsum(count)])
-        from_ = np.repeat(self.start[rows] - start[:-1], count) + np.arange(start[-1])
-        return type(self)(self.features, start, self.which[from_])
+        return type(self)(self.features, start, self.which[entries_of(self.start[rows], count)[1]])
 
     def of_features(self, features: NDArray[np.int64]) -> Self | None:
         """The same for some of the features of the table, the only ones there are then; None: nothing is."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import hyperplanes
+from .distances import tie_tolerance
 from .scaling import Scaling
 from .threads import one_blas_thread, run_all
 
@@ -70,8 +71,8 @@ class ClassHyperplanes:
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
-        return 1e-6 if self._rows.dtype == np.float32 else 1e-12
+        """Distances that differ by less, relatively, are equal."""
+        return tie_tolerance(self._rows.dtype)
 
     def distances(
         self, X: NDArray[np.floating], n_neighbors: int, alpha: float, n_threads: int

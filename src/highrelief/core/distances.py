@@ -1,4 +1,4 @@
-"""What a search for neighbours asks of distances, wherever they come from."""
+"""What a search for neighbours asks of distances, wherever they come from, and which of them are tied."""
 
 from __future__ import annotations
 
@@ -9,6 +9,20 @@ from numpy.typing import NDArray
 
 #: Rows from the first to before the last.
 Range = tuple[int, int]
+
+
+def tie_tolerance(dtype: np.dtype[Any]) -> float:
+    """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
+    return 1e-6 if dtype == np.float32 else 1e-12
+
+
+def ties_made_equal(distances: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """Distances, row by row, with the smallest in the place of all that are tied with it.
+
+    Which of two equal ones is smaller must not be decided by their last digit.
+    """
+    nearest = distances.min(axis=1, keepdims=True)
+    return np.where(distances <= nearest * (1.0 + tolerance), nearest, distances)
 
 
 class Doubt(NamedTuple):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernels import incomplete, packing
 from ..kernels.missing import CHUNK
+from .lists import entries_of
 from .missing import MissingValues
 from .packed import Packed, sum_in_order
 from .threads import run_all
@@ -107,9 +108,7 @@ class Lacks:
         if not self.any:
             return
         count = np.diff(self._start)[anchors]
-        first = np.cumsum(count) - count
-        entries = np.repeat(self._start[anchors] - first, count) + np.arange(count.sum())
-        places = np.repeat(np.arange(anchors.size), count)
+        places, entries = entries_of(self._start[anchors], count)
         _, which, place = listed_by_chunk(places, self._which[entries], CHUNK)
         excess = np.zeros((self.features.size, CHUNK), self._excess.dtype)
         excess[:, : anchors.size] = self._excess[anchors // CHUNK, :, anchors % CHUNK].T

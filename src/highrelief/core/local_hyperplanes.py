@@ -184,14 +184,9 @@ class LocalHyperplanes:
 
     def _listed(self, neighbors: Neighbors) -> Mixtures:
         """Lists of the neighbours that have a share, with their copies among the k."""
-        count = neighbors.count.ravel()
-        owner = np.repeat(np.arange(count.size), count)
-        place = np.repeat(neighbors.start.ravel() - (np.cumsum(count) - count), count) + np.arange(owner.size)
-        counts = neighbors.shares[place] > 0.0
-        owner, place = owner[counts], place[counts]
-        rows = neighbors.rows[place]
+        owner, place = neighbors.all_listed()
         copies = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
-        return Mixtures.of(neighbors.anchors, owner, rows, copies)
+        return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], copies)
 
     def _n_found(self, anchors: Indices) -> Vector:
         """How many copies the neighbours of anchors are, by slot: k, or as many as there are."""

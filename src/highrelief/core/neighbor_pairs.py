@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import nearest
 from .columns import Columns
+from .lists import within_lists
 from .neighborhood import HITS, MISSES, Neighbors
 from .packed import Packed
 from .threads import even_ranges, run_all
@@ -34,8 +35,7 @@ def mean_gaps(table: Packed, columns: Columns, neighbors: Neighbors) -> NDArray[
         here = meetings[start:end]
         pair_hit = np.repeat(hit[start:end], here)
         owner = np.repeat(hit_owner[start:end], here)
-        within = np.arange(here.sum()) - np.repeat(np.cumsum(here) - here, here)
-        pair_miss = miss[first_miss[owner] + within]
+        pair_miss = miss[first_miss[owner] + within_lists(here)]
         apart = distances_between(table, columns, neighbors.rows[pair_hit], neighbors.rows[pair_miss])
         shares = neighbors.shares[pair_hit] * neighbors.shares[pair_miss]
         gaps += np.bincount(owner, weights=shares * apart, minlength=gaps.size)
@@ -115,8 +115,7 @@ def _in_order(
     # What differs by rounding is tied.
     farther = np.diff(distance, prepend=0.0) > table.tie_tolerance * distance
     order = np.lexsort((table.position[rows], np.cumsum(farther), owner))
-    n_of_owner = np.bincount(owner, minlength=neighbors.anchors.size)
-    rank = np.arange(owner.size) - np.repeat(np.cumsum(n_of_owner) - n_of_owner, n_of_owner)
+    rank = within_lists(np.bincount(owner, minlength=neighbors.anchors.size))
     return owner, rank, rows[order]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import nearest
+from .lists import entries_of
 
 METRICS = {
     "manhattan": nearest.MANHATTAN,
@@ -67,7 +68,16 @@ class Neighbors:
 
     def listed(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Of all neighbours in a slot that have a share: whose they are, and their places in the lists."""
-        owner, place = _places(self.start[:, slot], self.count[:, slot])
+        return self._sharing(self.start[:, slot], self.count[:, slot])
+
+    def all_listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same in all slots; an anchor has a number in each of them, one after the other."""
+        return self._sharing(self.start.ravel(), self.count.ravel())
+
+    def _sharing(
+        self, first: NDArray[np.int64], count: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        owner, place = entries_of(first, count)
         shares = self.shares[place] > 0.0
         return owner[shares], place[shares]
 
@@ -75,7 +85,7 @@ class Neighbors:
         """Of all candidates that are not sure: whose they are, and their places in the lists."""
         n_slots = self.start.shape[1]
         first, count = (self.start + self.sure).ravel(), (self.count - self.sure).ravel()
-        owner, place = _places(first, count)
+        owner, place = entries_of(first, count)
         return owner // n_slots, place
 
     def reordered(self, order: NDArray[np.int64]) -> Neighbors:
@@ -87,11 +97,3 @@ class Neighbors:
             count=self.count[order],
             sure=self.sure[order],
         )
-
-
-def _places(
-    first: NDArray[np.int64], count: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of lists, each as often as it is long, and the places of their entries."""
-    owner = np.repeat(np.arange(count.size), count)
-    return owner, np.repeat(first - (np.cumsum(count) - count), count) + np.arange(owner.size)

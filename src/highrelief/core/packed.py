@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing
 from .absent import Absent
+from .distances import tie_tolerance
 from .encoding import Encoding, MissingLevels
 from .missing import MissingValues
 from .missing_of_both import MissingOfBoth
@@ -144,8 +145,16 @@ class Packed:
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
-        return 1e-6 if self.dtype == np.float32 else 1e-12
+        """Distances that differ by less, relatively, are equal."""
+        return tie_tolerance(self.dtype)
+
+    @property
+    def rounding_of_sums(self) -> float:
+        """What rounding can make of a sum of margins that is 0, relative to the sum of its terms.
+
+        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        """
+        return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
 
     @cached_property
     def padding(self) -> NDArray[np.int64]:

@@ -99,7 +99,7 @@ class RadiusPasses:
         sums = self._sum_differences(near, far, factors)
         self._add_own_copies(near, far, factors, sums)
         mean, spans, encoding = sums / table.total_weight, table.scaled.spans, table.encoding
-        mean[np.abs(mean) <= self._rounding * self._joined(spans)] = 0.0
+        mean[np.abs(mean) <= table.rounding_of_sums * self._joined(spans)] = 0.0
         spans = spans if encoding is None else encoding.spans(spans)
         return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
 
@@ -107,14 +107,6 @@ class RadiusPasses:
         """Differences of features from those of their columns."""
         encoding = self._table.encoding
         return of_columns if encoding is None else encoding.joined(of_columns)
-
-    @property
-    def _rounding(self) -> float:
-        """What rounding can make of a mean margin that is 0, relative to the range of the feature.
-
-        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
-        """
-        return float(8.0 * np.finfo(self._table.dtype).eps + self._table.n_rows * 2.0**-54)
 
     def _counts(self, near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
         """Copies that are near and far, by class, seen from every row, (2, n_classes, n_rows)."""

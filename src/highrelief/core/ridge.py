@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,12 @@ def _is_rounding(scale: float, A: NDArray[np.float64], gradient: Vector) -> bool
 def _violation(
     loss: SmoothLoss, A: NDArray[np.float64], alpha: float, w: Vector, *, positive: bool = True
 ) -> float:
-    return l2_violation(A.T @ loss.gradient(A @ w) + 2.0 * alpha * w, w, positive)
+    return l2_violation(_derivative(loss, A, alpha, w), w, positive)
+
+
+def _derivative(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, w: Vector) -> Vector:
+    """Of loss(Aw) + α‖w‖₂² by every weight."""
+    return A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
 
 
 def _newton(
@@ -84,8 +90,7 @@ def _newton(
 def _in_weights(
     loss: SmoothLoss, A: NDArray[np.float64], alpha: float, scale: float, start: Vector | None
 ) -> tuple[Vector, int]:
-    def derivative(w: Vector) -> Vector:
-        return A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
+    derivative = partial(_derivative, loss, A, alpha)
 
     def step(w: Vector) -> Vector | None:
         move = _target(loss, A, alpha, A @ w) - w
@@ -136,9 +141,7 @@ def _projected(
     loss: SmoothLoss, A: NDArray[np.float64], alpha: float, scale: float, start: Vector | None
 ) -> tuple[Vector, int]:
     """Hold weights at 0 that would be negative; Newton's method in the others (Bertsekas 1982)."""
-
-    def derivative(w: Vector) -> Vector:
-        return A.T @ loss.gradient(A @ w) + 2.0 * alpha * w
+    derivative = partial(_derivative, loss, A, alpha)
 
     def step(w: Vector) -> Vector | None:
         slopes = derivative(w)

@@ -19,8 +19,8 @@ class AnchorSample:
 
     Parameters
     ----------
-    copies : (n_samples,)
-        How often each sample counts.
+    weights : (n_samples,)
+        How much each sample counts in the mean.
     spans : (n_features,)
         Ranges of the features; no margin is larger.
     rarity : (n_features,)
@@ -28,26 +28,26 @@ class AnchorSample:
     """
 
     def __init__(
-        self, copies: NDArray[np.float64], spans: NDArray[np.float64], rarity: NDArray[np.float64]
+        self, weights: NDArray[np.float64], spans: NDArray[np.float64], rarity: NDArray[np.float64]
     ) -> None:
-        self._copies = copies
+        self._weights = weights
         self._spans, self._rarity = spans, rarity
         self._sums = np.zeros((3, spans.size))
-        self._weight = 0.0
-        self._squared_weight = 0.0
+        self._weight_drawn = 0.0
+        self._squares_drawn = 0.0
         self.n_drawn = 0
 
     def add(self, anchors: NDArray[np.integer], sums: NDArray[np.float64]) -> None:
-        """Take in more anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with s copies of each."""
+        """Take in more anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with their weights s."""
         self._sums += sums
-        self._weight += float(self._copies[anchors].sum())
-        self._squared_weight += float(np.square(self._copies[anchors]).sum())
+        self._weight_drawn += float(self._weights[anchors].sum())
+        self._squares_drawn += float(np.square(self._weights[anchors]).sum())
         self.n_drawn += anchors.size
 
     @property
     def mean(self) -> NDArray[np.float64]:
         """Mean over the anchors."""
-        return self._sums[0] / self._weight
+        return self._sums[0] / self._weight_drawn
 
     def half_width(self, risk: float) -> NDArray[np.float64]:
         r"""By how much the mean over all samples may differ, but for a two-sided ``risk``.
@@ -60,15 +60,15 @@ class AnchorSample:
         may well have missed the others: where fewer than ten of those are expected among the anchors, the
         variance of a margin counts as no smaller than their share of the squared range.
         """
-        left_out = 1.0 - self.n_drawn / self._copies.size
+        left_out = 1.0 - self.n_drawn / self._weights.size
         if left_out <= 0.0:
             return np.zeros(self._spans.size)
-        m = self._weight**2 / self._squared_weight
+        m = self._weight_drawn**2 / self._squares_drawn
         if m <= 1.0:
             return np.full(self._spans.size, np.inf)
         _, weighted, squares = self._sums
-        spread = squares - 2.0 * self.mean * weighted + self.mean**2 * self._squared_weight
-        variance = np.maximum(spread, 0.0) / self._weight**2 * m / (m - 1.0)
+        spread = squares - 2.0 * self.mean * weighted + self.mean**2 * self._squares_drawn
+        variance = np.maximum(spread, 0.0) / self._weight_drawn**2 * m / (m - 1.0)
         rare = self.n_drawn * self._rarity < _EXPECTED
         least = np.where(rare, self._rarity * self._spans**2 / m, 0.0)
         return stdtrit(m - 1.0, 1.0 - risk / 2.0) * np.sqrt(np.maximum(variance, least) * left_out)

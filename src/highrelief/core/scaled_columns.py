@@ -103,9 +103,7 @@ class ScaledColumns:
     def _end(self) -> NDArray[np.floating]:
         low, high = self._ranges.low, self._ranges.high
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = self._mean()
-            # Not by a rounding error: where both are as near, copies of rows must not change the choice.
-            end = np.where(mean - low <= (high - mean) * (1.0 + 1e-6), low, high)
+            end = nearer_end(self._mean(), low, high)
         return end * self._unit
 
     def _mean(self) -> NDArray[np.floating]:
@@ -118,3 +116,13 @@ class ScaledColumns:
                 for a, b in even_ranges(self._X.shape[1], n_blocks)
             ]
         )
+
+
+def nearer_end(
+    mean: NDArray[np.floating], low: NDArray[np.floating], high: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """The end of each range that the mean is nearer to.
+
+    Not by a rounding error: where both are as near, copies of rows must not change the choice.
+    """
+    return np.where(mean - low <= (high - mean) * (1.0 + 1e-6), low, high)

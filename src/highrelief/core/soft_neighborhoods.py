@@ -116,7 +116,7 @@ class SoftNeighborhoods:
         nu = summed(self.coefficients(shares * weight))
         terms = weight.sum() * table.scaled.spans
         terms[self._passes.rows.lacks.features] *= 2.0
-        nu[np.abs(nu) <= self._rounding() * terms] = 0.0
+        nu[np.abs(nu) <= table.rounding_of_sums * terms] = 0.0
         return nu / table.total_weight
 
     def margins(self, *, pooled: bool) -> NDArray[np.float64]:
@@ -201,13 +201,6 @@ class SoftNeighborhoods:
             e = np.minimum(np.where(several, self._between_copies - low, 0.0) * float(self._per_sigma), 1e3)
         return np.where(several, copies - 1.0, 0.0) * np.exp(-e), e
 
-    def _rounding(self) -> float:
-        """What rounding can make of a margin that is 0, relative to the sum of its terms.
-
-        It must not become a weight: where hits and misses balance, ν is 0 and not 1e-17.
-        """
-        return float(8.0 * np.finfo(self._table.dtype).eps + self._table.n_rows * 2.0**-54)
-
     def _statistics(self) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
         """Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each."""
         table = self._table
@@ -217,7 +210,7 @@ class SoftNeighborhoods:
         at = table.codes[several], several
         own_low, own_mass = low[at], mass[at]
         own = self._between_copies[several].astype(table.dtype)
-        self._merge(own_low, own_mass, own, table.own_copies[several] - 1.0)
+        merge_statistics(own_low, own_mass, own, table.own_copies[several] - 1.0, self._per_sigma)
         low[at], mass[at] = own_low, own_mass
         return low, mass
 
@@ -230,16 +223,6 @@ class SoftNeighborhoods:
         found = tile_statistics(table, passes.rows, tiles, known, self._per_sigma, [(each,) for each in cut])
         passes.note_filled()
         return found
-
-    def _merge(
-        self,
-        low: NDArray[np.floating],
-        mass: NDArray[np.float64],
-        other_low: NDArray[np.floating],
-        other_mass: NDArray[np.float64],
-    ) -> None:
-        """Merge the statistics over other rows into ``low`` and ``mass``."""
-        merge_statistics(low, mass, other_low, other_mass, self._per_sigma)
 
     @cached_property
     def _misses(self) -> _Misses:

@@ -13,12 +13,8 @@ def unit_positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
     None where no component of ν is positive and the maximiser is not defined by the formula.
     """
-    positive = np.maximum(nu, 0.0)
-    largest = positive.max(initial=0.0)
-    if not largest > 0.0:
-        return None
-    positive /= largest  # the squares of tiny margins would underflow
-    return positive / euclidean_norm(positive)
+    positive = _positive_part(nu)
+    return None if positive is None else positive / euclidean_norm(positive)
 
 
 def euclidean_norm(v: NDArray[np.float64]) -> float:
@@ -28,12 +24,15 @@ def euclidean_norm(v: NDArray[np.float64]) -> float:
 
 def simplex_positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """(ν)⁺/‖(ν)⁺‖₁ (Bei and Hong 2015, eq. 9), or None where no component of ν is positive."""
+    positive = _positive_part(nu)
+    return None if positive is None else positive / positive.sum()
+
+
+def _positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """(ν)⁺ relative to its largest component, whose square might underflow; None if there is none above 0."""
     positive = np.maximum(nu, 0.0)
     largest = positive.max(initial=0.0)
-    if not largest > 0.0:
-        return None
-    positive /= largest
-    return positive / positive.sum()
+    return positive / largest if largest > 0.0 else None
 
 
 def simplex_projection(v: NDArray[np.float64]) -> NDArray[np.float64]:

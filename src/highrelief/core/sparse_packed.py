@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .packed import Packed
 from .ranges import ColumnRanges
+from .scaled_columns import nearer_end
 from .sparse_columns import SparseColumns, SparseTable
 
 
@@ -37,11 +38,11 @@ class SparsePacked(Packed):
         """What :class:`.scaled_columns.ScaledColumns` holds: for the stored values, and by column for a 0."""
         indices, unit = self.columns.indices, self.scaling.unit
         values = self.raw.data.astype(np.float64)
-        copies = np.ones(self.n_samples) if self._given_copies is None else self._given_copies
+        copies = self.copies_given
         weighted = values * np.repeat(copies, np.diff(self.raw.indptr))
         mean = np.bincount(indices, weights=weighted, minlength=self.n_features) / copies.sum()
         low, high = self.ranges.low.astype(np.float64), self.ranges.high.astype(np.float64)
-        end = np.where(mean - low <= (high - mean) * (1.0 + 1e-6), low, high)
+        end = nearer_end(mean, low, high)
         if unit is not None:
             values, end = values * unit[indices], end * unit
         divisor = self.scaling.divisor.astype(np.float64)

@@ -70,7 +70,7 @@ class SparseNearestPass(NearestPass):
         self._factors = self._factors * self._unit
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s copies; if wanted, Σ s²z and Σ s²z²."""
+        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
         total = super().sums(report, with_squares=with_squares)
         total[:2] /= self._unit
         total[2:] /= self._unit**2

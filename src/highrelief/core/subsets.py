@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 #: Draws after which it is given up to find a subset that suits.
 MOST_DRAWS = 100
+Drawn = TypeVar("Drawn")
 
 
 def draw_subset(
@@ -30,12 +32,10 @@ def draw_subset(
     return np.flatnonzero(np.isin(groups, order[:n_drawn]))
 
 
-def draw_suitable(
-    draw: Callable[[], NDArray[np.int64]], suits: Callable[[NDArray[np.int64]], bool]
-) -> NDArray[np.int64] | None:
-    """Return the first subset that suits; None if none of ``MOST_DRAWS`` does."""
+def draw_suitable(draw: Callable[[], Drawn], suits: Callable[[Drawn], bool]) -> Drawn | None:
+    """Return the first subset, or pair of subsets, that suits; None if none of ``MOST_DRAWS`` does."""
     for _ in range(MOST_DRAWS):
-        subset = draw()
-        if suits(subset):
-            return subset
+        drawn = draw()
+        if suits(drawn):
+            return drawn
     return None

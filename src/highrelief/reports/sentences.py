@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..plots.drawing import counted
 from .contents import Estimate
+
+__all__ = ["counted", "listed", "number", "percent", "two_digits", "with_interval"]
 
 #: As it is printed; a hyphen is shorter.
 MINUS = "\N{MINUS SIGN}"
@@ -17,11 +20,6 @@ def listed(names: Sequence[str], most: int = 10) -> str:
     if left:
         return f"{', '.join(shown)} and {left:,} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number and what it counts: "1 feature", "2,000 features"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def percent(share: float) -> str:

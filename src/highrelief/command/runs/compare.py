@@ -12,7 +12,7 @@ from ...bases.abilities import takes_measurements
 from ...comparison import Comparison, compare
 from ...reports.origin import about_software
 from ...table import LabelledTable, TableError
-from .errors import UsageError
+from .errors import UsageError, in_one_line, told_once
 from .files import REPORT, csv_text, write_folder
 from .methods import check_batches, weighter
 from .reading import read_to_compare
@@ -114,8 +114,16 @@ def compared(
                 progress=lambda done, total, _: tell(done, total),
             )
         except ValueError as error:
-            raise TableError(" ".join(str(error).split())) from error
-    told = list(dict.fromkeys(" ".join(str(each.message).split()) for each in caught))
+            raise TableError(in_one_line(error)) from error
     return ComparedMethods(
-        request, tuple(methods), groups, folds, inner_folds, table, digest, found, told, weighters
+        request,
+        tuple(methods),
+        groups,
+        folds,
+        inner_folds,
+        table,
+        digest,
+        found,
+        told_once(caught),
+        weighters,
     )

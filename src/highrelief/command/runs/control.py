@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...error_control import CONTROLS, METHODS, ErrorControlledSelector
+from ...bases.decisions import CONTROLS
+from ...error_control import METHODS, ErrorControlledSelector
 from .errors import UsageError
-from .files import check_free, csv_text, write_file
+from .files import check_free, csv_text, write_text
 from .rank import Ranking, rank
 from .request import Request
 from .select import write_features
@@ -131,12 +132,7 @@ class Decided:
             force=force,
         )
         beside = evidence_file(path)
-        text = csv_text(self.header(), self.rows(kept_only=False))
-
-        def write(part: Path) -> None:
-            part.write_text(text, encoding="utf-8", newline="")
-
-        write_file(beside, write, force=force)
+        write_text(beside, csv_text(self.header(), self.rows(kept_only=False)), force=force)
         return beside
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from warnings import WarningMessage
+
 from ...table import TableError
 
-__all__ = ["RunError", "TableError", "UsageError"]
+__all__ = ["RunError", "TableError", "UsageError", "in_one_line", "told_once"]
 
 
 class RunError(RuntimeError):
@@ -13,3 +16,13 @@ class RunError(RuntimeError):
 
 class UsageError(ValueError):
     """The command was called in a wrong way."""
+
+
+def in_one_line(message: object) -> str:
+    """What an error or a warning says, without line breaks."""
+    return " ".join(str(message).split())
+
+
+def told_once(caught: Iterable[WarningMessage]) -> list[str]:
+    """What was warned of, each once, in its order."""
+    return list(dict.fromkeys(in_one_line(each.message) for each in caught))

@@ -64,6 +64,15 @@ def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> Non
             write(part)
 
 
+def write_text(path: Path, text: str, *, force: bool) -> None:
+    """Write a text into a file, whole or not at all."""
+    write_file(path, lambda part: _put(text, part), force=force)
+
+
+def _put(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8", newline="")
+
+
 def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without: Sequence[str] = ()) -> None:
     """Write files into a folder: into another one first, which gets its name when all are whole.
 
@@ -79,7 +88,7 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without
         part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=beside))
         try:
             for name, text in texts.items():
-                (part / name).write_text(text, encoding="utf-8", newline="")
+                _put(text, part / name)
             part.chmod(permissions(0o777))
             if folder.exists():
                 for name in without:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...interaction_table import InteractionTable
-from .files import csv_text, write_file
+from .files import csv_text, write_text
 from .record import as_text
 from .watching import NOBODY, Watcher
 
@@ -54,12 +54,8 @@ def write_interactions(ranking: Ranking, found: InteractionTable | str, folder: 
     else:
         texts[INTERACTIONS] = csv_text(_HEADER, _rows(ranking, found))
     for name, text in texts.items():
-        write_file(folder / name, lambda part, text=text: _write(part, text), force=True)  # type: ignore[misc]
+        write_text(folder / name, text, force=True)
     return list(texts)[1:]
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="")
 
 
 def _rows(ranking: Ranking, found: InteractionTable) -> Iterator[tuple[object, ...]]:

@@ -18,7 +18,7 @@ from ...bases.abilities import categories_parameter
 from ...reports.origin import about_software, plain
 from ...table import LabelledTable, TableError
 from ...table.errors import shown
-from .errors import RunError, UsageError
+from .errors import RunError, UsageError, in_one_line, told_once
 from .files import REPORT, csv_text, write_folder
 from .interactions import INTERACTIONS
 from .methods import check_batches, weighter
@@ -144,16 +144,15 @@ def fitted(
             told_of = {name: each for name, each in given.items() if each is not None}
             estimator.fit(table.X, table.y, **told_of)
         except (ValueError, TypeError) as error:
-            sentence = " ".join(str(error).split())
+            sentence = in_one_line(error)
             if any(sentence.startswith(f"{name}=") for name in settings):
                 raise UsageError(sentence) from error
             raise TableError(sentence) from error
         except MemoryError as error:
             short = "The machine has not enough memory for this table and method"
-            needed = " ".join(str(error).split())
+            needed = in_one_line(error)
             raise RunError(f"{short}: {needed}" if needed else f"{short}.") from error
-    told = [" ".join(str(each.message).split()) for each in caught]
-    return list(dict.fromkeys(told))
+    return told_once(caught)
 
 
 def repeated(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import RunError
-from .files import REPORT, write_file
+from .files import REPORT, write_text
 from .interactions import interactions_of, write_interactions
 from .watching import NOBODY, Watcher
 
@@ -96,8 +96,5 @@ def _digests(digest: Mapping[str, str]) -> dict[str, str]:
 
 
 def _written(folder: Path, page: str) -> Path:
-    def write(part: Path) -> None:
-        part.write_text(page, encoding="utf-8", newline="")
-
-    write_file(folder / REPORT, write, force=True)
+    write_text(folder / REPORT, page, force=True)
     return folder / REPORT

@@ -63,7 +63,7 @@ def partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, work: Work)
     By columns the distances of all pairs are held in one memory: where they do not fit, it is by rows.
     """
     asked = dask.config.get(CONFIG_KEY, "auto")
-    if asked in ("columns", "rows"):
+    if asked in WAYS:
         return asked
     if asked != "auto":
         raise ValueError(

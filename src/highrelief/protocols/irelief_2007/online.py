@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.solvers import unit_positive_part
 from ...irelief_online import OnlineIRelief
 from ..beside import Figure, Pair, Results, measured
 from ..experiment import Cell, Experiment, Outcome
@@ -77,7 +78,7 @@ class _Online(Experiment):
             "weights": {
                 "I-RELIEF": np.round(target, 5).tolist(),
                 "online": np.round(paths[str(RATES[-1])][one_pass], 5).tolist(),
-                "RELIEF": np.round(_unit(relieff(training, NEAREST)), 5).tolist(),
+                "RELIEF": np.round(_metric(relieff(training, NEAREST)), 5).tolist(),
             },
         }
 
@@ -176,7 +177,7 @@ def _seen(n: int) -> NDArray[np.int64]:
     return (n * np.arange(N_PASSES)[:, np.newaxis] + within).ravel()
 
 
-def _unit(z: Weights) -> Weights:
-    """Eq. (6): the positive part at unit length."""
-    positive = np.maximum(z, 0.0)
-    return positive / max(float(np.linalg.norm(positive)), 1e-300)
+def _metric(z: Weights) -> Weights:
+    """Eq. (6): the positive part at unit length; 0 if there is none."""
+    unit = unit_positive_part(z)
+    return np.zeros_like(z) if unit is None else unit

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bases.selector import n_positive
 from ..experiment import Cell
 from ..judges import best_count, error, errors_at, folds_of, in_range
 from ..sets import DataSet
@@ -70,7 +71,7 @@ def curve_at(
     Of features of equal weight that of the smaller lot comes first. Those whose weight is not positive are
     never chosen: from there on the curve is flat.
     """
-    most = max(1, int(np.count_nonzero(w > 0.0)))
+    most = n_positive(w)
     sizes = sorted({min(number, most) for number in numbers})
     first = np.lexsort((lots, -w))[: sizes[-1]]
     wrong = errors_at(learn[0][:, first], learn[1], judge[0][:, first], judge[1], k, sizes)
