@@ -8,6 +8,7 @@ from highrelief.core.absent import Absent
 from highrelief.core.missing import MissingValues
 from highrelief.core.scaling import feature_scaling
 from highrelief.kernels import packing
+from highrelief.kernels.missing import CHUNK
 
 
 def incomplete_table(dtype, counted, seed=0):
@@ -41,24 +42,22 @@ class TestExcess:
 
         random = np.random.default_rng(1)
         real = np.flatnonzero(position != packing.PADDING)
-        rows = np.arange(position.size)
-        factors = random.random(6)
-        L = missing.lacks(rows, 0, position.size, factors[missing.features], squared)
-        added = (L + L.T)[np.ix_(real, real)]
         of_rows = excess[np.ix_(position[real], position[real])]
-        np.testing.assert_allclose(added, of_rows @ factors, atol=close)
+        L = missing.lack_blocks(np.arange(position.size), (0, -(-position.size // CHUNK)), squared)
+        L = np.concatenate(L, axis=1)[:, : position.size]
+        added = (L + L.T)[np.ix_(real, real)]
+        np.testing.assert_allclose(added, of_rows.sum(axis=2), atol=1e-5)
 
-        pairs = np.zeros(real.size)
-        others = np.roll(real, 7)
-        missing.add_to_pairs(real, others, factors[missing.features], pairs, squared)
-        expected = [excess[position[a], position[b]] @ factors for a, b in zip(real, others, strict=True)]
-        np.testing.assert_allclose(pairs, expected, atol=close)
+        factors = random.random(6)
+        rows, others = (each.ravel() for each in np.meshgrid(real, real, indexing="ij"))
+        pairs = np.zeros(rows.size)
+        missing.add_to_pairs(rows, others, factors[missing.features], pairs, squared)
+        np.testing.assert_allclose(pairs, (of_rows @ factors).ravel(), atol=close)
 
-        C = np.zeros((position.size, position.size))
-        C[np.ix_(real, real)] = random.normal(size=(real.size, real.size))
+        C = random.normal(size=(real.size, real.size))
         sums = np.zeros(6)
-        sums[missing.features] = missing.sums(rows, 0, C + C.T, squared)
-        expected = np.einsum("ab,abj->j", C[np.ix_(real, real)], of_rows)
+        sums[missing.features] = missing.pair_sums(rows, others, C.ravel(), squared)
+        expected = np.einsum("ab,abj->j", C, of_rows)
         np.testing.assert_allclose(sums, expected, atol=100 * close)
 
 

@@ -10,6 +10,7 @@ import sys
 
 import numba.extending
 import numpy as np
+import pytest
 
 if not os.environ.get("NUMBA_DISABLE_JIT") or os.environ.get("HIGHRELIEF_VECTORS") != "off":
     raise RuntimeError("without_jit needs NUMBA_DISABLE_JIT=1 and HIGHRELIEF_VECTORS=off.")
@@ -54,17 +55,19 @@ def _in_python(function):
 
 numba.extending.intrinsic = _in_python
 
-from highrelief.kernels import exponential, integer_tiles  # noqa: E402  now that nothing of it is compiled
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart():
+    """Put what else cannot run in its place: now, as coverage sees from now on what is imported."""
+    from highrelief.kernels import exponential, integer_tiles
 
-def _decay(x):
-    return exponential._decay(numba.typeof(x))(x)
+    def decay(x):
+        return exponential._decay(numba.typeof(x))(x)
 
+    def add_minimum_sums(A, i, B, j, *more):
+        """The same on wider numbers: Numba's sums of int16 are int64, those of NumPy are not."""
+        a, b = (X[first : first + integer_tiles.BLOCK].astype(np.int64) for X, first in ((A, i), (B, j)))
+        integer_tiles._minimum_sums_plainly(a, 0, b, 0, *more)
 
-def _add_minimum_sums(A, i, B, j, *more):
-    """The same on wider numbers: Numba's sums of int16 are int64, those of NumPy are not."""
-    integer_tiles._minimum_sums_plainly(A.astype(np.int64), i, B.astype(np.int64), j, *more)
-
-
-exponential.decay = _decay
-integer_tiles._add_minimum_sums = _add_minimum_sums
+    exponential.decay = decay
+    integer_tiles._add_minimum_sums = add_minimum_sums

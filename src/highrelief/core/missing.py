@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,48 +209,26 @@ class MissingValues:
         self,
         rows: NDArray[np.int64],
         chunks: tuple[int, int],
-        factors: NDArray[np.float64] | None = None,
         squared: bool = False,
         *,
         others: NDArray[np.int64] | None = None,
     ) -> NDArray[np.floating]:
         """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
 
-        ``factors``: of the ``features``, (n_incomplete,); None: all are 1, and the sums are in float32.
-        ``others``: any rows b, in the place of those of the chunks.
+        In float32, if that can hold it. ``others``: any rows b, in the place of those of the chunks. The
+        expected distance of a and b is the one found without regard to what is missing, plus lack(a, b) +
+        lack(b, a).
         """
-        excess = self.squared_excess if squared else self.excess
-        if factors is None:
-            excess = self._single(squared)
+        excess = self._single(squared)
         if others is not None:
             excess, chunks = _of_rows(excess, others), (0, -(-others.size // kernels.CHUNK))
-        factors = np.empty(0, excess.dtype) if factors is None else factors.astype(excess.dtype)
         out = kept_memory.empty((chunks[1] - chunks[0], rows.size, kernels.CHUNK), excess.dtype)
 
         def of_chunk(c: int) -> None:
-            kernels.fill_lacks(
-                rows, chunks[0] + c, self.start, self.which, factors, self.set_of, excess, out[c]
-            )
+            kernels.fill_lacks(rows, chunks[0] + c, self.start, self.which, self.set_of, excess, out[c])
 
         run_all(of_chunk, [(c,) for c in range(len(out))], self.n_threads)
         return out
-
-    def lacks(
-        self,
-        rows: NDArray[np.int64],
-        first: int,
-        end: int,
-        factors: NDArray[np.float64],
-        squared: bool = False,
-    ) -> NDArray[np.floating]:
-        """lack(a, b) of some rows a to the rows b from ``first``, where a chunk begins, to before ``end``.
-
-        ``factors``: of the ``features``, (n_incomplete,). The expected distance of a and b is the one found
-        without regard to what is missing, plus lack(a, b) + lack(b, a).
-        """
-        chunk = kernels.CHUNK
-        out = self.lack_blocks(rows, (first // chunk, -(-end // chunk)), factors, squared)
-        return out.transpose(1, 0, 2).reshape(rows.size, len(out) * chunk)[:, : end - first]
 
     def add_to_pairs(
         self,
@@ -270,32 +247,6 @@ class MissingValues:
             )
 
         run_all(of_pairs, even_ranges(rows.size, 16), self.n_threads)
-
-    def sums(
-        self,
-        rows: NDArray[np.int64],
-        first: int,
-        coefficients: NDArray[np.floating],
-        squared: bool = False,
-    ) -> NDArray[np.float64]:
-        """Σ_a Σ_b coefficients[a, b]·(excess of a and b where a lacks the feature), (n_incomplete,).
-
-        For rows a, and rows b from ``first`` on, where a chunk begins. If C holds the coefficients of
-        ordered pairs, what is missing adds sums(C + Cᵀ) to Σ C·|x − x'|.
-        """
-        chunk = kernels.CHUNK
-        excess = self.squared_excess if squared else self.excess
-        lists = self._lacking(rows)
-        n_columns = coefficients.shape[1]
-
-        def of_chunk(c: int) -> NDArray[np.float64]:
-            found = np.zeros(self.features.size)
-            part = np.zeros((rows.size, chunk), excess.dtype)
-            part[:, : n_columns - c * chunk] = coefficients[:, c * chunk : (c + 1) * chunk]
-            kernels.sum_lacks(first // chunk + c, part, *lists, excess, found)
-            return found
-
-        return self._added(of_chunk, -(-n_columns // chunk))
 
     def pair_sums(
         self,
@@ -317,7 +268,7 @@ class MissingValues:
         chunk_of = others // kernels.CHUNK
         order = np.argsort(chunk_of.astype(np.uint16) if n_rows < 2**22 else chunk_of, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(chunk_of, minlength=self._n_chunks))])
-        lists = self._lacking(None)
+        lists = self._lacking
 
         def of_chunks(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
@@ -371,30 +322,20 @@ class MissingValues:
         return self._added(of_pairs, even_ranges(rows.size, _SUMS))
 
     def _added(
-        self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]] | int
+        self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]]
     ) -> NDArray[np.float64]:
         """Add up partial sums, in their order."""
-        tasks: list[Any] = [(c,) for c in range(parts)] if isinstance(parts, int) else parts
         total = np.zeros(self.features.size)
-        for found in run_all(part, tasks, self.n_threads):
+        for found in run_all(part, parts, self.n_threads):
             total += found
         return total
 
-    def _lacking(self, rows: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which of the rows (None: all) lack a feature, set by set: where each list begins, and the lists."""
-        if rows is None or (rows.size == self.start.size - 1 and np.all(np.diff(rows) == 1)):
-            return self._all_lacking
-        return self._lists(rows)
-
     @cached_property
-    def _all_lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return self._lists(np.arange(self.n_rows))
-
-    def _lists(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which rows lack a feature, set by set: where each list begins, and the lists."""
         first = np.zeros(self.n_sets * self.features.size + 1, np.int64)
-        members = np.empty((self.start[rows + 1] - self.start[rows]).sum(), np.int64)
-        of = (self.start, self.which, rows, self.set_of, self.features.size)
-        kernels.list_members(*of, first, members)
+        members = np.empty(self.which.size, np.int64)
+        kernels.list_members(self.start, self.which, self.set_of, self.features.size, first, members)
         return first, members
 
     def _scaled(self, a: int, b: int) -> NDArray[np.floating]:

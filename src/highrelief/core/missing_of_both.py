@@ -51,35 +51,18 @@ class MissingOfBoth:
         self,
         rows: NDArray[np.int64],
         chunks: tuple[int, int],
-        factors: NDArray[np.float64] | None = None,
         squared: bool = False,
         *,
         others: NDArray[np.int64] | None = None,
     ) -> NDArray[np.floating]:
         """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
         total = None
-        for part, of in zip(self.parts, self._slices, strict=True):
-            some = None if factors is None else factors[of]
-            found = part.lack_blocks(rows, chunks, some, squared, others=others)
+        for part in self.parts:
+            found = part.lack_blocks(rows, chunks, squared, others=others)
             found *= found.dtype.type(self._unit(part, squared))
             total = found if total is None else total + found
         assert total is not None
         return total
-
-    def lacks(
-        self,
-        rows: NDArray[np.int64],
-        first: int,
-        end: int,
-        factors: NDArray[np.float64],
-        squared: bool = False,
-    ) -> NDArray[np.floating]:
-        """lack(a, b) of some rows a to the rows b from ``first``, where a chunk begins, to before ``end``."""
-        found = [
-            self._unit(part, squared) * part.lacks(rows, first, end, factors[of], squared)
-            for part, of in zip(self.parts, self._slices, strict=True)
-        ]
-        return sum(found[1:], start=found[0])
 
     def add_to_pairs(
         self,
@@ -92,19 +75,6 @@ class MissingOfBoth:
         """Add lack(a, b) + lack(b, a) to the distances of pairs."""
         for part, of in zip(self.parts, self._slices, strict=True):
             part.add_to_pairs(rows, others, factors[of] * self._unit(part, squared), distances, squared)
-
-    def sums(
-        self,
-        rows: NDArray[np.int64],
-        first: int,
-        coefficients: NDArray[np.floating],
-        squared: bool = False,
-    ) -> NDArray[np.float64]:
-        """Σ_a Σ_b coefficients[a, b]·(excess of a and b where a lacks the feature), (n_incomplete,)."""
-        found = [
-            part.sums(rows, first, coefficients, squared) * self._unit(part, squared) for part in self.parts
-        ]
-        return np.concatenate(found)
 
     def pair_sums(
         self,

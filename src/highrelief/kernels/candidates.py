@@ -43,8 +43,6 @@ def _value(key, as_float):
 @kernel
 def _last_key(value, as_float):
     """Some uint32 that no smaller distance than ``value`` exceeds."""
-    if value < 0.0:
-        return np.uint32(0)
     if as_float:
         # The next float32 but one is certainly above.
         bits = np.int64(bits_from_float32(np.float32(value))) + 2

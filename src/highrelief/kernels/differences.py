@@ -33,19 +33,9 @@ def _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
         out[k] += (c0 * t0 + c1 * t1) + (c2 * t2 + c3 * t3)
 
 
-@fused_kernel
-def _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
-    wide_vectors()
-    for k in range(a.shape[0]):
-        x = np.float64(a[k])
-        t0, t1 = x - np.float64(b0[k]), x - np.float64(b1[k])
-        t2, t3 = x - np.float64(b2[k]), x - np.float64(b3[k])
-        out[k] += (c0 * (t0 * t0) + c1 * (t1 * t1)) + (c2 * (t2 * t2) + c3 * (t3 * t3))
-
-
 @kernel
-def add_margin(X, n, rows, coefficients, squared, out):
-    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| (or its square) to ``out``.
+def add_margin(X, n, rows, coefficients, out):
+    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| to ``out``.
 
     In float64: hits and misses nearly cancel, and a sample far out would leave nothing else.
     """
@@ -64,10 +54,7 @@ def add_margin(X, n, rows, coefficients, squared, out):
             c1 = coefficients[t + 1] if t1 else 0.0
             c2 = coefficients[t + 2] if t2 else 0.0
             c3 = coefficients[t + 3] if t3 else 0.0
-            if squared:
-                _add_squared_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
-            else:
-                _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
+            _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
 
 
 def _magnitude(builder, difference):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .integer_tiles import OUT_OF_REACH
 from .jit import kernel, wide_vectors
-from .row_sums import WIDTH, product_with_sum, sum_rows, sum_weighted_rows
+from .row_sums import WIDTH, product_with_sum, sum_rows
 from .shares import order_of
 from .simd import count_bits, lowest_bit, nan_bits
 
@@ -62,23 +62,22 @@ def fill_missing(X, place, low, r0, r1, start, which):
 
 
 @kernel
-def list_members(start, which, rows, set_of, n_features, first, members):
-    """List which rows (as places in ``rows``) lack each feature, set by set, and where each list begins.
+def list_members(start, which, set_of, n_features, first, members):
+    """List which rows lack each feature, set by set, and where each list begins.
 
     ``first`` holds 0 and has an entry more than there are lists.
     """
-    for p in range(rows.shape[0]):
-        group = set_of[rows[p]] * n_features
-        for t in range(start[rows[p]], start[rows[p] + 1]):
-            first[group + which[t] + 1] += 1
+    for a in range(set_of.shape[0]):
+        for t in range(start[a], start[a + 1]):
+            first[set_of[a] * n_features + which[t] + 1] += 1
     for g in range(first.shape[0] - 1):
         first[g + 1] += first[g]
     following = first.copy()
-    for p in range(rows.shape[0]):
-        group = set_of[rows[p]] * n_features
-        for t in range(start[rows[p]], start[rows[p] + 1]):
-            members[following[group + which[t]]] = p
-            following[group + which[t]] += 1
+    for a in range(set_of.shape[0]):
+        for t in range(start[a], start[a + 1]):
+            group = set_of[a] * n_features + which[t]
+            members[following[group]] = a
+            following[group] += 1
 
 
 @kernel
@@ -201,20 +200,12 @@ def _write_excess(x, sample, n_observed, per_unit, copies, row_of, k, excess):
 
 
 @kernel
-def fill_lacks(rows, chunk, start, which, factors, set_of, excess, out):
-    """Write lack(rows[p], b) to out[p, q] for the rows b = chunk·CHUNK + q.
-
-    ``factors`` are those of the features, or without entries: all are 1.
-    """
+def fill_lacks(rows, chunk, start, which, set_of, excess, out):
+    """Write lack(rows[p], b), all factors 1, to out[p, q] for the rows b = chunk·CHUNK + q."""
     wide_vectors()
-    weighted = factors.shape[0] > 0
     for p in range(rows.shape[0]):
         a = rows[p]
-        values = excess[set_of[a], chunk]
-        if weighted:
-            sum_weighted_rows(values, which, start[a], start[a + 1], factors, out, p)
-        else:
-            sum_rows(values, which, start[a], start[a + 1], factors, out, p)
+        sum_rows(excess[set_of[a], chunk], which, start[a], start[a + 1], out, p)
 
 
 @kernel

@@ -9,8 +9,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .jit import fused_kernel, kernel, wide_vectors
-from .simd import SETTING, element_type, fused, load, row_pointer, splat, store, target_vector_bytes
+from .jit import kernel, wide_vectors
+from .simd import SETTING, element_type, fused, load, row_pointer, store, target_vector_bytes
 
 #: Length of the rows.
 WIDTH = 64
@@ -29,7 +29,7 @@ def _array(context, builder, signature, arguments, n):
     return context.make_array(signature.args[n])(context, builder, arguments[n])
 
 
-def _sums(context, builder, signature, arguments, factors=None):
+def _sums(context, builder, signature, arguments):
     """The vectors of the sum of rows, of those that the first four arguments name."""
     source, which = (_array(context, builder, signature, arguments, n) for n in (0, 1))
     vector, size = _vector(signature.args[0].dtype)
@@ -39,23 +39,16 @@ def _sums(context, builder, signature, arguments, factors=None):
     with cgutils.for_range_slice(builder, *arguments[2:4], _INDEX(1), intp=_INDEX) as (t, _):
         place = builder.load(builder.gep(which.data, [t]))
         first = row_pointer(builder, source, place, _INDEX(0))
-        weighted = factors is not None
-        factor = (
-            splat(builder, builder.load(builder.gep(factors.data, [place])), vector) if weighted else None
-        )
         for n, total in enumerate(totals):
             values = load(builder, first, vector, _INDEX(n * size))
-            before = builder.load(total)
-            after = fused(builder, factor, values, before) if weighted else builder.fadd(before, values)
-            builder.store(after, total)
+            builder.store(builder.fadd(builder.load(total), values), total)
     return [builder.load(total) for total in totals]
 
 
-def _emit(context, builder, signature, arguments, weighted):
-    factors, out = (_array(context, builder, signature, arguments, n) for n in (4, 5))
-    totals = _sums(context, builder, signature, arguments, factors if weighted else None)
-    target = row_pointer(builder, out, arguments[6], _INDEX(0))
-    for n, total in enumerate(totals):
+def _emit_sum(context, builder, signature, arguments):
+    out = _array(context, builder, signature, arguments, 4)
+    target = row_pointer(builder, out, arguments[5], _INDEX(0))
+    for n, total in enumerate(_sums(context, builder, signature, arguments)):
         store(builder, total, builder.gep(target, [_INDEX(n * total.type.count)]))
     return context.get_dummy_value()
 
@@ -87,25 +80,13 @@ def _sum_of_lanes(builder, values):
     return builder.extract_element(values, _LANE(0))
 
 
-def _signature(source, which, factors, out):
+@intrinsic
+def _sum_rows(typing_context, source, which, t0, t1, out, row):
+    def emit(context, builder, signature, arguments):
+        return _emit_sum(context, builder, signature, arguments)
+
     place = types.intp
-    return types.void(source, which, place, place, factors, out, place)
-
-
-@intrinsic
-def _sum_rows(typing_context, source, which, t0, t1, factors, out, row):
-    def emit(context, builder, signature, arguments):
-        return _emit(context, builder, signature, arguments, False)
-
-    return _signature(source, which, factors, out), emit
-
-
-@intrinsic
-def _sum_weighted_rows(typing_context, source, which, t0, t1, factors, out, row):
-    def emit(context, builder, signature, arguments):
-        return _emit(context, builder, signature, arguments, True)
-
-    return _signature(source, which, factors, out), emit
+    return types.void(source, which, place, place, out, place), emit
 
 
 @intrinsic
@@ -127,27 +108,12 @@ def _add_row(values, out):
         out[q] += values[q]
 
 
-@fused_kernel
-def _add_weighted_row(factor, values, out):
-    wide_vectors()
-    for q in range(WIDTH):
-        out[q] += factor * values[q]
-
-
 @kernel
-def _plain_sum_rows(source, which, t0, t1, factors, out, row):
+def _plain_sum_rows(source, which, t0, t1, out, row):
     for q in range(WIDTH):
         out[row, q] = 0
     for t in range(t0, t1):
         _add_row(source[which[t]], out[row])
-
-
-@kernel
-def _plain_sum_weighted_rows(source, which, t0, t1, factors, out, row):
-    for q in range(WIDTH):
-        out[row, q] = 0
-    for t in range(t0, t1):
-        _add_weighted_row(factors[which[t]], source[which[t]], out[row])
 
 
 @kernel
@@ -162,10 +128,8 @@ def _plain_product_with_sum(source, which, t0, t1, other, row):
 
 
 _plain = SETTING == "off"
-#: sum_rows(source, which, t0, t1, factors, out, row) writes Σ_t source[which[t]], t0 ≤ t < t1, to out[row].
+#: sum_rows(source, which, t0, t1, out, row) writes Σ_t source[which[t]], t0 ≤ t < t1, to out[row].
 sum_rows = _plain_sum_rows if _plain else _sum_rows
-#: The same for Σ_t factors[which[t]]·source[which[t]].
-sum_weighted_rows = _plain_sum_weighted_rows if _plain else _sum_weighted_rows
 #: product_with_sum(source, which, t0, t1, other, row): Σ_q other[row, q]·(Σ_t source[which[t], q]), the sums
 #: of rows in their type, all else in float64.
 product_with_sum = _plain_product_with_sum if _plain else _product_with_sum

@@ -28,4 +28,4 @@ def margins_from_distances(X, D, start, first, codes, weights, per_sigma, neares
                 rows[count] = i
                 shares[count] = share
                 count += 1
-        add_margin(X, n, rows[:count], shares[:count], False, out[n])
+        add_margin(X, n, rows[:count], shares[:count], out[n])
