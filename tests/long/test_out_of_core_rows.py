@@ -27,3 +27,23 @@ def test_a_tall_table_takes_a_third_of_its_size(tmp_path):
     assert found["partition"] == "rows"
     assert found["best"] == 7
     assert found["taken"] < found["table"] / 3
+
+
+def test_tall_parquet_files_take_half_of_their_size(tmp_path):
+    """160 files of 1.6 MB, each of which a data frame is made of first."""
+    pytest.importorskip("dask.dataframe", reason="needs the extra 'dask'")
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    n_blocks, rows, width = 160, 500, 800
+    names = [f"x{place}" for place in range(width)]
+    for place in range(n_blocks):
+        block = np.random.default_rng(place).random((rows, width), dtype=np.float32)
+        block[:, 7] = np.arange(rows) % 2
+        pandas.DataFrame(block, columns=names).to_parquet(tmp_path / f"part.{place:03}.parquet")
+    found = fitted(
+        "ReliefF(n_neighbors=5, n_anchors=4, random_state=0)",
+        f"import dask.dataframe as dd\nX = dd.read_parquet({str(tmp_path)!r})",
+    )
+    assert found["partition"] == "rows"
+    assert found["best"] == 7
+    assert found["taken"] < n_blocks * rows * width * 4 / 2

@@ -45,7 +45,7 @@ def refuse_dask(name: str, reason: str) -> None:
 
 
 def read_in_blocks(X: Any, bytes_per_value: int) -> Any:
-    """A tall table on disk, of which there is no room for a copy, as a table whose blocks Dask's threads read.
+    """A tall table on disk that there is no room to copy, as a table whose blocks Dask's threads read.
 
     Anything else as it is: wide tables on disk are read in blocks of columns by all methods.
     """
