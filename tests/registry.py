@@ -326,9 +326,7 @@ FAMILIES = [
         nonnegative=False,
         inside=ReliefF(n_neighbors=3),
     ),
-    Family(
-        IterativeElimination, {"": {"step": 0.5}}, margins=False, one_by_one=True, inside=FisherScore()
-    ),
+    Family(IterativeElimination, {"": {"step": 0.5}}, margins=False, one_by_one=True, inside=FisherScore()),
     Family(
         CrossValidatedSelector,
         {
