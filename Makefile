@@ -10,15 +10,15 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow test-oldest test-long coverage coverage-kernels docs lint format bench bench-quick performance-page \
-	audit package-check clean
+.PHONY: demo test test-slow test-oldest test-python test-long coverage coverage-kernels docs lint format bench bench-quick \
+	performance-page audit package-check clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
 
-# The quick suite: minutes where the kernels are compiled already.
+# The quick suite: minutes where the kernels are compiled already. TESTS names files instead, to be run whole.
 test: $(VENV)/.installed
-	$(VENV)/bin/python -m pytest $(PROCESSES) -m "not slow"
+	$(VENV)/bin/python -m pytest $(PROCESSES) $(or $(TESTS),-m "not slow")
 
 # What starts processes, browsers and clusters, and all else that takes a second or more each.
 test-slow: $(VENV)/.installed
@@ -42,6 +42,14 @@ OLDEST_TESTS := scikit_learn.py contract_*.py errors.py golden.py oracles.py cor
 test-oldest: $(OLDEST)/.installed
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) \
 		$(wildcard $(addprefix tests/test_, $(OLDEST_TESTS)))
+
+# The same on another Python (PYTHON=python3.13), in an environment of its own, and what depends on Python besides:
+# how kernels are kept and linked, signals, threads, processes, what is warned of.
+PYTHON_TESTS := $(OLDEST_TESTS) cache.py linking.py start_up.py threads.py interruption.py faults.py code_blocks.py \
+	security.py fuzz.py packaging.py
+test-python:
+	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(MAKE) test TESTS="$(wildcard $(addprefix tests/test_, $(PYTHON_TESTS)))" \
+		VENV=.venv-$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2] + sys.abiflags)')
 
 # All that takes minutes, and every estimator with every choice that the quick suite tries in turn.
 test-long: $(VENV)/.installed
@@ -119,6 +127,6 @@ $(BENCH)-%/.installed: benchmarks/requirements/%.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(DOCS) docs/_build docs/api docs/gallery $(TOOLS) $(BENCH) $(BENCH)-* benchmarks/.build \
+	rm -rf $(VENV) .venv-3.* $(OLDEST) $(DOCS) docs/_build docs/api docs/gallery $(TOOLS) $(BENCH) $(BENCH)-* benchmarks/.build \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

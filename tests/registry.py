@@ -88,6 +88,10 @@ class Family:
     within_radius: bool = False
     #: Samples far away count with the opposite sign: classes that lie apart give weights below 0.
     far_counts: bool = False
+    #: Looks at each feature alone: whatever differs between the classes weighs more than 0.
+    one_by_one: bool = False
+    #: Has no steps whose progress ``verbose`` could show.
+    one_step: bool = False
     #: What ``weighted=True`` means.
     own_metric: str = "manhattan"
     #: Keeps, by default, as many features as it finds best, not all that weigh more than 0.
@@ -282,7 +286,7 @@ FAMILIES = [
         iterative=True,
         settles=False,
     ),
-    Family(FisherScore, {"": {}}, margins=False),
+    Family(FisherScore, {"": {}}, margins=False, one_by_one=True, one_step=True),
     Family(
         EnsembleWeighting,
         {
@@ -299,6 +303,7 @@ FAMILIES = [
             "ranks": {"n_estimators": 4, "aggregate": "ranks", "random_state": 0},
         },
         margins=False,
+        one_by_one=True,
         inside=FisherScore(),
     ),
     Family(
@@ -321,7 +326,7 @@ FAMILIES = [
         nonnegative=False,
         inside=ReliefF(n_neighbors=3),
     ),
-    Family(IterativeElimination, {"": {"step": 0.5}}, margins=False, inside=FisherScore()),
+    Family(IterativeElimination, {"": {"step": 0.5}}, margins=False, one_by_one=True, inside=FisherScore()),
     Family(
         CrossValidatedSelector,
         {

@@ -22,7 +22,7 @@ from registry import (
 )
 from sklearn.base import clone
 
-from highrelief import FisherScore, IRelief
+from highrelief import IRelief
 
 # Iterations that do not settle are looked at where they are meant to happen.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -110,7 +110,7 @@ def test_selection_of_the_fitted(entry):
 def test_one_feature_is_kept_where_none_is_good(entry):
     weighter = entry.make().fit(*ALTERNATING)
     says_so = entry.family.nonnegative or entry.signed
-    if entry.family.method is FisherScore or entry.family.relative or entry.any_is_better_than_none:
+    if entry.family.one_by_one or entry.family.relative or entry.any_is_better_than_none:
         says_so = False
     if says_so:
         assert weighter.feature_weights_[0] <= 0.0

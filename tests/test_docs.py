@@ -61,7 +61,7 @@ def test_links_lead_to_files(page):
 
 @pytest.mark.parametrize("name", highrelief.__all__)
 def test_every_public_name_has_a_page_with_an_example(name):
-    assert any(re.search(rf"\b{name}\b", examples(page)) for page in PAGES)
+    assert any(re.search(rf"\b{name}\b", examples(page)) for page in PAGES), "no page of a method uses it"
 
 
 @pytest.mark.parametrize("name", highrelief.__all__)
@@ -70,8 +70,14 @@ def test_every_public_name_is_in_the_table_of_contents(name):
     rows = re.findall(
         rf"^\| `{name}` \|.*\]\(([\w-]+\.md)\) \|$", CONTENTS.read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert rows
+    assert rows, "its row in docs/methods/README.md is missing"
     assert all(METHODS / row in PAGES for row in rows)
+
+
+@pytest.mark.parametrize("name", highrelief.__all__)
+def test_every_public_name_is_in_the_table_of_the_readme(name):
+    rows = re.findall(r"^\| (`.+?`) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"`{name}`" in ", ".join(rows)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -20,10 +20,12 @@ CONDA_NAMES = {"matplotlib": "matplotlib-base", "dask[array,dataframe]": "dask"}
 
 
 def bounds(requirements):
-    """Names and lower bounds of requirements; an error if one has any other bound."""
+    """Names and lower bounds of requirements; an error if one has any other bound but of Python."""
     found = {}
     for each in requirements:
-        name, version = re.fullmatch(r"([\w-]+(?:\[[\w,]+\])?) ?>= ?([\d.]+)", each).groups()
+        name, version = re.fullmatch(
+            r"([\w-]+(?:\[[\w,]+\])?) ?>= ?([\d.]+)(?:; python_version < '3\.\d+')?", each
+        ).groups()
         found[name] = version
     return found
 

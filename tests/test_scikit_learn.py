@@ -426,7 +426,7 @@ def test_verbose_with_rich(entry, capsys):
     fits_like_silent(entry, *continuous_table())
     shown = capsys.readouterr()
     bars = importlib.util.find_spec("sklearn.callback") is not None
-    if bars and entry.family.estimator is not FisherScore:
+    if bars and not entry.family.one_step:
         assert entry.family.estimator.__name__ in shown.out
 
 
@@ -436,7 +436,7 @@ def test_verbose_without_rich(entry, monkeypatch, capsys):
     fits_like_silent(entry, *continuous_table())
     shown = capsys.readouterr()
     assert shown.out == ""
-    if entry.family.estimator is not FisherScore:
+    if not entry.family.one_step:
         assert f"{entry.family.estimator.__name__}: 1 of at most" in shown.err
 
 
