@@ -67,6 +67,7 @@ def test_limit_kernel_gives_the_distances(kernel, dtype, n, d):
         np.testing.assert_allclose(D, expected, rtol=0, atol=4 * d * np.finfo(dtype).eps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_limit_kernel_gives_the_second_pass(kernel, dtype):
     n, d = 131, 600

@@ -173,6 +173,7 @@ def test_groups_are_on_one_side_of_every_fold():
     assert len(by_group.folds) == 4
 
 
+@pytest.mark.slow
 def test_noise_is_classified_by_chance():
     rng = np.random.default_rng(0)
     found = []

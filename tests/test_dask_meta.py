@@ -451,10 +451,10 @@ def _noted(block, file, block_info=None):
     return block
 
 
+@pytest.mark.slow
 class TestCluster:
     """The same on workers in processes of their own."""
 
-    @pytest.mark.slow
     def test_blocks_are_read_once_for_all_members(self, cluster, table, tmp_path):
         X, y = table
         read = da.from_array(X, chunks=(90, 260)).map_blocks(
@@ -469,7 +469,6 @@ class TestCluster:
         assert sorted((tmp_path / "read").read_text().splitlines()) == ["(0, 0)", "(0, 1)", "(0, 2)"]
         same_weights(there, EnsembleWeighting(ReliefF(), **_own(ensemble)).fit(X, y))
 
-    @pytest.mark.slow
     def test_permutations(self, cluster, table, held):
         selector = ErrorControlledSelector(ReliefF(), n_permutations=9, level=0.2, random_state=0)
         refitted = ErrorControlledSelector(

@@ -72,6 +72,7 @@ def clear_pairs(table):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [ReliefF(), MultiSURF(), IRelief()], ids=lambda e: type(e).__name__)
 def test_two_features_of_an_exclusive_or_need_each_other(estimator):
     table = interactions(estimator, X, y, random_state=0)

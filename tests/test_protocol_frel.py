@@ -67,6 +67,7 @@ def test_every_figure_gives_numbers(looks):
         json.dumps(list(outcomes.values()), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_the_tables_are_in_the_papers_order(looks):
     literal, again, against = named("frel-fig1").results(looks[1]["frel-fig1"])
     seven = ["En-Relief", "En-ReliefF", "En-Fisher", "En-Log+L2", "En-Log+L1", "En-Square+L2", "VR-Lmba"]

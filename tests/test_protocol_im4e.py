@@ -99,6 +99,7 @@ def test_table_5_beside_the_paper(table_5):
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_fold_again_by_other_means(table_5):
     outcomes, sets = table_5
     found, data = outcomes[Cell("ecoli", "", 1)], sets.get("ecoli")

@@ -95,6 +95,7 @@ def test_table_2(uci):
     assert "theirs, on nine sets: 9/9/0" in tests.remarks[0]
 
 
+@pytest.mark.slow
 def test_figures_of_the_same_runs(uci, folder):
     for name in ("irelief-fig5", "irelief-fig6"):
         experiment = named(name)

@@ -257,6 +257,7 @@ def test_the_tables_of_the_spiral(spiral_outcomes):
     assert both["LHR"] == both["I-RELIEF"] == 2.0
 
 
+@pytest.mark.slow
 def test_a_cell_of_the_spiral_again(spiral_outcomes):
     """Leave-one-out of naive Bayes on LHR's five features, by scikit-learn and the estimator alone."""
     from sklearn.model_selection import LeaveOneOut, cross_val_score
@@ -340,6 +341,7 @@ def test_the_tables_of_gene_sets(gene_outcomes, data):
         assert all(pair.ours is None or 0.0 <= pair.ours.mean <= 100.0 for pair in table.pairs)
 
 
+@pytest.mark.slow
 def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, data):
     """One cell again: the best gene by |t|, anew for every sample, judged by naive Bayes."""
     from sklearn.naive_bayes import GaussianNB

@@ -366,6 +366,7 @@ LEUKEMIA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEUKEMIA)
 def test_ensembles_on_the_leukemia_data(data_folder, name):
     """The protocol of Li et al. (2015), section IV, but for mean ranks, which are ranked anew."""

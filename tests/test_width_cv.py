@@ -309,6 +309,7 @@ def test_folds_as_they_are_given():
     assert number.feature_weights_.tobytes() == pairs.feature_weights_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routed", [False, True])
 @pytest.mark.parametrize("cv", [4, GroupKFold(4)], ids=["number", "splitter"])
 @over_all
@@ -407,6 +408,7 @@ def test_batches_reach_every_fit():
 # scikit-learn's own search
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weighter", "grid"),
     [
