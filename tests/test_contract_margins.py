@@ -61,6 +61,22 @@ def test_a_margin_of_a_sample_alone_in_its_class_is_0(entry):
     assert margins[1:].min() > 0.0
 
 
+@in_turn(has_margins, scale=["range", "standard", None])
+def test_margins_of_samples_out_of_reach(entry, scale):
+    X, y = separated_table()
+    weighter = entry.make(scale=scale).fit(X * 1e-20, y)
+    assert np.isfinite(weighter.margins(X * 1e-15, y)).all()
+    with pytest.raises(ValueError, match="Scaled as in fit, the features of X span"):
+        weighter.margins(X * 1e300, y)
+
+
+@pytest.mark.parametrize("size", [1e-280, 1e280])
+def test_margins_under_weights_that_cannot_be_squared(size):
+    X, y = separated_table()
+    expected = Relief(scale=None).fit(X, y).margins(X, y)
+    np.testing.assert_allclose(Relief(scale=None).fit(X * size, y).margins(X * size, y) / size, expected)
+
+
 def test_margins_are_scaled_as_in_fit():
     X, y = continuous_table(n_classes=2)
     few = np.arange(0, 60, 4)

@@ -397,6 +397,18 @@ def check_spans(ranges: ColumnRanges, widest: float, narrowest: float = 0.0) -> 
         )
 
 
+def check_scaled_spans(ranges: ColumnRanges, scaling: Scaling, widest: float) -> None:
+    """Raise if features, scaled as others were, span too much for their distances to be numbers."""
+    unit, slopes = scaling.slopes()
+    with np.errstate(over="ignore"):
+        spans = (ranges.high * unit - ranges.low * unit) * slopes
+    if not spans.max() < widest:
+        raise ValueError(
+            f"Scaled as in fit, the features of X span {spans.max():g} at most, and sums of squares of such"
+            " numbers leave the range of floating point."
+        )
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line that called into the package, not at a wrapper around its method."""
     level, frame = 1, sys._getframe()
