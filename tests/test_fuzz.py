@@ -226,6 +226,16 @@ def test_a_sparse_table_is_judged_in_the_learned_metric(weighted):
     np.testing.assert_allclose(made[1].cv_scores_, made[0].cv_scores_)
 
 
+@pytest.mark.parametrize(
+    "estimator", [ReliefF(n_neighbors=3), CrossValidatedSelector(ReliefF(n_neighbors=3), cv=2)], ids=str
+)
+def test_classes_that_are_large_numbers(estimator):
+    """Beyond what 64 bits hold, scikit-learn sees no whole numbers, and NumPy has no need to warn."""
+    X, y = continuous_table(30, n_classes=2)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        estimator.fit(X, y * 1e300)
+
+
 def test_a_case_can_be_written_down():
     case = Case(columns=("least",), kind="float32", n_jobs=2)
     assert eval(repr(case)) == case
