@@ -70,6 +70,15 @@ def test_margins_of_samples_out_of_reach(entry, scale):
         weighter.margins(X * 1e300, y)
 
 
+@in_turn(has_margins, scale=["range", "standard"])
+def test_margins_where_a_narrow_feature_does_not_vary(entry, scale):
+    X, y = separated_table()
+    with_narrow = np.column_stack([X, 5e-324 * (np.arange(len(X)) % 3 == 0)])
+    weighter = entry.make(scale=scale).fit(with_narrow, y)
+    with_narrow[:, 2] = 0.0
+    assert np.isfinite(weighter.margins(with_narrow, y)).all()
+
+
 @pytest.mark.parametrize("size", [1e-280, 1e280])
 def test_margins_under_weights_that_cannot_be_squared(size):
     X, y = separated_table()

@@ -88,7 +88,12 @@ class Columns:
         divisor = scaling.divisor.astype(np.float64)
         # First the unit: the inverse of a subnormal range would overflow.
         factors = 1.0 / (divisor if self._unit is None else divisor * self._unit)
-        return factors if scaling.unit is None else factors * scaling.unit
+        if scaling.unit is None:
+            return factors
+        # It may be infinite where nothing varies, of a feature that varied little where it was fitted.
+        with np.errstate(over="ignore"):
+            factors = factors * scaling.unit
+        return np.where(np.isinf(factors), 0.0, factors)
 
     @cached_property
     def distance_factors(self) -> NDArray[np.float64]:
