@@ -65,9 +65,11 @@ def test_a_margin_of_a_sample_alone_in_its_class_is_0(entry):
 def test_margins_of_samples_out_of_reach(entry, scale):
     X, y = separated_table()
     weighter = entry.make(scale=scale).fit(X * 1e-20, y)
-    assert np.isfinite(weighter.margins(X * 1e-15, y)).all()
-    with pytest.raises(ValueError, match="Scaled as in fit, the features of X span"):
-        weighter.margins(X * 1e300, y)
+    for size in (1e-25, 1e-15):
+        assert np.isfinite(weighter.margins(X * size, y)).all()
+    for size in (5e-324, 1e300):
+        with pytest.raises(ValueError, match="Scaled as in fit, the features of X span"):
+            weighter.margins(X.round() * size, y)
 
 
 @in_turn(has_margins, scale=["range", "standard"])

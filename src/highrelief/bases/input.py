@@ -398,13 +398,15 @@ def check_spans(ranges: ColumnRanges, widest: float, narrowest: float = 0.0) -> 
 
 
 def check_scaled_spans(ranges: ColumnRanges, scaling: Scaling, widest: float) -> None:
-    """Raise if features, scaled as others were, span too much for their distances to be numbers."""
+    """Raise if features, scaled as others were, span too much, or all of them too little, to be squared."""
     unit, slopes = scaling.slopes()
-    with np.errstate(over="ignore"):
-        spans = (ranges.high * unit - ranges.low * unit) * slopes
-    if not spans.max() < widest:
+    low, high = ranges.low, ranges.high
+    with np.errstate(over="ignore", invalid="ignore"):
+        spans = np.where(np.isfinite(high - low), (high - low) * unit, high * unit - low * unit)
+        most = float((spans * slopes).max())
+    if most > 0.0 and not 1.0 / widest <= most < widest:
         raise ValueError(
-            f"Scaled as in fit, the features of X span {spans.max():g} at most, and sums of squares of such"
+            f"Scaled as in fit, the features of X span {most:g} at most, and sums of squares of such"
             " numbers leave the range of floating point."
         )
 
