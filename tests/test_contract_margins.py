@@ -13,7 +13,7 @@ from registry import (
     in_turn,
 )
 
-from highrelief import Relief
+from highrelief import Relief, ReliefF
 
 # Iterations that do not settle are looked at where they are meant to happen.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -79,6 +79,15 @@ def test_margins_where_a_narrow_feature_does_not_vary(entry, scale):
     weighter = entry.make(scale=scale).fit(with_narrow, y)
     with_narrow[:, 2] = 0.0
     assert np.isfinite(weighter.margins(with_narrow, y)).all()
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
+def test_margins_where_nothing_varies_and_a_value_is_missing(metric):
+    X, y = separated_table()
+    weighter = ReliefF(n_neighbors=3, metric=metric).fit(X, y)
+    constant = np.ones_like(X)
+    constant[3, 0] = np.nan
+    np.testing.assert_array_equal(weighter.margins(constant, y), 0.0)
 
 
 @pytest.mark.parametrize("size", [1e-280, 1e280])

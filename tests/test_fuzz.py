@@ -236,6 +236,16 @@ def test_classes_that_are_large_numbers(estimator):
         estimator.fit(X, y * 1e300)
 
 
+def test_a_given_classifier_is_asked_of_the_largest_numbers():
+    """Its checks add them up, of either sign."""
+    _, y = continuous_table(30, n_classes=2)
+    X = np.column_stack([np.where(y == 1, HUGE, -HUGE), np.random.default_rng(0).choice([HUGE, -HUGE], 30)])
+    selector = CrossValidatedSelector(
+        ReliefF(n_neighbors=3), classifier=KNeighborsClassifier(3, metric="chebyshev"), cv=2, cuts=[1]
+    )
+    assert selector.fit(X / 4.0, y).cv_scores_.min() == 1.0
+
+
 def test_a_case_can_be_written_down():
     case = Case(columns=("least",), kind="float32", n_jobs=2)
     assert eval(repr(case)) == case

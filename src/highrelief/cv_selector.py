@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
-from .bases.checks import assert_all_finite
+from .bases.checks import assert_all_finite, unwarned
 from .bases.folds import check_folds, usable_folds
 from .bases.input import ranges_of, warn_user
 from .bases.members import SEEDS, run_some, seeded_clone, unseeded
@@ -452,8 +452,8 @@ def _right(
             factors = metric_factors(weights[kept], judge.metric)
             X, X_new = (weighted_columns(each, scaling, factors) for each in (X, X_new))
         model = seeded_clone(judge.classifier, names, seed)
-        model.fit(X, known.y, **told)
-        yield model.predict(X_new) == new.y
+        unwarned(model.fit)(X, known.y, **told)
+        yield unwarned(model.predict)(X_new) == new.y
 
 
 def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
