@@ -13,7 +13,7 @@ from registry import (
     in_turn,
 )
 
-from highrelief import Relief, ReliefF
+from highrelief import LOGO, GFlip, IRelief, Relief, ReliefF
 
 # Iterations that do not settle are looked at where they are meant to happen.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -79,6 +79,14 @@ def test_margins_where_a_narrow_feature_does_not_vary(entry, scale):
     weighter = entry.make(scale=scale).fit(with_narrow, y)
     with_narrow[:, 2] = 0.0
     assert np.isfinite(weighter.margins(with_narrow, y)).all()
+
+
+@pytest.mark.parametrize("weighter", [Relief(), IRelief(sigma=1.0), LOGO(), GFlip(random_state=0)], ids=str)
+def test_margins_where_a_narrow_feature_is_far_out(weighter):
+    X, y = separated_table()
+    weighter.fit(np.column_stack([X, 5e-324 * y]), y)
+    with pytest.raises(ValueError, match="feature 2 of X leaves the range of floating point"):
+        weighter.margins(np.column_stack([X, np.full(len(X), np.finfo(np.float64).max)]), y)
 
 
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])

@@ -138,6 +138,18 @@ def test_weights_of_samples_that_cannot_be_multiplied(value):
         ReliefF().fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.parametrize("estimator", [ReliefF(n_neighbors=3), IRelief(sigma=1.0)], ids=str)
+def test_weights_of_samples_in_single_precision(estimator):
+    X, y = continuous_table(30, n_classes=2)
+    weights = np.ones(len(X))
+    weights[3] = 1e14
+    assert np.isfinite(weights_of(estimator, X.astype(np.float32), y, sample_weight=weights)).all()
+    weights[3] = 1e40
+    assert np.isfinite(weights_of(estimator, X, y, sample_weight=weights)).all()
+    with pytest.raises(ValueError, match=r"value 1e\+40, .* use weights from 1e-15 to 1e\+15"):
+        estimator.fit(X.astype(np.float32), y, sample_weight=weights)
+
+
 def test_a_class_of_next_to_no_weight():
     """P(c)/(1 − P(y)) where 1 − P(y) is 0 by rounding."""
     X, y = continuous_table(30, n_classes=2)
@@ -238,12 +250,13 @@ def test_classes_that_are_large_numbers(estimator):
 
 def test_a_given_classifier_is_asked_of_the_largest_numbers():
     """Its checks add them up, of either sign."""
-    _, y = continuous_table(30, n_classes=2)
-    X = np.column_stack([np.where(y == 1, HUGE, -HUGE), np.random.default_rng(0).choice([HUGE, -HUGE], 30)])
+    y = np.arange(30) % 2
+    signs = np.column_stack([2.0 * y - 1.0, np.random.default_rng(0).choice([-1.0, 1.0], 30)])
     selector = CrossValidatedSelector(
-        ReliefF(n_neighbors=3), classifier=KNeighborsClassifier(3, metric="chebyshev"), cv=2, cuts=[1]
+        ReliefF(n_neighbors=3), classifier=KNeighborsClassifier(3, metric="chebyshev"), cv=2, cuts=[2]
     )
-    assert selector.fit(X / 4.0, y).cv_scores_.min() == 1.0
+    expected = selector.fit(signs, y).cv_scores_
+    np.testing.assert_array_equal(selector.fit(signs * HUGE, y).cv_scores_, expected)
 
 
 def test_a_case_can_be_written_down():

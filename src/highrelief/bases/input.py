@@ -33,8 +33,8 @@ from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
-#: Weights of samples from which on products of some of them are no numbers.
-LARGEST_WEIGHT = 1e50
+#: Weights of samples from which on products of some of them are no numbers, in float64 and in float32.
+LARGEST_WEIGHT, LARGEST_SINGLE_WEIGHT = 1e50, 1e15
 
 
 @dataclass(frozen=True)
@@ -352,10 +352,13 @@ def checked_copies(
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Weights of the samples that count, and which those are; None if all count once.
 
-    Those beyond ``largest``, or below its inverse, are refused.
+    Those beyond ``largest``, or below its inverse, are refused; of a table in float32 those beyond what is a
+    weight there.
     """
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
+    if X.dtype == np.float32:
+        largest = min(largest, LARGEST_SINGLE_WEIGHT)
     sample_weight = brought_here(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)
@@ -404,10 +407,16 @@ def check_scaled_spans(ranges: ColumnRanges, scaling: Scaling, widest: float) ->
     with np.errstate(over="ignore", invalid="ignore"):
         spans = np.where(np.isfinite(high - low), (high - low) * unit, high * unit - low * unit)
         most = float((spans * slopes).max())
+        ends = np.abs(np.stack([low, high]) * unit - scaling.offset) * slopes
     if most > 0.0 and not 1.0 / widest <= most < widest:
         raise ValueError(
             f"Scaled as in fit, the features of X span {most:g} at most, and sums of squares of such"
             " numbers leave the range of floating point."
+        )
+    if not ends.max() <= np.finfo(scaling.offset.dtype).max:
+        raise ValueError(
+            f"Scaled as in fit, feature {ends.max(axis=0).argmax()} of X leaves the range of floating point:"
+            " it is too far from the samples of the fit."
         )
 
 
