@@ -225,6 +225,29 @@ def test_permutations_of_weights_that_cannot_be_squared():
     assert same_bits(found * 2.0**-90, weights_of(selector, X, y))
 
 
+def test_permutations_of_a_small_weight_beside_others():
+    """The inverse of its deviation is no number in single precision."""
+    X, y = continuous_table(30, n_classes=2)
+    X /= np.ptp(X, axis=0)
+    selector = ErrorControlledSelector(ReliefF(n_neighbors=3, scale=None), n_permutations=9, random_state=0)
+    found = selector.fit(np.column_stack([X, X[:, 0] * 1e-42]), y)
+    assert np.isfinite(found.statistic_).all()
+    np.testing.assert_allclose(found.statistic_[6], selector.fit(X, y).statistic_[0], rtol=0.1)
+
+
+def test_directions_beside_a_constant_feature_of_the_largest_number():
+    X, y = continuous_table(30, n_classes=2)
+    expected = LFE(scale=None).fit(np.column_stack([X, np.zeros(30)]), y)
+    found = LFE(scale=None).fit(np.column_stack([X, np.full(30, HUGE)]), y)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_)
+
+
+def test_samples_at_the_largest_distance_are_classified():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    classifier = HKNNClassifier(scale=None).fit(X, y)
+    assert np.isfinite(classifier.predict_proba([[HUGE], [-HUGE]])).all()
+
+
 @pytest.mark.parametrize("weighted", ["manhattan", "euclidean"])
 def test_a_sparse_table_is_judged_in_the_learned_metric(weighted):
     X, y = continuous_table(40, n_classes=2)

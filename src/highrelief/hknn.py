@@ -135,7 +135,9 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         distances = references.distances(samples, int(self.n_neighbors), float(self.alpha), self._n_threads)
         nearest = distances.min(axis=1, keepdims=True)
         # Which of two equal distances is smaller must not be decided by their last digit.
-        return np.where(distances <= nearest * (1.0 + references.tie_tolerance), nearest, distances)
+        with np.errstate(over="ignore"):
+            tied = distances <= nearest * (1.0 + references.tie_tolerance)
+        return np.where(tied, nearest, distances)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """−d_c²/(2·mean of d² over the classes); for two classes, as in scikit-learn, one number.

@@ -43,8 +43,8 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Threads. The result is the same, bit for bit, for any number.
     """
 
-    # The size of the weights is no part of the directions: products of two, and their sums, must be numbers.
-    _largest_weight = 1e145
+    # The size of the weights is no part of the directions: only their sum must be a number.
+    _largest_weight = (1e302, 1e302)
 
     _scaling: Scaling
 

@@ -34,7 +34,7 @@ from .views import FittedViewMixin
 
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
 #: Weights of samples from which on products of some of them are no numbers, in float64 and in float32.
-LARGEST_WEIGHT, LARGEST_SINGLE_WEIGHT = 1e50, 1e15
+LARGEST_WEIGHT = (1e50, 1e15)
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class ClassTableMixin(FittedViewMixin):
     _types: Sequence[type] = PRECISIONS
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
-    # Weights of samples may be so large, or the inverse of it.
-    _largest_weight: float = LARGEST_WEIGHT
+    # Weights of samples may be so large, in float64 and in float32, or the inverse of it.
+    _largest_weight: tuple[float, float] = LARGEST_WEIGHT
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
     # Why tables that Dask holds are not worked on where they are; None: they are.
@@ -348,17 +348,15 @@ def _needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int
 
 
 def checked_copies(
-    sample_weight: ArrayLike | None, X: NDArray[Any], largest: float = LARGEST_WEIGHT
+    sample_weight: ArrayLike | None, X: NDArray[Any], limits: tuple[float, float] = LARGEST_WEIGHT
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Weights of the samples that count, and which those are; None if all count once.
 
-    Those beyond ``largest``, or below its inverse, are refused; of a table in float32 those beyond what is a
-    weight there.
+    Those beyond the limit of the table's precision, float64 or float32, or below its inverse, are refused.
     """
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
-    if X.dtype == np.float32:
-        largest = min(largest, LARGEST_SINGLE_WEIGHT)
+    largest = limits[X.dtype == np.float32]
     sample_weight = brought_here(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)
