@@ -12,15 +12,40 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse
 from hypothesis import strategies as st
 from registry import ALL_ENTRIES, CLASSIFIERS, EXTRACTORS, FOR_NUMBERS
 from sklearn.base import clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from highrelief import (
+    CrossValidatedSelector,
+    EnsembleWeighting,
+    ErrorControlledSelector,
+    FisherScore,
+    IterativeElimination,
+    RedundancyFilter,
+    ReliefF,
+    RReliefF,
+)
+
+#: What the registry does not have: other ways to decide, and wrappers around wrappers.
+OTHERS = [
+    ErrorControlledSelector(
+        ReliefF(n_neighbors=3), method="stability", options={"n_pairs": 3}, random_state=0
+    ),
+    ErrorControlledSelector(ReliefF(n_neighbors=3), method="knockoff", level=0.5, random_state=0),
+    EnsembleWeighting(
+        RedundancyFilter(ReliefF(n_neighbors=3), threshold=0.9), n_estimators=3, random_state=0
+    ),
+    CrossValidatedSelector(IterativeElimination(FisherScore(), step=0.5), cv=2),
+    IterativeElimination(RReliefF(n_neighbors=3)),
+]
 #: Everything that is fitted, by name.
 ESTIMATORS = {str(entry): entry.make() for entry in ALL_ENTRIES} | {
-    str(each): each for each in (*CLASSIFIERS, *FOR_NUMBERS, *EXTRACTORS)
+    " ".join(str(each).split()): each for each in (*CLASSIFIERS, *FOR_NUMBERS, *EXTRACTORS, *OTHERS)
 }
 
 # Columns: n values each, of a generator of random numbers.
@@ -99,6 +124,10 @@ def _float(dtype):
     return converted
 
 
+def _without_holes(X):
+    return np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)
+
+
 KINDS = {
     "float64": _float(np.float64),
     "float32": _float(np.float32),
@@ -111,8 +140,14 @@ KINDS = {
     "uint64": _whole(np.uint64),
     "bool": lambda X: X > 0.5,
     "object": lambda X: X.astype(object),
+    "None where missing": lambda X: np.where(np.isnan(X), None, X.astype(object)),
     "words": lambda X: X.astype(str).astype(object),
-    "sparse": lambda X: scipy.sparse.csr_matrix(np.nan_to_num(X, posinf=np.inf, neginf=-np.inf)),
+    "complex": lambda X: X.astype(np.complex128),
+    "list": lambda X: X.tolist(),
+    "data frame": lambda X: pd.DataFrame(X, columns=[f"feature {j}" for j in range(X.shape[1])]),
+    "sparse": lambda X: scipy.sparse.csr_matrix(_without_holes(X)),
+    "sparse columns": lambda X: scipy.sparse.csc_array(_without_holes(X)),
+    "sparse triplets": lambda X: scipy.sparse.coo_array(_without_holes(X)),
 }
 
 
@@ -124,7 +159,7 @@ def _every_other(values):
 
 
 def _backwards(values):
-    return values[::-1, ::-1].copy()[::-1, ::-1]
+    return np.flip(np.flip(values).copy())
 
 
 def _read_only(values):
@@ -169,9 +204,15 @@ LABELS = {
     "int8": lambda codes: codes.astype(np.int8),
     "uint64": lambda codes: codes.astype(np.uint64) + np.uint64(2**63),
     "float": lambda codes: codes - 2.0,
+    "large float": lambda codes: codes * 1e300,
+    "fractions": lambda codes: codes + 0.5,
+    "infinite": lambda codes: np.where(codes == 0, np.inf, codes),
+    "missing": lambda codes: np.where(codes == 0, np.nan, codes),
     "bool": lambda codes: codes > 0,
     "str": lambda codes: np.array([f"class {code}" for code in codes]),
     "empty str": lambda codes: np.array(["", " ", "ä", "\n", "nan", "0", "1"])[codes % 7],
+    "bytes": lambda codes: np.array([f"class {code}".encode() for code in codes]),
+    "series": lambda codes: pd.Series(codes, index=codes[::-1]).astype("category"),
     "object": lambda codes: np.array([f"class {code}" for code in codes], dtype=object),
     "mixed objects": lambda codes: np.array(["a", 1, 2.5, "b", None, True, 3], dtype=object)[codes % 7],
     "list": lambda codes: codes.tolist(),
@@ -185,6 +226,8 @@ SAMPLE_WEIGHTS = {
     "least": lambda n, rng: np.full(n, _SMALLEST),
     "mixed": lambda n, rng: 10.0 ** rng.uniform(-300, 300, n),
     "largest": lambda n, rng: np.full(n, _LARGEST),
+    "one of many": lambda n, rng: np.where(np.arange(n) == rng.integers(n), 1e40, 1e-40),
+    "copies": lambda n, rng: rng.integers(1, 10**9, n),
 }
 
 
@@ -202,7 +245,15 @@ class Case:
     labels: str = "int"
     #: How often every sample is there.
     times: int = 1
+    #: Whether every column is there twice.
+    twins: bool = False
     sample_weight: str = "none"
+    #: Whether samples come in two batches, and in pairs.
+    batches: bool = False
+    groups: bool = False
+    class_weight: str | None = None
+    #: Whether the first feature is a category.
+    categorical: bool = False
     scale: str | None = "range"
     weighted: str | bool = False
     n_jobs: int | None = None
@@ -217,19 +268,28 @@ class Case:
         ]
         return f"Case({', '.join(told)})"
 
-    def _drawn(self) -> tuple[np.ndarray, np.random.Generator]:
-        rng = np.random.default_rng(self.seed)
-        X = np.column_stack([COLUMNS[name](self.n_samples, rng) for name in self.columns])
-        return np.tile(X, (self.times, 1)), rng
-
     def table(self) -> Any:
         """The samples."""
-        X = KINDS[self.kind](self._drawn()[0])
-        return X if self.kind == "sparse" else LAYOUTS[self.layout](X)
+        return self._table_of(self.columns, self.seed)
+
+    def others(self) -> Any:
+        """As many others, with the columns in another order: what is small here may be large there."""
+        return self._table_of(self.columns[1:] + self.columns[:1], self.seed + 4)
+
+    def _table_of(self, columns: tuple[str, ...], seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([COLUMNS[name](self.n_samples, rng) for name in columns])
+        X = KINDS[self.kind](np.tile(X, (self.times, 2 if self.twins else 1)))
+        return LAYOUTS[self.layout](X) if isinstance(X, np.ndarray) else X
+
+    @property
+    def n_in_all(self) -> int:
+        """Number of samples, copies included."""
+        return self.n_samples * self.times
 
     def codes(self) -> np.ndarray:
         """The classes, as whole numbers."""
-        n, rng = self.n_samples * self.times, np.random.default_rng(self.seed + 1)
+        n, rng = self.n_in_all, np.random.default_rng(self.seed + 1)
         codes = rng.integers(0, self.n_classes, n)
         codes[: self.n_classes] = np.arange(self.n_classes)[:n]
         if self.alone:
@@ -239,20 +299,26 @@ class Case:
 
     def classes(self) -> Any:
         """The classes, as they are called."""
-        return LABELS[self.labels](self.codes())
+        labels = LABELS[self.labels](self.codes())
+        return LAYOUTS[self.layout](labels) if isinstance(labels, np.ndarray) else labels
 
     def target(self) -> np.ndarray:
         """Numbers instead of classes: those of a column of their own."""
         rng = np.random.default_rng(self.seed + 2)
         name = sorted(COLUMNS)[self.seed % len(COLUMNS)]
-        return COLUMNS[name](self.n_samples * self.times, rng)
+        return LAYOUTS[self.layout](COLUMNS[name](self.n_in_all, rng))
 
-    def counts(self) -> np.ndarray | None:
-        """How often each sample counts."""
-        make = SAMPLE_WEIGHTS[self.sample_weight]
-        return (
-            None if make is None else make(self.n_samples * self.times, np.random.default_rng(self.seed + 3))
-        )
+    def told(self) -> dict[str, np.ndarray]:
+        """What a fit is told beside the classes."""
+        make, told = SAMPLE_WEIGHTS[self.sample_weight], {}
+        if make is not None:
+            counts = make(self.n_in_all, np.random.default_rng(self.seed + 3))
+            told["sample_weight"] = LAYOUTS[self.layout](counts)
+        if self.batches:
+            told["batches"] = np.arange(self.n_in_all) % 2
+        if self.groups:
+            told["groups"] = np.arange(self.n_in_all) // 2
+        return told
 
 
 def _mostly(usual, others):
@@ -263,9 +329,10 @@ def cases(most_samples: int = 12) -> st.SearchStrategy[Case]:
     """Tables of few samples and features."""
     finite = sorted(set(COLUMNS) - set(NOT_FINITE))
     columns = st.lists(st.sampled_from(finite), min_size=1, max_size=5)
+    rarely = st.sampled_from([False, False, False, True])
     return st.builds(
         Case,
-        n_samples=st.integers(2, most_samples),
+        n_samples=st.one_of(st.integers(1, 3), *2 * [st.integers(2, most_samples)]),
         columns=st.one_of(
             columns, columns, columns, st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4)
         ).map(tuple),
@@ -275,6 +342,11 @@ def cases(most_samples: int = 12) -> st.SearchStrategy[Case]:
         alone=st.booleans(),
         labels=_mostly("int", LABELS),
         times=st.sampled_from([1, 1, 1, 2, 5]),
+        twins=rarely,
+        batches=rarely,
+        groups=rarely,
+        class_weight=_mostly(None, [None, "balanced"]),
+        categorical=rarely,
         sample_weight=_mostly("none", SAMPLE_WEIGHTS),
         scale=_mostly("range", ["range", "standard", None]),
         weighted=st.sampled_from([False, True, "manhattan", "euclidean"]),
@@ -289,36 +361,55 @@ def cases(most_samples: int = 12) -> st.SearchStrategy[Case]:
 def answer_or_clear_error(estimator: Any, case: Case) -> str:
     """Fit an estimator, and ask it all it offers; returns what came of it: "fitted", or the error."""
     estimator = _as_asked(estimator, case)
-    X = case.table()
+    X, others = case.table(), case.others()
     y = case.target() if _for_numbers(estimator) and case.seed % 3 else case.classes()
-    given = {"y": y}
-    counts = case.counts()
-    if counts is not None and has_fit_parameter(estimator, "sample_weight"):
-        given["sample_weight"] = counts
-    before = [_bits(each) for each in (X, *given.values())]
+    told = {name: value for name, value in case.told().items() if has_fit_parameter(estimator, name)}
+    given = (X, others, y, *told.values())
+    before = [_bits(each) for each in given]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for wrong in (RuntimeWarning, DeprecationWarning, FutureWarning, np.exceptions.ComplexWarning):
             warnings.simplefilter("error", wrong)
         try:
-            estimator.fit(X, **given)
-        except (ValueError, TypeError) as error:
-            assert_clear(error)
-            return f"{type(error).__name__}: {error}"
+            outcome = _fitted_and_asked(estimator, X, others, y, told)
+            if hasattr(estimator, "partial_fit"):
+                _fitted_in_parts(clone(estimator), X, others, y)
         finally:
-            assert [_bits(each) for each in (X, *given.values())] == before, "the input was changed"
-        assert_whole(estimator, X)
-        for name, asked in _ASKED.items():
-            if not hasattr(estimator, name):
-                continue
+            assert [_bits(each) for each in given] == before, "the input was changed"
+    return outcome
+
+
+def _fitted_and_asked(estimator: Any, X: Any, others: Any, y: Any, told: dict[str, Any]) -> str:
+    """Fit, and ask of the samples of the fit and of others."""
+    try:
+        estimator.fit(X, y, **told)
+    except (ValueError, TypeError) as error:
+        assert_clear(error)
+        return f"{type(error).__name__}: {error}"
+    assert_whole(estimator)
+    for name, asked in _ASKED.items():
+        if not hasattr(estimator, name):
+            continue
+        for samples in (X, others):
             try:
-                found = asked(estimator, X, y)
+                found = asked(estimator, samples, y)
             except (ValueError, TypeError) as error:
                 assert_clear(error)
                 continue
-            assert_numbers(name, found, X)
-        assert [_bits(each) for each in (X, *given.values())] == before, "the input was changed"
+            assert_numbers(name, found, samples)
     return "fitted"
+
+
+def _fitted_in_parts(estimator: Any, X: Any, others: Any, y: Any) -> None:
+    """Fit to a stream: the samples, some of them once more, others."""
+    for samples, labels in ((X, y), (X[:1], y[:1]), (others, y)) if isinstance(X, np.ndarray) else ():
+        try:
+            estimator.partial_fit(samples, labels)
+        except (ValueError, TypeError) as error:
+            assert_clear(error)
+            continue
+        if hasattr(estimator, "feature_weights_"):
+            assert_whole(estimator)
 
 
 _ASKED = {
@@ -328,7 +419,14 @@ _ASKED = {
     "predict": lambda fitted, X, y: fitted.predict(X),
     "predict_proba": lambda fitted, X, y: fitted.predict_proba(X),
     "decision_function": lambda fitted, X, y: fitted.decision_function(X),
-    "metric_": lambda fitted, X, y: fitted.metric_,
+    "hyperplane_distances": lambda fitted, X, y: fitted.hyperplane_distances(X),
+    "expected_distances": lambda fitted, X, y: fitted.expected_distances(X),
+    "assignment_loss": lambda fitted, X, y: fitted.assignment_loss(X),
+    "score": lambda fitted, X, y: fitted.score(X, y),
+    **{
+        name: lambda fitted, X, y, name=name: getattr(fitted, name)
+        for name in ("metric_", "pvalues_", "qvalues_", "selection_probability_")
+    },
 }
 
 
@@ -337,17 +435,21 @@ def _as_asked(estimator: Any, case: Case) -> Any:
     estimator = clone(estimator)
     known = estimator.get_params()
     wanted = {"weighted": case.weighted, "n_jobs": case.n_jobs}
-    wanted["scale" if "scale" in known else "estimator__scale"] = case.scale
+    inner = {"scale": case.scale, "class_weight": case.class_weight}
+    if case.categorical:
+        inner["categorical_features"] = [0]
+    wanted |= {name if name in known else f"estimator__{name}": value for name, value in inner.items()}
     return estimator.set_params(**{name: value for name, value in wanted.items() if name in known})
 
 
 def _for_numbers(estimator: Any) -> bool:
-    return getattr(estimator, "_continuous_target", False)
+    return getattr(get_tags(estimator), "continuous_target", False)
 
 
 def _bits(values: Any) -> Any:
     if scipy.sparse.issparse(values):
-        return values.data.tobytes(), values.indices.tobytes(), values.indptr.tobytes()
+        cells = values.tocoo()
+        return _bits(cells.row), _bits(cells.col), _bits(values.data)
     if isinstance(values, np.ndarray) and not values.dtype.hasobject:
         # The padding of long doubles says nothing.
         return (values.astype(np.float64) if values.dtype == np.longdouble else values).tobytes()
@@ -382,9 +484,9 @@ NAN_BY_DESIGN = (
 )
 
 
-def assert_whole(estimator: Any, X: Any) -> None:
+def assert_whole(estimator: Any) -> None:
     """What is fitted are numbers, as many as there are features."""
-    n_features = X.shape[1]
+    n_features = estimator.n_features_in_
     for name in ("feature_weights_", "feature_importances_"):
         if hasattr(estimator, name):
             weights = getattr(estimator, name)

@@ -87,6 +87,15 @@ def test_copies_of_samples():
             assert_same(average_scatter(by_weight), average_scatter(by_copies))
 
 
+def test_more_copies_than_can_be_listed():
+    X, y = continuous_table(30)
+    s = np.random.default_rng(0).uniform(1.0, 2.0, 30)
+    many, most = (DANN().fit(X, y, sample_weight=s * size) for size in (1e9, 1e140))
+    assert many.n_neighbors_ == int(np.sum(s * 1e9) / 5)
+    # One copy of a sample, which is not among its own neighbours, is next to none.
+    assert_same(average_scatter(many), average_scatter(most), tolerance=1e-7)
+
+
 def test_order_of_the_rows():
     X, y = discrete_table()
     order = np.random.default_rng(0).permutation(len(X))

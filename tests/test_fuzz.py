@@ -138,6 +138,18 @@ def test_weights_of_samples_that_cannot_be_multiplied(value):
         ReliefF().fit(X, y, sample_weight=weights)
 
 
+@pytest.mark.parametrize("estimator", [ReliefF(n_neighbors=3), IRelief(sigma=1.0)], ids=str)
+def test_weights_of_samples_in_single_precision(estimator):
+    X, y = continuous_table(30, n_classes=2)
+    weights = np.ones(len(X))
+    weights[3] = 1e14
+    assert np.isfinite(weights_of(estimator, X.astype(np.float32), y, sample_weight=weights)).all()
+    weights[3] = 1e40
+    assert np.isfinite(weights_of(estimator, X, y, sample_weight=weights)).all()
+    with pytest.raises(ValueError, match=r"value 1e\+40, .* use weights from 1e-15 to 1e\+15"):
+        estimator.fit(X.astype(np.float32), y, sample_weight=weights)
+
+
 def test_a_class_of_next_to_no_weight():
     """P(c)/(1 − P(y)) where 1 − P(y) is 0 by rounding."""
     X, y = continuous_table(30, n_classes=2)
@@ -213,6 +225,29 @@ def test_permutations_of_weights_that_cannot_be_squared():
     assert same_bits(found * 2.0**-90, weights_of(selector, X, y))
 
 
+def test_permutations_of_a_small_weight_beside_others():
+    """The inverse of its deviation is no number in single precision."""
+    X, y = continuous_table(30, n_classes=2)
+    X /= np.ptp(X, axis=0)
+    selector = ErrorControlledSelector(ReliefF(n_neighbors=3, scale=None), n_permutations=9, random_state=0)
+    found = selector.fit(np.column_stack([X, X[:, 0] * 1e-42]), y)
+    assert np.isfinite(found.statistic_).all()
+    np.testing.assert_allclose(found.statistic_[6], selector.fit(X, y).statistic_[0], rtol=0.1)
+
+
+def test_directions_beside_a_constant_feature_of_the_largest_number():
+    X, y = continuous_table(30, n_classes=2)
+    expected = LFE(scale=None).fit(np.column_stack([X, np.zeros(30)]), y)
+    found = LFE(scale=None).fit(np.column_stack([X, np.full(30, HUGE)]), y)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_)
+
+
+def test_samples_at_the_largest_distance_are_classified():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    classifier = HKNNClassifier(scale=None).fit(X, y)
+    assert np.isfinite(classifier.predict_proba([[HUGE], [-HUGE]])).all()
+
+
 @pytest.mark.parametrize("weighted", ["manhattan", "euclidean"])
 def test_a_sparse_table_is_judged_in_the_learned_metric(weighted):
     X, y = continuous_table(40, n_classes=2)
@@ -224,6 +259,27 @@ def test_a_sparse_table_is_judged_in_the_learned_metric(weighted):
         for table in (X, scipy.sparse.csr_array(X))
     ]
     np.testing.assert_allclose(made[1].cv_scores_, made[0].cv_scores_)
+
+
+@pytest.mark.parametrize(
+    "estimator", [ReliefF(n_neighbors=3), CrossValidatedSelector(ReliefF(n_neighbors=3), cv=2)], ids=str
+)
+def test_classes_that_are_large_numbers(estimator):
+    """Beyond what 64 bits hold, scikit-learn sees no whole numbers, and NumPy has no need to warn."""
+    X, y = continuous_table(30, n_classes=2)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        estimator.fit(X, y * 1e300)
+
+
+def test_a_given_classifier_is_asked_of_the_largest_numbers():
+    """Its checks add them up, of either sign."""
+    y = np.arange(30) % 2
+    signs = np.column_stack([2.0 * y - 1.0, np.random.default_rng(0).choice([-1.0, 1.0], 30)])
+    selector = CrossValidatedSelector(
+        ReliefF(n_neighbors=3), classifier=KNeighborsClassifier(3, metric="chebyshev"), cv=2, cuts=[2]
+    )
+    expected = selector.fit(signs, y).cv_scores_
+    np.testing.assert_array_equal(selector.fit(signs * HUGE, y).cv_scores_, expected)
 
 
 def test_a_case_can_be_written_down():

@@ -313,6 +313,23 @@ def test_more_features_than_samples():
     assert decision.qvalues.min() > 0.0
 
 
+@pytest.mark.parametrize("n_samples", [2, 3])
+@pytest.mark.parametrize("equal", [False, True])
+def test_few_samples_of_features_that_depend_on_each_other(n_samples, equal, monkeypatch):
+    """Nothing is to be shrunk, and the covariance that the samples have has no inverse."""
+    monkeypatch.setattr("highrelief.knockoffs.MOST_APART", 0 if equal else 600)
+    X = np.outer([0.0, 1.0, 0.0][:n_samples], [1.0, -1.0, 2.0])
+    found = knockoffs_of(X, np.random.RandomState(0))
+    np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X, axis=0))
+
+
+def test_knockoffs_of_the_largest_numbers():
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (20, 3)) * np.finfo(np.float64).max
+    found = knockoffs_of(X, np.random.RandomState(0))
+    np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X, axis=0))
+    assert not np.array_equal(found, X)
+
+
 def test_degenerate_columns(mains):
     X, y = mains
     X = np.column_stack([X, X[:, 0], np.ones(len(X))])

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import oracles
 import pytest
+from contract import assert_same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peak_memory import peak_of
+from registry import continuous_table
 from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
@@ -71,6 +73,20 @@ class TestShares:
         weights = Neighborhood(5, rank_decay=0.01).rank_weights(100)
         assert weights[0] == 1.0
         assert np.all(weights[1:] == 0.0)
+
+    def test_more_ranks_than_there_is_room_for(self):
+        X, y = continuous_table(30)
+        weighter = ReliefF(n_neighbors=10**30, neighbor_weights="rank")
+        with pytest.raises(MemoryError, match=r"weights of the ranks of 1e\+30 neighbours would take"):
+            weighter.fit(X, y, sample_weight=np.full(30, 1e30))
+
+    def test_no_list_of_ranks_that_all_weigh_the_same(self):
+        """With more neighbours than can be counted one by one, all samples are."""
+        X, y = continuous_table(30)
+        found = ReliefF(n_neighbors=10**40).fit(X, y, sample_weight=np.full(30, 1e30))
+        expected = ReliefF(n_neighbors=10**7).fit(X, y, sample_weight=np.full(30, 1e5))
+        # One copy of a sample, which is not its own neighbour, is a small part of those of a class.
+        assert_same(found.feature_weights_, expected.feature_weights_, tolerance=1e-5)
 
 
 class TestNearestMargins:

@@ -174,3 +174,23 @@ def test_a_refused_batch_changes_nothing():
     with pytest.raises(ValueError, match="NaN"):
         stream.partial_fit(X, y)
     assert everything(stream) == before
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 1e300), (1e-300, 1.0)])
+def test_a_batch_far_out_of_the_first(sizes):
+    """Ranges of everything are numbers, squares of deviations in units of the first batch are not."""
+    first, later = ((X * size, y) for (X, y), size in zip((batch(0), batch(1)), sizes, strict=True))
+    found = OnlineIRelief(sigma=1.0).partial_fit(*first).partial_fit(*later)
+    assert np.isfinite(found.feature_weights_).all()
+    np.testing.assert_allclose(np.linalg.norm(found.feature_weights_), 1.0)
+    standard = OnlineIRelief(sigma=1.0, scale="standard").partial_fit(*first)
+    with pytest.raises(ValueError, match=r'so far from those of the first batch .* use scale="range"'):
+        standard.partial_fit(*later)
+    assert standard.n_samples_seen_ == len(first[1])
+
+
+def test_a_batch_that_cannot_be_squared_as_it_is():
+    X, y = batch(0)
+    weighter = OnlineIRelief(sigma=1.0, scale=None).partial_fit(X, y)
+    with pytest.raises(ValueError, match=r'features of X span .* use scale="range"'):
+        weighter.partial_fit(X * 1e200, y)

@@ -18,11 +18,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
 from .bases.balance import label_codes
-from .bases.checks import assert_all_finite
+from .bases.checks import assert_all_finite, unwarned
 from .bases.folds import RULES, SAME_SCORE, check_folds, usable_folds, warn_of_fewer_folds
-from .bases.input import warn_user
+from .bases.input import ranges_of, warn_user
 from .bases.members import SEEDS, run_some, seeded_clone, unseeded
-from .bases.meta import MetaTable, SingleFitWeighter, Told, weights_of
+from .bases.meta import MetaTable, SingleFitWeighter, Told, scaling_by, weights_of
 from .bases.progress import watched, with_callbacks
 from .bases.selector import (
     WeighterTags,
@@ -33,13 +33,10 @@ from .bases.selector import (
     n_features_kept,
     n_positive,
     weighted_columns,
-    weighted_sparse_columns,
 )
-from .bases.sparse_input import as_rows
+from .bases.sparse_input import precise
 from .core.nested_neighbors import NestedNeighbors
 from .core.parameters import check_choice, check_seed, random_generator
-from .core.scaling import feature_scaling
-from .core.sparse_columns import sparse_ranges, sparse_scaling
 
 #: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
@@ -443,17 +440,13 @@ def _right(
         kept = np.sort(order[:cut])
         X, X_new = known.X[:, kept], new.X[:, kept]
         if judge.metric is not False:
+            X, X_new = precise(X), precise(X_new)
+            scaling = scaling_by(X, judge.scale, known.copies, ranges_of(X))
             factors = metric_factors(weights[kept], judge.metric)
-            if sparse.issparse(X):
-                X, X_new = as_rows(X), as_rows(X_new)
-                scaling = sparse_scaling(X, judge.scale, known.copies, sparse_ranges(X))
-                X, X_new = (weighted_sparse_columns(each, scaling, factors) for each in (X, X_new))
-            else:
-                scaling = feature_scaling(X, judge.scale, known.copies)
-                X, X_new = (weighted_columns(each, scaling, factors) for each in (X, X_new))
+            X, X_new = (weighted_columns(each, scaling, factors) for each in (X, X_new))
         model = seeded_clone(judge.classifier, names, seed)
-        model.fit(X, known.y, **told)
-        yield model.predict(X_new) == new.y
+        unwarned(model.fit)(X, known.y, **told)
+        yield unwarned(model.predict)(X_new) == new.y
 
 
 def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:

@@ -88,6 +88,9 @@ class DANN(FeatureExtractor):
     (array([0, 1]), (200, 2))
     """
 
+    # What neighbours share is multiplied by how often each counts.
+    _largest_weight = (1e145, 1e145)
+
     def __init__(
         self,
         *,

@@ -201,7 +201,7 @@ class EnsembleWeighting(ResampledWeighter):
 
     @property
     def stability_(self) -> float:
-        """Mean rank correlation of the members' weights; nan for one member."""
+        """Mean rank correlation of the members' weights; nan for one member, or one feature."""
         check_is_fitted(self)
         if len(self.estimators_) == 1:
             return float("nan")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .bases.input import plain, warn_user
+from .bases.input import check_spans, plain, warn_user
 from .bases.progress import watched, with_callbacks
 from .bases.soft import ClassMargins
 from .core.parameters import check_count, check_flag, check_number, random_generator
@@ -269,6 +269,8 @@ class OnlineIRelief(ClassMargins):
         X = X.astype(self._reservoir.rows.dtype, copy=False)
         places = self._reservoir.add(X, codes, self._generator)
         self._scaling = self._reservoir.scaling(self.scale)
+        if self.scale is None:
+            check_spans(self._reservoir.ranges, self._widest[X.dtype == np.float32])
         self._constant = self._reservoir.low == self._reservoir.high
         references = self._scaled(self._reservoir.rows)
         batch = self._scaled(X)

@@ -1,6 +1,7 @@
-"""scikit-learn's checks of tables, without NumPy's warnings of the sums that they take.
+"""scikit-learn's checks of tables and targets, without NumPy's warnings of what they compute.
 
-Whether all values are finite is first seen by their sum, which large ones make infinite, or not a number.
+Whether all values are finite is first seen by their sum, which large ones make infinite, or not a number;
+whether targets are whole numbers by a conversion, which large ones do not survive.
 """
 
 from __future__ import annotations
@@ -64,5 +65,5 @@ assert_all_finite = unwarned(_assert_all_finite)
 check_array = unwarned(_check_array)
 check_X_y = unwarned(_check_X_y)  # noqa: N816  as scikit-learn calls it
 validate_data = unwarned(_validate_data)
-check_classification_targets = _in_order(_check_classification_targets)
-type_of_target = _in_order(_type_of_target)
+check_classification_targets = unwarned(_in_order(_check_classification_targets))
+type_of_target = unwarned(_in_order(_type_of_target))

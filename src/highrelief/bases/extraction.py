@@ -44,7 +44,7 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     """
 
     # The size of the weights is no part of the directions: only their sum must be a number.
-    _largest_weight = 1e302
+    _largest_weight = (1e302, 1e302)
 
     _scaling: Scaling
 

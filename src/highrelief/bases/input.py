@@ -33,8 +33,8 @@ from .sparse_input import PRECISIONS, checked_sparse, is_sparse
 from .views import FittedViewMixin
 
 _WRAPPERS = ("highrelief.", "sklearn.", "joblib.")
-#: Weights of samples from which on products of some of them are no numbers.
-LARGEST_WEIGHT = 1e50
+#: Weights of samples from which on products of some of them are no numbers, in float64 and in float32.
+LARGEST_WEIGHT = (1e50, 1e15)
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ class ClassTableMixin(FittedViewMixin):
     _types: Sequence[type] = PRECISIONS
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
-    # Weights of samples may be so large, or the inverse of it.
-    _largest_weight: float = LARGEST_WEIGHT
+    # Weights of samples may be so large, in float64 and in float32, or the inverse of it.
+    _largest_weight: tuple[float, float] = LARGEST_WEIGHT
     # SciPy's sparse tables are worked on without storing their zeros.
     _takes_sparse: bool = False
     # Why tables that Dask holds are not worked on where they are; None: they are.
@@ -357,14 +357,15 @@ def _needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int
 
 
 def checked_copies(
-    sample_weight: ArrayLike | None, X: NDArray[Any], largest: float = LARGEST_WEIGHT
+    sample_weight: ArrayLike | None, X: NDArray[Any], limits: tuple[float, float] = LARGEST_WEIGHT
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Weights of the samples that count, and which those are; None if all count once.
 
-    Those beyond ``largest``, or below its inverse, are refused.
+    Those beyond the limit of the table's precision, float64 or float32, or below its inverse, are refused.
     """
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
+    largest = limits[X.dtype == np.float32]
     sample_weight = brought_here(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)
@@ -403,6 +404,26 @@ def check_spans(ranges: ColumnRanges, widest: float, narrowest: float = 0.0) -> 
         raise ValueError(
             f"With scale=None the features of X span {span} at most, and sums of squares of such"
             ' numbers leave the range of floating point; use scale="range".'
+        )
+
+
+def check_scaled_spans(ranges: ColumnRanges, scaling: Scaling, widest: float) -> None:
+    """Raise if features, scaled as others were, span too much, or all of them too little, to be squared."""
+    unit, slopes = scaling.slopes()
+    low, high = ranges.low, ranges.high
+    with np.errstate(over="ignore", invalid="ignore"):
+        spans = np.where(np.isfinite(high - low), (high - low) * unit, high * unit - low * unit)
+        most = float((spans * slopes).max())
+        ends = np.abs(np.stack([low, high]) * unit - scaling.offset) * slopes
+    if most > 0.0 and not 1.0 / widest <= most < widest:
+        raise ValueError(
+            f"Scaled as in fit, the features of X span {most:g} at most, and sums of squares of such"
+            " numbers leave the range of floating point."
+        )
+    if not ends.max() <= np.finfo(scaling.offset.dtype).max:
+        raise ValueError(
+            f"Scaled as in fit, feature {ends.max(axis=0).argmax()} of X leaves the range of floating point:"
+            " it is too far from the samples of the fit."
         )
 
 

@@ -18,6 +18,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..core.absent import Absent
 from ..core.held import brought_here, on_cluster
+from ..core.ranges import ColumnRanges
+from ..core.scaling import Scaling
 from .abilities import takes_measurements
 from .checks import check_classification_targets, type_of_target, validate_data
 from .cluster_input import IN_MEMORY, checked_dask, is_held, refuse_held
@@ -285,11 +287,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         if hasattr(self, "_scaling"):
             del self._scaling
         if self._weighter is not None and table.ranges is not None:
-            X, ranges, absent = _as_rows(table.X), table.ranges, None
-            if isinstance(X, np.ndarray) and not ranges.finite:
-                absent, X = Absent.taken_out(X, self._n_threads)
-                ranges = ranges_of(X)
-            self._scaling = scaling_of(X, self._weighter.scale, table.copies, ranges, absent)
+            self._scaling = scaling_by(
+                _as_rows(table.X), self._weighter.scale, table.copies, table.ranges, self._n_threads
+            )
         elif self.weighted is not False:
             raise ValueError(
                 f"weighted={self.weighted!r} needs a weighter of highrelief inside; use weighted=False."
@@ -299,6 +299,17 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """Store the weights, and what follows from them."""
         self.feature_weights_ = weights
         return self
+
+
+def scaling_by(
+    X: Any, scale: str | None, copies: NDArray[np.float64] | None, ranges: ColumnRanges, n_threads: int = 1
+) -> Scaling:
+    """Scaling of the features of a table of any kind, in which values may be missing."""
+    absent = None
+    if isinstance(X, np.ndarray) and not ranges.finite:
+        absent, X = Absent.taken_out(X, n_threads)
+        ranges = ranges_of(X)
+    return scaling_of(X, scale, copies, ranges, absent)
 
 
 def _as_rows(X: Any) -> Any:

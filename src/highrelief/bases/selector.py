@@ -191,8 +191,6 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             reset=False,
         )
         kept = self.get_support()
-        if is_sparse(samples):
-            return weighted_sparse_columns(samples[:, kept], self._scaling.of(kept), factors)
         return weighted_columns(samples[:, kept], self._scaling.of(kept), factors)
 
     def _lazily_transformed(self, X: Any) -> Any:
@@ -314,18 +312,16 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         )
 
 
-def weighted_columns(
-    X: NDArray[np.floating], scaling: Scaling, factors: NDArray[np.float64]
-) -> NDArray[np.floating]:
-    """Columns scaled and multiplied, in their own precision; none is beyond its largest number."""
+def weighted_columns(X: Any, scaling: Scaling, factors: NDArray[np.float64]) -> Any:
+    """Columns scaled and multiplied, in their own precision; none is beyond its largest number.
+
+    A table in CSR format is not shifted, so that a 0 stays a 0.
+    """
+    if is_sparse(X):
+        unit, slopes = scaling.slopes()
+        return times_columns(times_columns(times_columns(X, unit), slopes), factors)
     with np.errstate(over="ignore"):
         return finite(scaling.apply_far_out(X) * factors, X.dtype).astype(X.dtype, copy=False)
-
-
-def weighted_sparse_columns(X: Any, scaling: Scaling, factors: NDArray[np.float64]) -> Any:
-    """The same of a table in CSR format, which is not shifted, so that a 0 stays a 0."""
-    unit, slopes = scaling.slopes()
-    return times_columns(times_columns(times_columns(X, unit), slopes), factors)
 
 
 def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:

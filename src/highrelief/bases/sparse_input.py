@@ -8,12 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse as is_sparse
 
-from ..core.ranges import ColumnRanges
+from ..core.ranges import ColumnRanges, precise_type
 from ..core.scaling import finite
 from ..core.sparse_columns import SparseTable, sparse_ranges
 from .checks import assert_all_finite, check_classification_targets, validate_data
 
-__all__ = ["PRECISIONS", "as_rows", "checked_sparse", "is_sparse", "spread_columns", "times_columns"]
+__all__ = [
+    "PRECISIONS",
+    "as_rows",
+    "checked_sparse",
+    "is_sparse",
+    "precise",
+    "spread_columns",
+    "times_columns",
+]
 
 #: What is computed in its own precision; anything else becomes float64.
 PRECISIONS = [np.float64, np.float32]
@@ -48,6 +56,11 @@ def checked_sparse(
         assert_all_finite(samples, estimator_name=type(estimator).__name__, input_name="X")
     check_classification_targets(classes)
     return samples, classes, ranges
+
+
+def precise(X: Any) -> Any:
+    """A table in memory, sparse or not, in a precision that is computed in; values are not judged."""
+    return as_rows(X) if is_sparse(X) else X.astype(precise_type(X.dtype), copy=False)
 
 
 def as_rows(X: Any) -> SparseTable:

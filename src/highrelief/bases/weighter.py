@@ -13,7 +13,7 @@ from ..core.drivers import FixedPoint
 from ..core.reach import Reach
 from ..core.rows import LocalRows
 from ..core.solvers import unit_positive_part
-from .input import ClassTableMixin, Table, check_spans, known_codes, plain, warn_user
+from .input import ClassTableMixin, Table, check_scaled_spans, check_spans, known_codes, plain, warn_user
 from .selector import WeighterTags, WeightSelector
 
 
@@ -156,7 +156,11 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
         kept = np.ones(codes.size, dtype=bool)
         reach = self._reach(batches, kept, X)
-        return Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
+        table = Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
+        if reach is None:
+            scaling = self._scaling if table.encoding is None else table.encoding.of_columns(self._scaling)
+            check_scaled_spans(ranges, scaling, self._widest[scaling.offset.dtype == np.float32])
+        return table
 
     def _margin_rows(
         self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None

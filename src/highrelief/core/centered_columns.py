@@ -52,6 +52,8 @@ class CenteredColumns:
     def _block(self, a: int, b: int) -> NDArray[np.float64]:
         columns = slice(a, b)
         block = self._scaling.of(columns).apply(self._X[:, columns]).astype(np.float64, copy=False)
+        # First from a value that is there: of large ones that are all the same, the sum may be no number.
+        block -= block[0].copy()
         block -= block.mean(axis=0)
         return block
 

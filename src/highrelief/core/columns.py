@@ -83,12 +83,15 @@ class Columns:
 
     @cached_property
     def factors(self) -> NDArray[np.float64]:
-        """What makes a difference of values in a block one of scaled values."""
+        """What makes a difference of values in a block one of scaled values; 0 where there is none."""
         scaling = self._scaling
         divisor = scaling.divisor.astype(np.float64)
-        # First the unit: the inverse of a subnormal range would overflow.
-        factors = 1.0 / (divisor if self._unit is None else divisor * self._unit)
-        return factors if scaling.unit is None else factors * scaling.unit
+        # Of features that varied much more, or much less, where they were fitted it may be 0, or infinite.
+        with np.errstate(over="ignore"):
+            # First the unit: the inverse of a subnormal range would overflow.
+            factors = 1.0 / (divisor if self._unit is None else divisor * self._unit)
+            factors = factors if scaling.unit is None else factors * scaling.unit
+        return np.where(self._ranges.low < self._ranges.high, factors, 0.0)
 
     @cached_property
     def distance_factors(self) -> NDArray[np.float64]:

@@ -22,7 +22,9 @@ def ties_made_equal(distances: NDArray[np.float64], tolerance: float) -> NDArray
     Which of two equal ones is smaller must not be decided by their last digit.
     """
     nearest = distances.min(axis=1, keepdims=True)
-    return np.where(distances <= nearest * (1.0 + tolerance), nearest, distances)
+    with np.errstate(over="ignore"):
+        tied = distances <= nearest * (1.0 + tolerance)
+    return np.where(tied, nearest, distances)
 
 
 class Doubt(NamedTuple):

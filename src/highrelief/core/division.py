@@ -17,6 +17,7 @@ class Division(NamedTuple):
     """How the weight of a slot is divided among its candidates; see :func:`.kernels.shares.share`."""
 
     copies: NDArray[np.float64]
+    k: float
     rank_weights: NDArray[np.float64]
     uniform: bool
     exact: bool

@@ -25,6 +25,8 @@ MOST_APART = 600
 #: 0.22 ± 0.01 at 0.2, correlations of 0.5, 100 features of 300 samples; 0.15 with the true covariance); half
 #: of it gives 0.14, and none 0.07, at a quarter of the power.
 HALF_WAY = 0.5
+#: Of two samples, or of their copies, there is nothing to shrink by: the covariance must have an inverse.
+_LEAST_SHRINKAGE = 1e-6
 _MOST_SWEEPS = 30
 #: Share of the loss by which a sweep must improve it. Any s is valid: it is only a matter of power.
 _ENOUGH = 1e-5
@@ -77,7 +79,7 @@ class Spectrum:
         fourth = float(np.square(lengths) @ (np.ones(len(Z)) if copies is None else copies)) / n
         off = squares - p * mean**2
         shrinkage = min(max(fourth - squares, 0.0) / n, off) / off if off > 0.0 else 1.0
-        shrinkage *= HALF_WAY
+        shrinkage = max(shrinkage * HALF_WAY, _LEAST_SHRINKAGE)
         return cls(rows.T, (1.0 - shrinkage) * values + shrinkage * mean, float(shrinkage * mean))
 
     def least(self) -> float:

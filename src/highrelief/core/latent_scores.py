@@ -46,7 +46,7 @@ def latent_scores(
         How often samples count.
     """
     in_order = np.sort(X, axis=0)
-    tied = np.flatnonzero((np.diff(in_order, axis=0) == 0.0).mean(axis=0) > _FEW_TIES)
+    tied = np.flatnonzero((in_order[1:] == in_order[:-1]).mean(axis=0) > _FEW_TIES)
     if tied.size == 0 or X.shape[1] == 1:
         return scores
     bounds = [_bounds(X[:, j], in_order[:, j]) for j in tied]

@@ -49,10 +49,11 @@ class OwnNull:
     def standardized_null(
         self, observed: NDArray[np.floating], null: NDArray[np.floating]
     ) -> NDArray[np.floating]:
-        """The weights by permuted labels beside the observed ones; single precision stays so."""
+        """The weights by permuted labels beside the observed ones; single precision stays so if it can."""
         mean, deviation = self.with_one_more(observed)
-        slope = _slope(mean, deviation).astype(null.dtype)
-        return np.asarray((null - mean.astype(null.dtype)) * slope)
+        slope = _slope(mean, deviation)
+        dtype = null.dtype if slope.max(initial=0.0) < np.finfo(null.dtype).max else np.dtype(np.float64)
+        return np.asarray((null - mean.astype(dtype)) * slope.astype(dtype))
 
     def varies(self, observed: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Which features have anything to be compared with."""

@@ -72,7 +72,9 @@ class NeighborSearch:
         self._pooled = among.pooled
         self._metric = METRICS[among.metric]
         self._uniform = among.rank_decay is None
-        self._rank_weights = among.rank_weights(table.n_copies)
+        self._n_ranks = among.n_ranks(table.n_copies)
+        # Copies may be more than there is room to list ranks of.
+        self._rank_weights = np.empty(0) if self._uniform else among.rank_weights(table.n_copies)
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
         self.columns = self._make_columns()
@@ -86,7 +88,7 @@ class NeighborSearch:
 
     @property
     def _capacity(self) -> int:
-        k = self._rank_weights.size
+        k = self._n_ranks
         return (2 * k if self._table.counted else k) + candidates.SPARE_KEYS
 
     def _make_columns(self) -> Columns:
@@ -284,7 +286,7 @@ class NeighborSearch:
                 table.copies,
                 table.counted,
                 self._pooled,
-                self._rank_weights.size,
+                float(self._n_ranks),
                 self._uniform,
                 self._distances.as_float,
                 *doubt,
@@ -327,7 +329,7 @@ class NeighborSearch:
                 anchors,
                 table.copies,
                 table.counted,
-                self._rank_weights.size,
+                float(self._n_ranks),
                 self._uniform,
                 self._distances.as_float,
                 *doubt,
@@ -367,8 +369,8 @@ class NeighborSearch:
     @property
     def _division(self) -> Division:
         euclidean = self._metric == nearest.EUCLIDEAN
-        how = (self._rank_weights, self._uniform, self._distances.exact, euclidean, self._tolerance)
-        return Division(self._table.copies, *how)
+        ranks = (float(self._n_ranks), self._rank_weights, self._uniform)
+        return Division(self._table.copies, *ranks, self._distances.exact, euclidean, self._tolerance)
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         """Add up the exact distances of the candidates that are not sure."""

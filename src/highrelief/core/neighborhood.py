@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import nearest
 from .lists import entries_of
+from .memory import check_room
 
 METRICS = {
     "manhattan": nearest.MANHATTAN,
@@ -33,9 +34,19 @@ class Neighborhood:
     pooled: bool = False
     rank_decay: float | None = None
 
+    def n_ranks(self, n_copies: float) -> int:
+        """The number k of ranks, as far as there are samples."""
+        return min(self.n_neighbors, math.ceil(n_copies))
+
     def rank_weights(self, n_copies: float) -> NDArray[np.float64]:
-        """Weights of the ranks 1 … k, as far as there are samples."""
-        ranks = np.arange(1.0, min(self.n_neighbors, math.ceil(n_copies)) + 1.0)
+        """Weights of the ranks 1 … k."""
+        n_ranks = self.n_ranks(n_copies)
+        check_room(
+            16.0 * n_ranks,
+            f"The weights of the ranks of {n_ranks:g} neighbours",
+            "Fewer n_neighbors would do.",
+        )
+        ranks = np.arange(1.0, n_ranks + 1.0)
         if self.rank_decay is None:
             return np.ones(ranks.size)
         # Relative to the first rank: the same shares, and no 0/0 for a short decay.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .ranges import ColumnRanges
 from .scaling import Scaling
 
 
@@ -74,17 +75,27 @@ class Reservoir:
             self.first = Scaling.to_range(X.min(axis=0), X.max(axis=0))
         self.low = np.minimum(self.low, X.min(axis=0))
         self.high = np.maximum(self.high, X.max(axis=0))
-        # Chan, Golub and LeVeque (1983): joining the moments of two sets.
-        inside = self.first.apply(X)
+        # Far out of the first batch they are no numbers: :meth:`scaling` sees that.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._join_moments(self.first.apply(X))
+        self.n_seen += len(X)
+
+    def _join_moments(self, inside: NDArray[np.floating]) -> None:
+        """Join the moments of what was seen and of a batch, after Chan, Golub and LeVeque (1983)."""
+        n_new = len(inside)
         batch_mean = inside.mean(axis=0, dtype=np.float64)
         shift = batch_mean - self.mean
-        total = self.n_seen + len(X)
+        total = self.n_seen + n_new
         deviations = inside - batch_mean
         deviations *= deviations
         squares = self.squares + deviations.sum(axis=0)
-        self.squares = squares + shift**2 * (self.n_seen * len(X) / total)
-        self.mean = self.mean + shift * (len(X) / total)
-        self.n_seen = total
+        self.squares = squares + shift**2 * (self.n_seen * n_new / total)
+        self.mean = self.mean + shift * (n_new / total)
+
+    @property
+    def ranges(self) -> ColumnRanges:
+        """Of the features, over everything seen."""
+        return ColumnRanges(self.low, self.high, self.mean, finite=True)
 
     def scaling(self, scale: str | None) -> Scaling:
         """Scaling of the features by all that was seen."""
@@ -92,4 +103,9 @@ class Reservoir:
             return Scaling.none(self.low.size, self.low.dtype)
         if scale == "range":
             return Scaling.to_range(self.low, self.high)
+        if not np.isfinite(self.squares).all():
+            raise ValueError(
+                "The samples are so far from those of the first batch that their squares, in units of these,"
+                ' leave the range of floating point; use scale="range".'
+            )
         return self.first.standardised(self.mean, np.sqrt(self.squares / self.n_seen))

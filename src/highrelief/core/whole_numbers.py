@@ -370,7 +370,8 @@ def planned(
     """How the columns become whole numbers, by the levels that :func:`marked_levels` has found."""
     single, double, grid, unit = _levels(columns, is_other, is_middle, tolerance)
     if not grid.size:
-        return Plan(single, double, grid, unit, 1)
+        # Where nothing varies any unit will do.
+        return Plan(single, double, grid, unit if unit > 0.0 else 1.0, 1)
     spans = columns.spans
     # The largest distance there can be must stay below 2³², also where bits count a little more than
     # their columns do.

@@ -237,9 +237,11 @@ def find_candidates(
     """
     n_rows = codes.shape[0]
     n_slots = start.shape[1]
-    rows = np.empty(2 * n_rows + (r1 - r0) * min(n_slots * (k + 8), n_rows), np.int64)
+    # Copies that are counted may be more than there are rows.
+    most = np.int64(min(k, np.float64(n_rows)))
+    rows = np.empty(2 * n_rows + (r1 - r0) * min(n_slots * (most + 8), n_rows), np.int64)
     free = 0
-    keys = np.empty(k + _FEW + 1, np.uint64)
+    keys = np.empty(most + _FEW + 1, np.uint64)
     guess = np.zeros(n_slots, np.int64)
     for r in range(r0, r1):
         n = anchors[r]
@@ -269,7 +271,7 @@ def find_candidates(
                 if counted:
                     kth_key = _kth_copy(D, r, a0, b0, a1, b1, k, 0, n, copies)
                 else:
-                    kth_key = _kth_key(D, r, a0, b0, a1, b1, k, guess[slot], keys)
+                    kth_key = _kth_key(D, r, a0, b0, a1, b1, most, guess[slot], keys)
                 guess[slot] = kth_key
                 kth = _value(np.uint32(kth_key), as_float)
                 zone = _zone(kth, off[n], relative, tolerance)

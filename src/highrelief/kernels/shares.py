@@ -144,6 +144,7 @@ def share(
     a1,
     anchors,
     copies,
+    k,
     rank_weights,
     uniform,
     exact_keys,
@@ -158,9 +159,9 @@ def share(
 ):
     """Divide a weight of 1 among the candidates of every slot of anchors a0 … a1.
 
-    ``exact_keys``: those that are not sure are all tied. ``square_root``: ``exact`` holds squares.
+    ``uniform``: all of the ``k`` ranks weigh the same, and ``rank_weights`` is not looked at. ``exact_keys``:
+    those that are not sure are all tied. ``square_root``: ``exact`` holds squares.
     """
-    k = float(rank_weights.shape[0])
     for a in range(a0, a1):
         n = anchors[a]
         for slot in range(start.shape[1]):

@@ -37,7 +37,9 @@ class Wanted:
     kind: Kind
     metric: int
     tolerance: float
-    #: Weights of the ranks 1 … k, and whether they are all the same.
+    #: How many neighbours.
+    k: float
+    #: Weights of the ranks 1 … k, or none where they are all the same; and whether they are.
     rank_weights: NDArray[np.float64]
     uniform: bool
     #: Whether the misses of all classes are one set.
@@ -46,11 +48,6 @@ class Wanted:
     #: (n_samples,) who is an anchor, and how often each counts.
     chosen: NDArray[np.bool_]
     copies: NDArray[np.float64]
-
-    @property
-    def k(self) -> int:
-        """How many neighbours."""
-        return self.rank_weights.size
 
     @property
     def exact(self) -> bool:
@@ -116,6 +113,7 @@ class Candidates(NamedTuple):
             self.anchors.size,
             self.anchors,
             wanted.copies,
+            wanted.k,
             wanted.rank_weights,
             wanted.uniform,
             False,

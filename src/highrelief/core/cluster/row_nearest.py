@@ -62,6 +62,7 @@ class RowSearch(NeighborSearch):
             distances.plan if isinstance(distances, WholeNumbers) else type(distances),  # type: ignore[arg-type]
             self._metric,
             self._tolerance,
+            float(self._n_ranks),
             self._rank_weights,
             self._uniform,
             self._pooled,
