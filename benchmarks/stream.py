@@ -10,7 +10,7 @@ the stream does not hold. 40 averaged steps: after the 10 of the default its wei
 of 100 by as much as samples differ. The distance between the answers of two samples is printed beside: that
 much comes from the sample, not from the stream.
 
-Run as ``python -m benchmarks.stream``.
+Run as ``python -m benchmarks.stream``; with ``--page``, docs/streams.md then says what was printed.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ GAP = 0.3
 WRONG_LABELS = 0.05
 #: Of the batch algorithm.
 STEPS = 40
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "streams.md"
 UNITS = np.logspace(-3, 3, N_FEATURES)
 
 
@@ -94,6 +95,25 @@ def batch_answer(which: int, n_samples: int) -> NDArray[np.float64]:
         return model.fit(*rows(2**40 + which, n_samples)).feature_weights_
 
 
+class Told:
+    """Lines that are printed, and kept for the page."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def __call__(self, line: str) -> None:
+        print(line, flush=True)
+        self._lines.append(line)
+
+    def put_on_page(self) -> None:
+        """In the place of what was told before."""
+        begin, end = "<!-- stream -->", "<!-- end of stream -->"
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+        after = rest.partition(end)[2]
+        told = "\n".join(["", "```text", *self._lines, "```", ""])
+        PAGE.write_text(before + begin + told + end + after, encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser("python -m benchmarks.stream", description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
@@ -101,9 +121,10 @@ def main() -> None:
     parser.add_argument("--buffer", type=int, default=1000, help="buffer_size")
     parser.add_argument("--sample", type=int, default=8000, help="rows that the batch answer is made of")
     parser.add_argument("--dtype", choices=["float32", "float64"], default="float64")
+    parser.add_argument("--page", action="store_true", help="have docs/streams.md say what is printed")
     options = parser.parse_args()
-    machine = environment()
-    print(f"{machine['processor']}, commit {machine['commit']}; one thread")
+    machine, told = environment(), Told()
+    told(f"{machine['processor']}, commit {machine['commit']}; one thread")
     n_batches = -(-options.rows // options.batch)
     stream = OnlineIRelief(buffer_size=options.buffer, random_state=0)
     OnlineIRelief(buffer_size=3).partial_fit(*rows(2**41, 10, options.dtype))  # compile
@@ -118,26 +139,25 @@ def main() -> None:
         making += made - start
         if (batch + 1) * 10 // n_batches > batch * 10 // n_batches:
             marks.append(peak.since_last())
-            print(
+            told(
                 f"{stream.n_samples_seen_:12,d} rows {stream.n_samples_seen_ / learning:10,.0f} per second on"
                 f" the clock {stream.n_samples_seen_ / of_cpu:10,.0f} per second of CPU time"
-                f" {marks[-1]:8.1f} MB at most",
-                flush=True,
+                f" {marks[-1]:8.1f} MB at most"
             )
-    print(
+    told(
         f"{learning:.1f} s in partial_fit ({of_cpu:.1f} s of CPU time), {making:.1f} s to make the rows,"
         f" buffer_size={options.buffer}"
     )
     growth = marks[-1] - marks[0]
-    print(
-        f"anonymous memory: {marks[0]:.1f} MB up to a tenth, {marks[-1]:.1f} MB in the last ({growth:+.1f})"
-    )
+    told(f"anonymous memory: {marks[0]:.1f} MB up to a tenth, {marks[-1]:.1f} MB in the last ({growth:+.1f})")
     first, second = (batch_answer(which, options.sample) for which in range(2))
     distance = float(np.linalg.norm(stream.feature_weights_ - first))
-    print("weights, stream:", stream.feature_weights_[:6].round(3), " batch:", first[:6].round(3))
-    print(f"two samples of {options.sample:,}: {np.linalg.norm(first - second):.4f} apart")
+    told(f"weights, stream: {stream.feature_weights_[:6].round(3)}  batch: {first[:6].round(3)}")
+    told(f"two samples of {options.sample:,}: {np.linalg.norm(first - second):.4f} apart")
     reached = "reached" if distance < TARGET_DISTANCE else "MISSED"
-    print(f"stream and sample: {distance:.4f} apart, target {TARGET_DISTANCE}: {reached}")
+    told(f"stream and sample: {distance:.4f} apart, target {TARGET_DISTANCE}: {reached}")
+    if options.page:
+        told.put_on_page()
 
 
 if __name__ == "__main__":
