@@ -425,11 +425,13 @@ def test_a_single_worker_that_is_killed_comes_back(small_blocks):
 
 
 @ways
-def test_a_scheduler_that_is_lost_before_a_fit(way):
+def test_a_scheduler_that_is_lost_before_a_fit(way, monkeypatch):
     X, y = wide_table(60, 600)
     weighter = ReliefF()
     with scheduler_apart() as (address, kill_scheduler):
-        client = distributed.Client(address, set_as_default=True, timeout=10)
+        client = distributed.Client(address, set_as_default=False, timeout=10)
+        # Dask would take the client of another cluster of these tests instead.
+        monkeypatch.setattr(work, "_current_client", lambda: client)
         try:
             kill_scheduler()
             with (

@@ -12,7 +12,7 @@ from ..columns import Columns
 from ..neighbor_pairs import mean_gaps
 from ..neighborhood import HITS, MISSES, Neighbors
 from ..packed import Packed
-from .row_blocks import RowBlock, below_each_other
+from .row_blocks import RowBlock, Unread, below_each_other, with_each
 from .row_candidates import BlockNeighbors, Wanted
 from .row_ties import neighbors_in, within
 
@@ -57,6 +57,24 @@ def gaps_between(
     )
     gaps[found.anchors - block.first] = _mean_gaps(block, below_each_other([of_hits, of_misses]), among)
     return gaps
+
+
+def gaps_in_turn(
+    block: Unread, blocks: list[Unread], cut: Wanted | None, found: BlockNeighbors
+) -> NDArray[np.float64]:
+    """E‖miss − hit‖₁ of all rows of a block: others are read in turn."""
+    own = block.read()
+    if cut is None:
+        used = [each for each in blocks if within(found, each).rows.size]
+        return gaps(own, found, [picked(each.read(), found) for each in used])
+    return sum(
+        (
+            gaps_between(own, found, of_hits, of_misses, cut)
+            for hits in blocks
+            for of_hits, of_misses in with_each(hits, blocks)
+        ),
+        np.zeros(len(own)),
+    )
 
 
 def _mean_gaps(block: RowBlock, X: NDArray[Any], among: Neighbors) -> NDArray[np.float64]:

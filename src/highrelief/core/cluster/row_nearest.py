@@ -6,16 +6,14 @@ are many. They stay with the workers, but for passes whose answer they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from ...kernels import nearest
 from ..columns import Columns
 from ..nearest_rows import Compared, NearestPass
 from ..neighbor_search import NeighborSearch, Report, nothing
@@ -23,17 +21,26 @@ from ..neighborhood import HITS, MISSES, Neighborhood, Neighbors
 from ..packed import Packed
 from ..whole_numbers import Plan, WholeNumbers, marked_levels, planned
 from .matrix import RowMatrix
-from .row_blocks import RowBlock, RowBlocks, Unread, below_each_other, both, with_each
+from .row_blocks import RowBlock, RowBlocks
 from .row_candidates import BlockNeighbors, Wanted, merged, settled
-from .row_gaps import gaps, gaps_between, picked
+from .row_comparison import (
+    Given,
+    Margins,
+    OfRows,
+    in_rows,
+    moments,
+    on_rows,
+    rows_between,
+    sums_between,
+    under_weights,
+)
+from .row_gaps import gaps, gaps_between, gaps_in_turn, picked
 from .row_pairs import candidates_between
-from .row_ties import counted, n_cut, tied_copies, tied_neighbors, tied_neighbors_in, within
+from .row_ties import counted, n_cut, tied_copies, tied_neighbors
 from .work import added, tree
 
 #: Bytes of a matrix of margins that is brought here.
 _SMALL = 2**24
-#: What tasks make of the margins of the anchors of a block.
-OfRows = Callable[[RowBlock, NDArray[np.float64], Neighbors, NDArray[np.float64]], NDArray[np.float64]]
 
 
 class RowSearch(NeighborSearch):
@@ -130,27 +137,6 @@ class Found:
     cut: Wanted | None
 
 
-class Margins(NamedTuple):
-    """What makes margins of neighbours, for all tasks of a pass."""
-
-    #: Sign and weight of hits and misses, by class of the anchor and slot.
-    slot_factors: NDArray[np.float64]
-    #: (n_classes,) how much a class counts.
-    class_weights: NDArray[np.float64]
-    squared: bool
-    n_features: int
-
-
-class Given(NamedTuple):
-    """What tasks are given that make margins of pairs of blocks."""
-
-    margins: Margins
-    #: Which slots count; None: all.
-    used: NDArray[np.bool_] | None
-    #: What was looked for, if lists are cut.
-    cut: Wanted | None
-
-
 class RowNearestPass(NearestPass):
     """One pass over the nearest neighbours of the anchors; pairs of blocks compare their rows."""
 
@@ -181,7 +167,9 @@ class RowNearestPass(NearestPass):
         """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
         found, scaled = self._search.found(), self._margin_factors() * w
         return np.concatenate(
-            self._blocks.work.results(lambda: self._tasks_on_rows(found, self._all_slots, _under, scaled))
+            self._blocks.work.results(
+                lambda: self._tasks_on_rows(found, self._all_slots, under_weights, scaled)
+            )
         )
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
@@ -195,7 +183,7 @@ class RowNearestPass(NearestPass):
         pieces = []
         # Hits by themselves have a minus sign, which is taken back.
         for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(self._all_slots, 1.0)]:
-            pieces += self._tasks_on_rows(found, slots, _in_rows, sign * factors)
+            pieces += self._tasks_on_rows(found, slots, in_rows, sign * factors)
         heights = [b - a for a, b in blocks.cuts] * (1 + apart)
         matrix = RowMatrix(work.made(pieces), heights, self._table.n_features, work)
         between = np.zeros(0)
@@ -218,11 +206,11 @@ class RowNearestPass(NearestPass):
 
     def _tasks_of_sums(self, found: Found) -> list[Delayed]:
         given = self._blocks.work.shared(Given(self._margins, None, found.cut))
-        pairs = self._blocks.of_pairs(_sums_between, given, found.lists, where=self._search.with_anchors)
+        pairs = self._blocks.of_pairs(sums_between, given, found.lists, where=self._search.with_anchors)
         return list(pairs.values())
 
     def _tasks_of_moments(self, found: Found) -> list[Delayed]:
-        return self._tasks_on_rows(found, self._all_slots, _moments, self._margins.class_weights)
+        return self._tasks_on_rows(found, self._all_slots, moments, self._margins.class_weights)
 
     @property
     def _all_slots(self) -> list[int]:
@@ -237,17 +225,17 @@ class RowNearestPass(NearestPass):
         used[slots] = True
         given, shared = work.shared(Given(self._margins, used, found.cut)), work.shared(argument)
         if work.keeps:
-            pairs = blocks.of_pairs(_rows_between, given, found.lists, where=self._search.with_anchors)
+            pairs = blocks.of_pairs(rows_between, given, found.lists, where=self._search.with_anchors)
             return blocks.of_blocks(function, shared, found.lists, blocks.gathered(pairs, added))
         # What pairs of blocks find would be held here until all of them are done.
         same = [function] * len(found.lists), [shared] * len(found.lists)
-        return blocks.of_blocks_in_turn(_on_rows, given, found.lists, *same)
+        return blocks.of_blocks_in_turn(on_rows, given, found.lists, *same)
 
     def _tasks_of_gaps(self, found: Found) -> list[Delayed]:
         """E‖miss − hit‖₁ of all rows of every block."""
         blocks, work = self._blocks.blocks, self._blocks.work
         if not work.keeps:
-            return self._blocks.of_blocks_in_turn(_gaps_in_turn, work.shared(found.cut), found.lists)
+            return self._blocks.of_blocks_in_turn(gaps_in_turn, work.shared(found.cut), found.lists)
         if found.cut is None:
             # From the rows that are neighbours in it.
             pick, measure = delayed(picked, pure=False), delayed(gaps, pure=False)
@@ -270,151 +258,6 @@ def _levels(block: RowBlock, shared: None) -> NDArray[np.int64]:
     return np.stack(marked_levels(columns, 1)).astype(np.int64)
 
 
-class _Side(NamedTuple):
-    """Anchors of one block, and some of their neighbours in another; as rows of both."""
-
-    #: Which of the blocks the anchors are in, and which of its anchors they are.
-    of: int
-    which: NDArray[np.int64] | slice
-    found: Neighbors
-
-
-class _Pair:
-    """Two blocks one below the other, or one, to be compared."""
-
-    def __init__(self, block: RowBlock, other: RowBlock | None, given: Given) -> None:
-        self._block, self._other, self._given = block, other, given
-        self._blocks = both(block, other)
-        self._columns = Columns(below_each_other(self._blocks), block.common.scaling, block.common.ranges)
-        self._codes = np.concatenate([each.codes for each in self._blocks]).astype(np.int64)
-        copies = [np.ones(len(each)) if each.copies is None else each.copies for each in self._blocks]
-        self._weights = np.concatenate(copies) * given.margins.class_weights[self._codes]
-        # The rows of the second stand behind those of the first.
-        self._first = [block.first] if other is None else [block.first, other.first - len(block)]
-
-    def sides(self, found: BlockNeighbors, of_other: BlockNeighbors | None) -> Iterator[_Side]:
-        """Both directions, or the one that a single block has: neighbours in lists, and those in none."""
-        for of, lists in enumerate([found] if of_other is None else [found, of_other]):
-            yield self._side(of, slice(None), within(lists, self._blocks[-1 - of]))
-        if self._given.cut is not None:
-            pair = self._block, self._other, self._given.cut, found, of_other
-            for of, which, neighbors in tied_neighbors(*pair):
-                yield self._side(of, which, neighbors)
-
-    def sides_of_first(self, found: BlockNeighbors) -> Iterator[_Side]:
-        """The anchors of the first block with their neighbours in the second, which may be itself."""
-        assert self._other is not None
-        yield self._side(0, slice(None), within(found, self._other))
-        if self._given.cut is not None:
-            for which, neighbors in tied_neighbors_in(self._block, self._other, self._given.cut, found):
-                yield self._side(0, which, neighbors)
-
-    def _side(self, of: int, which: NDArray[np.int64] | slice, found: Neighbors) -> _Side:
-        anchors, rows = found.anchors - self._first[of], found.rows - self._first[-1 - of]
-        used = self._given.used
-        count = found.count if used is None else found.count * used
-        return _Side(of, which, replace(found, anchors=anchors, rows=rows, count=count))
-
-    def add_margins(self, side: _Side, out: NDArray[np.float64], *, by_row: bool) -> None:
-        """Add the margins at the neighbours to ``out``, in the units of the blocks of columns."""
-        found, columns, given = side.found, self._columns, self._given.margins
-        position = np.arange(columns.n_samples)
-        for a, b in columns.cuts():
-            array, first = columns.precise_block(a, b)
-            margins = np.zeros((found.anchors.size if by_row else 1, b - a))
-            nearest.margins(
-                array,
-                first,
-                b - a,
-                given.squared,
-                position,
-                found.anchors,
-                0,
-                found.anchors.size,
-                self._codes,
-                self._weights,
-                given.slot_factors,
-                found.start,
-                found.count,
-                found.rows,
-                found.shares,
-                by_row,
-                False,
-                margins,
-            )
-            out[side.which if by_row else slice(None), a:b] += margins
-
-
-def _sums_between(
-    block: RowBlock,
-    other: RowBlock | None,
-    given: Given,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
-) -> NDArray[np.float64]:
-    """Σ s·z of the anchors of both blocks, as far as their neighbours are in the other."""
-    total = np.zeros((1, block.X.shape[1]))
-    pair = _Pair(block, other, given)
-    for side in pair.sides(found, of_other):
-        pair.add_margins(side, total, by_row=False)
-    return total
-
-
-def _rows_between(
-    block: RowBlock,
-    other: RowBlock | None,
-    given: Given,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
-) -> list[NDArray[np.float64]]:
-    """Margins of the anchors of each block, as far as their neighbours are in the other and in some slots."""
-    lists = [each for each in (found, of_other) if each is not None]
-    rows = [np.zeros((each.anchors.size, block.X.shape[1])) for each in lists]
-    pair = _Pair(block, other, given)
-    for side in pair.sides(found, of_other):
-        pair.add_margins(side, rows[side.of], by_row=True)
-    return rows
-
-
-def _on_rows(
-    block: Unread,
-    blocks: list[Unread],
-    given: Given,
-    found: BlockNeighbors,
-    function: OfRows,
-    argument: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """What a function makes of the margins of the anchors of a block: other blocks are read in turn."""
-    rows = np.zeros((found.anchors.size, given.margins.n_features))
-    # Where lists are cut, there may be neighbours in every block.
-    cut = given.cut is not None and found.anchors.size > 0
-    own = None
-    for own, other in with_each(block, [each for each in blocks if cut or within(found, each).rows.size]):
-        pair = _Pair(own, other, given)
-        for side in pair.sides_of_first(found):
-            pair.add_margins(side, rows, by_row=True)
-        del pair  # before the next block is read
-    return function(own or block.read(), argument, found, rows)
-
-
-def _gaps_in_turn(
-    block: Unread, blocks: list[Unread], cut: Wanted | None, found: BlockNeighbors
-) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of all rows of a block: others are read in turn."""
-    own = block.read()
-    if cut is None:
-        used = [each for each in blocks if within(found, each).rows.size]
-        return gaps(own, found, [picked(each.read(), found) for each in used])
-    return sum(
-        (
-            gaps_between(own, found, of_hits, of_misses, cut)
-            for hits in blocks
-            for of_hits, of_misses in with_each(hits, blocks)
-        ),
-        np.zeros(len(own)),
-    )
-
-
 def _tied(
     block: RowBlock,
     other: RowBlock | None,
@@ -424,35 +267,3 @@ def _tied(
 ) -> list[Neighbors]:
     """Neighbours that no list holds."""
     return [each for _, _, each in tied_neighbors(block, other, wanted, found, of_other)]
-
-
-# What is made of margins, by block
-
-
-def _in_rows(
-    block: RowBlock, factors: NDArray[np.float64], found: Neighbors, margins: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Margins of all rows of a block, scaled; 0 for who is no anchor."""
-    rows = np.zeros(block.X.shape)
-    rows[found.anchors - block.first] = margins * factors
-    return rows
-
-
-def _under(
-    block: RowBlock, scaled: NDArray[np.float64], found: Neighbors, margins: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Σ_j of scaled weights times margins, of all rows of a block; 0 for who is no anchor."""
-    under = np.zeros(len(block))
-    under[found.anchors - block.first] = margins @ scaled
-    return under
-
-
-def _moments(
-    block: RowBlock, class_weights: NDArray[np.float64], found: Neighbors, z: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Σ s·z, Σ s²z and Σ s²z² over the anchors of a block."""
-    anchors = found.anchors - block.first
-    s = class_weights[block.codes[anchors]]
-    if block.copies is not None:
-        s = s * block.copies[anchors]
-    return np.stack([s @ z, s**2 @ z, s**2 @ z**2])
