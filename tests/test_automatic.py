@@ -54,6 +54,7 @@ class TestJoined:
 
 
 class TestAgainstTheOracle:
+    @pytest.mark.slow
     @pytest.mark.parametrize("outliers", [None, True])
     @pytest.mark.parametrize("margin", [None, "nearest"])
     def test_irelief(self, waves, margin, outliers):

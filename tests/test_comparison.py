@@ -25,6 +25,8 @@ from highrelief.comparison import Accuracy, accuracy_interval, compare
 from highrelief.datasets import make_xor
 from highrelief.stability import accuracy_tradeoff, nogueira, spearman
 
+pytestmark = pytest.mark.slow
+
 METHODS = {"relieff": ReliefF(n_neighbors=3), "fisher": FisherScore()}
 QUICK = {"cv": 3, "inner_cv": 3, "random_state": 0}
 
@@ -173,7 +175,6 @@ def test_groups_are_on_one_side_of_every_fold():
     assert len(by_group.folds) == 4
 
 
-@pytest.mark.slow
 def test_noise_is_classified_by_chance():
     rng = np.random.default_rng(0)
     found = []

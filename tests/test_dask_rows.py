@@ -27,7 +27,7 @@ CHUNKS = [(211,), (70, 31, 110), (1, 2, 130, 64, 14)]
 #: The same, and whether samples count several times.
 WITH_COPIES = [(heights, False) for heights in CHUNKS] + [(CHUNKS[2], True)]
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 
 
 @pytest.fixture(autouse=True)
@@ -148,7 +148,6 @@ SOFT = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("heights", "counted"), WITH_COPIES)
 @pytest.mark.parametrize("estimator", SOFT, ids=str)
 def test_soft(estimator: Any, counted: bool, heights: tuple[int, ...]) -> None:
@@ -157,7 +156,6 @@ def test_soft(estimator: Any, counted: bool, heights: tuple[int, ...]) -> None:
     assert_same(estimator, *table(), heights, "feature_weights_", "sigma_", more, **given)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("kept", [False, True])
 def test_width_from_some_of_the_samples(counted: bool, kept: bool) -> None:
@@ -174,7 +172,6 @@ def test_width_from_some_of_the_samples(counted: bool, kept: bool) -> None:
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("heights", CHUNKS[1:3], ids=len)
 @pytest.mark.parametrize("estimator", [LOGO(max_iter=4), LOGO(alpha=1.0, sigma=0.5, max_iter=6)], ids=str)
 def test_few_features(estimator: Any, heights: tuple[int, ...]) -> None:
@@ -184,7 +181,6 @@ def test_few_features(estimator: Any, heights: tuple[int, ...]) -> None:
     assert_same(estimator, np.hstack([X, noise]), y, heights, tol=1e-6, sample_weight=copies())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
 @pytest.mark.parametrize("loss", ["log", "hinge", "square", "square-exp"])
@@ -265,7 +261,6 @@ def test_chunks_do_not_matter() -> None:
 # Memory
 
 
-@pytest.mark.slow
 def test_margins_of_many_anchors_are_held_block_by_block() -> None:
     """Their spread is found from the whole margins of every anchor, which take twice the table."""
     n, d = 800, 800

@@ -17,6 +17,8 @@ dask = pytest.importorskip("dask")
 from highrelief import FREL, LFE, Relief, ReliefF  # noqa: E402
 from highrelief.core.cluster import partition, row_candidates, row_pairs  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 #: As they are where no test changes them.
 ROOM, LISTED_AT_ONCE = row_candidates.ROOM, row_pairs._LISTED_AT_ONCE
 N_SAMPLES = 130
@@ -171,7 +173,6 @@ def test_margins_of_samples() -> None:
 # Memory
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
     for module in (row_candidates, row_pairs):

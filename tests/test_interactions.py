@@ -26,6 +26,8 @@ from highrelief import (
 from highrelief.datasets import make_epistasis, make_xor
 from highrelief.interaction_table import InteractionTable, TooLongError, interactions_within
 
+pytestmark = pytest.mark.slow
+
 X, y, _ = make_xor(200, n_irrelevant=20, random_state=0)
 
 
@@ -72,7 +74,6 @@ def clear_pairs(table):
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [ReliefF(), MultiSURF(), IRelief()], ids=lambda e: type(e).__name__)
 def test_two_features_of_an_exclusive_or_need_each_other(estimator):
     table = interactions(estimator, X, y, random_state=0)

@@ -92,6 +92,7 @@ class TestOracle:
         )
         np.testing.assert_allclose(model.sigma_, given_sigma(E, model.feature_weights_, s=s), rtol=close)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("memory", [None, NOT_STORED])
     def test_logo(self, dtype, close, counted, memory):
         X, y = incomplete()

@@ -91,6 +91,7 @@ def test_two_classes_and_one_sided_far_samples(method):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @over_family
 @counted
 @pytest.mark.parametrize("class_weight", ["balanced", GIVEN], ids=["balanced", "given"])
@@ -106,6 +107,7 @@ def test_class_weights(method, class_weight, counted, gaps):
     assert np.abs(plain.feature_weights_ - expected).max() > 1e-4
 
 
+@pytest.mark.slow
 @over_family
 @neighbors
 @counted

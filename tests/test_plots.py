@@ -51,6 +51,8 @@ from highrelief.plots import (  # noqa: E402
     StabilityDisplay,
 )
 
+pytestmark = pytest.mark.slow
+
 DISPLAYS = (
     ConvergenceDisplay,
     FeatureWeightsDisplay,
@@ -133,7 +135,6 @@ def test_plot_draws_the_same_again_and_returns_itself(draw):
     assert labels(ax.yaxis) == labels(first.yaxis)
 
 
-@pytest.mark.slow
 def test_without_matplotlib_one_sentence_says_what_to_install():
     program = (
         "import sys\n"

@@ -19,6 +19,8 @@ from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import Sets
 from highrelief.stability import stability_score
 
+pytestmark = pytest.mark.slow
+
 FIGURES = ("frel-fig1", "frel-fig2", "frel-fig3", "frel-fig4", "frel-fig5")
 
 
@@ -55,7 +57,6 @@ def test_sets_that_are_not_at_hand_are_named(tmp_path):
     assert {cell.dataset for cell in again.left} == {"tox_171", "smk_can_187"}
 
 
-@pytest.mark.slow
 def test_every_figure_gives_numbers(looks):
     for name, outcomes in looks[1].items():
         tables = named(name).results(outcomes)
@@ -67,7 +68,6 @@ def test_every_figure_gives_numbers(looks):
         json.dumps(list(outcomes.values()), allow_nan=False)
 
 
-@pytest.mark.slow
 def test_the_tables_are_in_the_papers_order(looks):
     literal, again, against = named("frel-fig1").results(looks[1]["frel-fig1"])
     seven = ["En-Relief", "En-ReliefF", "En-Fisher", "En-Log+L2", "En-Log+L1", "En-Square+L2", "VR-Lmba"]

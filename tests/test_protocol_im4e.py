@@ -23,6 +23,8 @@ from highrelief.protocols.registry import named
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import DataSet, Sets
 
+pytestmark = pytest.mark.slow
+
 
 def quickly(name, data, *, repeats, datasets):
     return carry_out(plan(named(name), data=data, cache=data / "cache", repeats=repeats, datasets=datasets))
@@ -77,7 +79,6 @@ def table_5(tmp_path_factory):
     return quickly("im4e-table5", data, repeats=2, datasets=("ecoli", "parkinsons")), Sets(data)
 
 
-@pytest.mark.slow
 def test_table_5_beside_the_paper(table_5):
     outcomes, _ = table_5
     (table,) = named("im4e-table5").results(outcomes)
@@ -99,7 +100,6 @@ def test_table_5_beside_the_paper(table_5):
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
-@pytest.mark.slow
 def test_a_fold_again_by_other_means(table_5):
     outcomes, sets = table_5
     found, data = outcomes[Cell("ecoli", "", 1)], sets.get("ecoli")
@@ -225,7 +225,6 @@ def genes(tmp_path_factory):
     return data
 
 
-@pytest.mark.slow
 def test_tables_3_and_4_beside_the_paper(genes):
     for name, methods in (("im4e-table3", microarrays.METHODS_3), ("im4e-table4", microarrays.METHODS_4)):
         outcomes = quickly(name, genes, repeats=1, datasets=("colon_alon",))

@@ -22,6 +22,8 @@ from highrelief.protocols.registry import named
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import Sets
 
+pytestmark = pytest.mark.slow
+
 
 def written_genes(folder, name, n_classes):
     """Thirty samples of forty genes, the first few of which tell the classes apart."""
@@ -73,7 +75,6 @@ def pictures(experiment, outcomes):
     return picture
 
 
-@pytest.mark.slow
 def test_table_2(uci):
     errors, tests = named("irelief-table2").results(uci)
     assert errors.row_names == ["ringnorm, 0 %", "ringnorm, 10 %", "yeast, 0 %", "yeast, 10 %"]
@@ -95,7 +96,6 @@ def test_table_2(uci):
     assert "theirs, on nine sets: 9/9/0" in tests.remarks[0]
 
 
-@pytest.mark.slow
 def test_figures_of_the_same_runs(uci, folder):
     for name in ("irelief-fig5", "irelief-fig6"):
         experiment = named(name)

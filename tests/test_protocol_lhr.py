@@ -14,6 +14,8 @@ from highrelief.protocols.registry import named, not_run
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import DataSet, Sets
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def little_choice():
@@ -237,7 +239,6 @@ def spiral_outcomes(little_choice):
     return {cell: named("lhr-table1").run(cell, short_spiral()) for cell in cells}
 
 
-@pytest.mark.slow
 def test_the_tables_of_the_spiral(spiral_outcomes):
     json.dumps(list(spiral_outcomes.values()), allow_nan=False)
     tables = named("lhr-table1").results(spiral_outcomes)
@@ -257,7 +258,6 @@ def test_the_tables_of_the_spiral(spiral_outcomes):
     assert both["LHR"] == both["I-RELIEF"] == 2.0
 
 
-@pytest.mark.slow
 def test_a_cell_of_the_spiral_again(spiral_outcomes):
     """Leave-one-out of naive Bayes on LHR's five features, by scikit-learn and the estimator alone."""
     from sklearn.model_selection import LeaveOneOut, cross_val_score
@@ -318,7 +318,6 @@ def gene_outcomes(data, little_choice):
     return carry_out(planned)
 
 
-@pytest.mark.slow
 def test_the_tables_of_gene_sets(gene_outcomes, data):
     json.dumps(list(gene_outcomes.values()), allow_nan=False)
     tables = named("lhr-table5").results(gene_outcomes)
@@ -341,7 +340,6 @@ def test_the_tables_of_gene_sets(gene_outcomes, data):
         assert all(pair.ours is None or 0.0 <= pair.ours.mean <= 100.0 for pair in table.pairs)
 
 
-@pytest.mark.slow
 def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, data):
     """One cell again: the best gene by |t|, anew for every sample, judged by naive Bayes."""
     from sklearn.naive_bayes import GaussianNB

@@ -18,6 +18,8 @@ from highrelief.protocols.registry import experiments, named, not_run
 from highrelief.protocols.running import carry_out, plan
 from highrelief.protocols.sets import BadSetError, DataSet, NoSuchSetError, Sets
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -263,7 +265,6 @@ def lfe_outcomes(tmp_path_factory):
     return carry_out(planned), data
 
 
-@pytest.mark.slow
 def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     outcomes, data = lfe_outcomes

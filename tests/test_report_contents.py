@@ -54,6 +54,8 @@ from highrelief.reports.sentences import two_digits
 from highrelief.reports.shapes import evenly, pearson, quartiles
 from highrelief.reports.stability import RankSpread, n_best, stability
 
+pytestmark = pytest.mark.slow
+
 
 def fitted(estimator, X, y):
     with warnings.catch_warnings():
@@ -64,7 +66,6 @@ def fitted(estimator, X, y):
 # Every weighter
 
 
-@pytest.mark.slow
 @in_turn(over_registry, table=[continuous_table, discrete_table])
 def test_every_weighter_has_a_report(entry, table):
     X, y = table()
@@ -254,7 +255,6 @@ def test_weights_spread_over_halves_as_over_new_tables(estimator):
     assert 0.75 < np.mean(over_halves) / np.mean(np.var(new, axis=0, ddof=1)) < 1.4
 
 
-@pytest.mark.slow
 def test_noise_is_not_stable():
     random = np.random.default_rng(1)
     values = []
@@ -268,7 +268,6 @@ def test_noise_is_not_stable():
     assert np.max(np.abs(values)) < 0.2
 
 
-@pytest.mark.slow
 def test_a_strong_signal_is_always_there():
     X, y, _ = make_xor(300, n_irrelevant=30, random_state=0)
     found = report(IRelief(n_features_to_select=2).fit(X, y), X, y, resamples=10).contents
@@ -287,7 +286,6 @@ def test_a_strong_signal_is_always_there():
     assert bool(far) == bool(together)
 
 
-@pytest.mark.slow
 def test_the_number_of_jobs_does_not_matter():
     X, y = continuous_table()
     models = [fitted(Relief(n_anchors=20), X, y), fitted(LOGO(), X, y)]
@@ -319,7 +317,6 @@ def test_what_is_kept_in_words():
         assert words in " ".join(found.summary)
 
 
-@pytest.mark.slow
 def test_features_that_act_only_together_are_named():
     X, y, _ = make_xor(400, n_irrelevant=60, random_state=1)
     model = IRelief().fit(X, y)
@@ -513,7 +510,6 @@ def test_why_a_method_has_no_course(estimator, words):
 # Samples
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [make_xor, make_twonorm, make_waveform])
 def test_flipped_labels_are_found(make):
     """By I-RELIEF; 3 samples of 10 named at random would be flipped in one of 10 cases."""

@@ -107,6 +107,7 @@ def answers(estimator, table):
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore::UserWarning")  # some cases find nothing in so small a table
 def test_the_same_bits(name, tmp_path):

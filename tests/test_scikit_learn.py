@@ -73,6 +73,7 @@ def test_checks_of_scikit_learn(estimator, check):
     judge(estimator, check)
 
 
+@pytest.mark.slow
 @checks_of([(str(entry), entry.make()) for entry in ENTRIES if not entry.plain], ONE_IN)
 def test_checks_of_scikit_learn_on_variants(estimator, check):
     judge(estimator, check)

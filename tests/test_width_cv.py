@@ -29,6 +29,8 @@ from highrelief.bases.neighbor_rule import NeighborRule
 from highrelief.bases.width_cv import FACTORS, outwards
 from highrelief.datasets import make_twonorm, make_xor
 
+pytestmark = pytest.mark.slow
+
 ALL = [IReliefCV, IM4ECV, LOGOCV]
 over_all = pytest.mark.parametrize("estimator", ALL, ids=lambda each: each.__name__)
 
@@ -151,7 +153,6 @@ def steps(monkeypatch):
     return taken
 
 
-@pytest.mark.slow
 @over_all
 def test_a_value_costs_less_than_three_fits(estimator, steps):
     """In passes over all pairs of samples; a fold of five has 0.64 of them."""
@@ -309,7 +310,6 @@ def test_folds_as_they_are_given():
     assert number.feature_weights_.tobytes() == pairs.feature_weights_.tobytes()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("routed", [False, True])
 @pytest.mark.parametrize("cv", [4, GroupKFold(4)], ids=["number", "splitter"])
 @over_all
@@ -408,7 +408,6 @@ def test_batches_reach_every_fit():
 # scikit-learn's own search
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("weighter", "grid"),
     [
