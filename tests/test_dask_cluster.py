@@ -18,7 +18,7 @@ from dask_cluster import (
     wide_table,
     worker_of,
 )
-from registry import in_turn
+from registry import THOROUGH, in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
 from highrelief.core.cluster import partition, work
@@ -232,7 +232,7 @@ def rounds_of(monkeypatch, before=lambda number: None):
     return rounds
 
 
-@pytest.mark.parametrize("kill_in_round", [3, 5])
+@pytest.mark.parametrize("kill_in_round", [3, 5] if THOROUGH else [3])
 @pytest.mark.parametrize(
     ("way", "weighter"),
     [
@@ -321,7 +321,7 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert way == "columns" or held - first
 
 
-@ways
+@pytest.mark.parametrize("way", partition.WAYS if THOROUGH else ["rows"])
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
     n_blocks, height, width = (40, 300, 16668) if way == "columns" else (40, 260, 19231)
