@@ -192,13 +192,15 @@ def test_the_partition_is_chosen_by_shape_and_can_be_forced():
 
 
 def test_a_table_whose_pairs_do_not_fit_goes_by_rows(monkeypatch):
-    wide = (1000, 10**6), ((1000,), (10**6,))
+    wide = (4000, 10**6), ((4000,), (10**6,))
     assert chosen(*wide) == "columns"
     # With a worker, half of whose memory is for all pairs, as here.
-    assert chosen(*wide, least_memory=49e6) == "columns"
-    assert chosen(*wide, least_memory=47e6) == "rows"
-    monkeypatch.setattr(partition, "memory_budget", lambda asked: 23e6)
+    assert chosen(*wide, least_memory=769e6) == "columns"
+    assert chosen(*wide, least_memory=767e6) == "rows"
+    monkeypatch.setattr(partition, "memory_budget", lambda asked: 383e6)
     assert chosen(*wide) == "rows"
+    # Few pairs are not worth a question.
+    assert chosen((1000, 10**6), ((1000,), (10**6,)), least_memory=1.0) == "columns"
 
 
 @pytest.mark.parametrize("given", ["array", "series", "list"])

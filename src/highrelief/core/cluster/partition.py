@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 import dask
 
-from ..memory import SHARE, memory_budget
+from ..memory import SHARE, UNASKED, memory_budget
 from .work import Work
 
 By = Literal["columns", "rows"]
@@ -69,7 +69,8 @@ def partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, work: Work)
         raise ValueError(
             f"Dask's configuration has {CONFIG_KEY}={asked!r}; it must be 'columns', 'rows' or 'auto'."
         )
-    if PAIR_BYTES * shape[0] ** 2 > room_for_pairs(work):
+    needed = PAIR_BYTES * shape[0] ** 2
+    if needed > UNASKED and needed > room_for_pairs(work):
         return "rows"
     moved = costs(shape, itemsize, chunks, work.n_workers)
     return "columns" if moved.columns <= moved.rows else "rows"
