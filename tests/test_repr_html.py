@@ -173,14 +173,19 @@ def test_a_parameter_that_became_useless_after_the_fit_does_not_break_the_view()
         assert len(rows(html)) == 6
 
 
+def public_names(estimator):
+    """What completion offers. Python 3.14 adds names of its own to classes whose annotations are read."""
+    return [name for name in dir(estimator) if not name.startswith("__")]
+
+
 @pytest.mark.parametrize("method", [IRelief, LFE, HKNNClassifier])
 def test_nor_does_one_that_a_property_checks(method):
     X, y = continuous_table()
     estimator = method().fit(X, y)
-    names = dir(estimator)
+    names = public_names(estimator)
     estimator.set_params(n_jobs="many")
     assert "many" in estimator._repr_html_()
-    assert dir(estimator) == names
+    assert public_names(estimator) == names
 
 
 def test_names_are_those_of_what_is_there():
