@@ -187,6 +187,11 @@ def looked_at_rows(problem: Problem) -> float:
     return problem.d * (2.0 * problem.float_bytes + 8.0)
 
 
+def layout_size(problem: Problem) -> float:
+    """The classes of all samples, which every block of columns goes with."""
+    return 8.0 * problem.n
+
+
 # ReliefF by columns
 
 
@@ -220,14 +225,15 @@ def relieff_columns_bytes(
     places = in_runs(problem.n_blocks, problem.n_workers) if places is None else places
     asked, lists = sought_size(problem), lists_size(problem, problem.anchors)
     copies = problem.n_workers - 1
-    between = (len(set(places)) - 1) * distances_size(problem) + copies * (asked + lists)
+    layout = layout_size(problem)
+    between = (len(set(places)) - 1) * distances_size(problem) + copies * (asked + layout + lists)
     if problem.measures:
         # Lengths of all candidates, and the lists again once they are divided.
         lengths = 8.0 * problem.k * problem.n_classes * problem.anchors
         between += tree_moves(places, most=most) * lengths + copies * lists
     # Samples of the anchors say how sure the weights are: three sums of every feature.
     n_sums = 1 if problem.n_anchors is None else 3
-    return Bytes(between, n_sums * 8.0 * problem.d + looked(problem), asked)
+    return Bytes(between, n_sums * 8.0 * problem.d + looked(problem), asked + layout)
 
 
 # ReliefF by rows
@@ -261,12 +267,19 @@ def relieff_rows_bytes(problem: Problem, *, most: bool = False) -> Bytes:
 # I-RELIEF by columns, with a width that is given
 
 
+def coefficients_size(problem: Problem) -> float:
+    """Coefficients of all pairs, and their sums by row, which all workers are sent."""
+    return problem.float_bytes * tiles(problem) + 8.0 * problem.n
+
+
 def irelief_columns_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     """Tasks of a fit: those of the iterations, and one more look at the neighbourhoods."""
     b, n_looks = problem.n_blocks, n_iterations + 1
     tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "minima": n_looks * b})
-    tasks.update({"added": n_looks * tree_tasks(b), "sums_of_products": n_iterations * b})
-    tasks["tuple"] = n_iterations  # the coefficients
+    tasks.update({"added": n_looks * tree_tasks(b), "near": n_looks, "statistics": n_looks})
+    # What is shared counts as a task: what coefficients are made of.
+    tasks.update({"Coefficients": n_iterations, "coefficients": n_iterations})
+    tasks["sums_of_products"] = n_iterations * b
     return +tasks
 
 
@@ -277,10 +290,14 @@ def irelief_columns_bytes(
     places = in_runs(problem.n_blocks, problem.n_workers) if places is None else places
     moves = tree_moves(places, most=most)
     minima = 8.0 * tiles(problem) + 8.0 * problem.n
-    coefficients = problem.float_bytes * tiles(problem) + 8.0 * problem.n
-    between = (n_iterations + 1) * moves * minima + n_iterations * (problem.n_workers - 1) * coefficients
-    to_client = (n_iterations + 1) * minima + n_iterations * 8.0 * problem.d + looked(problem)
-    return Bytes(between, to_client, n_iterations * coefficients)
+    coefficients = coefficients_size(problem)
+    copies, layout = problem.n_workers - 1, layout_size(problem)
+    between = (n_iterations + 1) * moves * minima + copies * (n_iterations * coefficients + layout)
+    # Smallest distance and mass of every class, seen from every sample; what follows from them comes back.
+    known = problem.n * problem.n_classes * (problem.float_bytes + 8.0)
+    to_client = (n_iterations + 1) * known + n_iterations * 8.0 * problem.d + looked(problem)
+    made_of = 2.0 * problem.n * problem.n_classes * problem.float_bytes
+    return Bytes(between, to_client, n_iterations * made_of + layout)
 
 
 # I-RELIEF by rows, with a width that is given
@@ -347,5 +364,6 @@ def client_memory(problem: Problem, by: str) -> float:
 
 
 def irelief_client_memory(problem: Problem) -> float:
-    """Bytes of I-RELIEF's fit at the client, by columns: distances as they come, and their coefficients."""
-    return (8.0 + problem.float_bytes) * tiles(problem) + OF_FEATURE * 8.0 * problem.d
+    """Bytes of I-RELIEF's fit at the client, by columns: what is known of every sample and feature."""
+    known = problem.n * problem.n_classes * (problem.float_bytes + 8.0)
+    return 2.0 * known + OF_FEATURE * 8.0 * problem.d

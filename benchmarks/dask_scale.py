@@ -134,7 +134,7 @@ def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
             of_iteration,
             costs.pair_features(sample, 2) / IRELIEF_RATE / WORKERS,
             tasks_per_second,
-            of_iteration.from_client,
+            costs.coefficients_size(sample),
             costs.irelief_client_memory(sample),
         ),
     ]

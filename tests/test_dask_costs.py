@@ -43,11 +43,13 @@ def two_workers():
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
 def test_dask_counts_what_the_model_says(case, two_workers):
-    found = counted(case, two_workers)
-    tasks, least, most, shared = modelled(case, 2, found.places)
-    assert found.tasks == tasks
-    assert least / FACTOR < found.by_workers < most * FACTOR
-    np.testing.assert_allclose(found.from_client, shared, rtol=0.15)
+    # By rows pairs of blocks are dealt out to whoever is idle, and the model knows the mean of what is sent.
+    fits = [counted(case, two_workers) for _ in range(5 if case.by == "rows" else 1)]
+    for found in fits:
+        tasks, least, most, shared = modelled(case, 2, found.places)
+        assert found.tasks == tasks
+        np.testing.assert_allclose(found.from_client, shared, rtol=0.15)
+    assert least / FACTOR < np.mean([found.by_workers for found in fits]) < most * FACTOR
 
 
 @pytest.mark.parametrize(("n", "tasks"), [(1, 0), (2, 1), (4, 1), (5, 3), (16, 5), (17, 8)])

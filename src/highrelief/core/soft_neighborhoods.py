@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,20 @@ from .packed import Packed, sum_in_order
 from .pair_sums import Coefficients
 from .soft_rows import SoftPasses
 from .threads import even_ranges, run_all
-from .weighted_rows import WeightedBlocks, WeightedRows
 
 #: Parts of a pass over all pairs, each of some ranges of tiles.
 Parts = Sequence[tuple[tuple[int, int], ...]]
+#: Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each.
+Statistics = tuple[NDArray[np.floating], NDArray[np.float64]]
+
+
+class RowsOfPass(Protocol):
+    """What a pass over all pairs asks of rows under weights; no row is asked where distances are stored."""
+
+    X: NDArray[np.floating]
+    w: NDArray[np.floating]
+    sums: NDArray[np.float64]
+    lacks: Lacks
 
 
 class _Misses(NamedTuple):
@@ -201,8 +211,8 @@ class SoftNeighborhoods:
             e = np.minimum(np.where(several, self._between_copies - low, 0.0) * float(self._per_sigma), 1e3)
         return np.where(several, copies - 1.0, 0.0) * np.exp(-e), e
 
-    def _statistics(self) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-        """Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each."""
+    def _statistics(self) -> Statistics:
+        """Smallest distance and mass of every class, seen from every row."""
         table = self._table
         low, mass = self._statistics_of_pairs()
         # A sample's own further copies are hits, at distance 0 if nothing is missing.
@@ -214,13 +224,12 @@ class SoftNeighborhoods:
         low[at], mass[at] = own_low, own_mass
         return low, mass
 
-    def _statistics_of_pairs(self) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    def _statistics_of_pairs(self) -> Statistics:
         """The same without further copies of the rows themselves."""
         table, passes = self._table, self._passes
         passes.put_under(self._w)
         tiles, known = passes.tiles(filled=False)
-        cut = even_ranges(table.n_tiles, table.n_parts(2 * table.n_classes * table.n_rows))
-        found = tile_statistics(table, passes.rows, tiles, known, self._per_sigma, [(each,) for each in cut])
+        found = tile_statistics(table, passes.rows, tiles, known, self._per_sigma, parts_of_pass(table))
         passes.note_filled()
         return found
 
@@ -286,21 +295,26 @@ class SoftNeighborhoods:
         table, passes = self._table, self._passes
         passes.put_under(self._w)
         tiles, known = passes.tiles(filled=False)
-        cut = even_ranges(table.n_tiles, table.n_parts(2 * table.n_classes * table.n_rows))
-        parts = [(each,) for each in cut]
+        parts = parts_of_pass(table)
         moments = tile_moments(table, passes.rows, tiles, known, self._per_sigma, self._low, parts)
         passes.note_filled()
         return moments
 
 
+def parts_of_pass(table: Packed) -> Parts:
+    """Into which parts a pass over all pairs is cut that gathers something of every row."""
+    cut = even_ranges(table.n_tiles, table.n_parts(2 * table.n_classes * table.n_rows))
+    return [(each,) for each in cut]
+
+
 def tile_statistics(
     table: Packed,
-    rows: WeightedRows | WeightedBlocks,
+    rows: RowsOfPass,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,
     parts: Parts,
-) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+) -> Statistics:
     """Smallest distance and mass of every class, seen from every row, over the pairs of some tiles.
 
     ``known``: whether the distances are in the tiles; otherwise they are computed, and stored if there is
@@ -309,7 +323,7 @@ def tile_statistics(
     shape = (table.n_classes, table.n_rows)
     copies, far = table.copies.astype(table.dtype), soft.out_of_reach(table.dtype)
 
-    def part(*ranges: tuple[int, int]) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    def part(*ranges: tuple[int, int]) -> Statistics:
         found = np.full(shape, far, table.dtype), np.zeros(shape)
         for a, b in ranges:
             soft.tile_statistics(
@@ -352,7 +366,7 @@ def merge_statistics(
 
 def tile_moments(
     table: Packed,
-    rows: WeightedRows | WeightedBlocks,
+    rows: RowsOfPass,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,

@@ -18,6 +18,7 @@ from .matrix import ColumnMatrix
 from .once import once
 from .table import ClusterTable, Cut
 from .work import added as sum_of_arrays
+from .work import own_threads
 
 
 class Layout(NamedTuple):
@@ -44,6 +45,11 @@ class Layout(NamedTuple):
             ranges=ranges,
             class_weights=self.class_weights,
         )
+
+    def bare(self, dtype: np.dtype[Any], n_threads: int) -> Packed:
+        """The layout alone, with no column."""
+        none = np.empty((self.codes.size, 0), dtype)
+        return self.packed(none, Scaling.none(0, np.dtype(np.float64)), n_threads=n_threads)
 
 
 class ColumnBlock:
@@ -78,8 +84,8 @@ class ColumnBlock:
 
     @cached_property
     def table(self) -> Packed:
-        """The columns in the layout of the kernels; one thread works on a block."""
-        return self.layout.packed(self.X, self.scaling, self.ranges)
+        """The columns in the layout of the kernels, for all threads of the worker."""
+        return self.layout.packed(self.X, self.scaling, self.ranges, own_threads(1))
 
     @cached_property
     def columns(self) -> Columns:
@@ -115,18 +121,22 @@ class ColumnBlocks:
         return self.source.levels
 
     @once
+    def shared_layout(self) -> Delayed:
+        """The layout, kept by the workers."""
+        return self.work.kept([self.work.shared(self.layout)])[0]
+
+    @once
     def blocks(self) -> list[Delayed]:
         """The blocks, with what makes them comparable, each to be found by a worker."""
         ranges = self.table.ranges
         assert ranges is not None
-        layout = delayed(self.layout, traverse=False, pure=False)
         make = delayed(ColumnBlock, pure=False)
         made = []
         self.work.locate(self.source.blocks)
         for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
             with self.work.beside(X, elsewhere=True):
                 of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
-                made.append(make(X, layout, *of_block, a))
+                made.append(make(X, self.shared_layout, *of_block, a))
         blocks = self.work.kept(made)
         for block, X in zip(blocks, self.source.blocks, strict=True):
             self.work.lies_with(block, X)
@@ -151,7 +161,7 @@ class ColumnBlocks:
 
         ``where``: which of the blocks are asked.
         """
-        return self.work.results(self._tasks(function, of_block, shared, where))
+        return self.work.results(lambda: self.of_blocks(function, self._shared(shared), of_block, where))
 
     def joined(self, function: Callable[..., NDArray[Any]], *more: Any, shared: Any = None) -> NDArray[Any]:
         """The same for functions that return something of each column, along the last axis."""
@@ -166,30 +176,30 @@ class ColumnBlocks:
         where: Callable[[Cut], bool] = lambda cut: True,
     ) -> Any:
         """The sums of arrays that a function returns as a tuple, over all blocks; added up by the workers."""
-        return self.work.total(self._tasks(function, of_block, shared, where), added)
+        return self.work.total(lambda: self.of_blocks(function, self._shared(shared), of_block, where), added)
 
     def matrix(
         self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
     ) -> ColumnMatrix:
         """What a function returns of each column, as a matrix that stays with the workers."""
-        given = None if shared is None else self.work.shared(shared)
+        given = self._shared(shared)
         made = [self.task(function, block, given, *more, elsewhere=True) for block in self.blocks]
         return ColumnMatrix(self.work.kept(made), self.cuts, n_rows, self.work)
 
-    def _tasks(
+    def of_blocks(
         self,
         function: Callable[..., Any],
-        of_block: Callable[[Cut], tuple[Any, ...]],
-        shared: Any,
-        where: Callable[[Cut], bool],
-    ) -> Callable[[], list[Delayed]]:
-        def tasks() -> list[Delayed]:
-            given = None if shared is None else self.work.shared(shared)
-            self.work.locate(self.blocks)
-            chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
-            return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
+        given: Delayed | None,
+        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
+        where: Callable[[Cut], bool] = lambda cut: True,
+    ) -> list[Delayed]:
+        """Tasks of a round: a function of a block, of what is ``given`` to all, and of its own arguments."""
+        self.work.locate(self.blocks)
+        chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
+        return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
 
-        return tasks
+    def _shared(self, value: Any) -> Delayed | None:
+        return None if value is None else self.work.shared(value)
 
 
 def added(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ...kernels import packing
 from ..packed import Packed
 from ..pair_sums import PairSums
+from ..soft_neighborhoods import SoftNeighborhoods
 from ..soft_rows import SoftPasses
 from ..sparse_margins import BoundedSums, MarginColumns, SparseMargins
 from .column_blocks import ColumnBlocks
-from .column_soft import ColumnPasses, summed_differences
+from .column_soft import ColumnNeighborhoods, ColumnPasses, summed_differences
 
 #: Up to this share of the features, those at work are brought here.
 _FEW = 1 / 16
@@ -38,6 +39,10 @@ class ColumnMargins(SparseMargins):
             return SoftPasses(table, self._memory)
         return ColumnPasses(table, self._memory, self.blocks)
 
+    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
+        of_passes = ColumnNeighborhoods if isinstance(passes, ColumnPasses) else SoftNeighborhoods
+        return of_passes(passes, w, sigma)
+
     def _columns(self, *of: Any) -> MarginColumns:
         return ColumnMarginColumns(self, *of)
 
@@ -55,7 +60,11 @@ class ColumnMarginColumns(MarginColumns):
         return X
 
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
-        tiles = self._passes.tiles()[0].copy()
-        pairs = PairSums(self._table, tiles, self._near.coefficients(factors), self._source.lacks)
-        exact = summed_differences(self._source.blocks, pairs)
+        by = self._near.coefficients(factors)
+        if isinstance(self._passes, ColumnPasses):
+            exact = self._passes.sum_differences(by)
+        else:
+            # The few features at work are here, and so are the distances that they make.
+            pairs = PairSums(self._table, self._passes.tiles()[0].copy(), by, self._source.lacks)
+            exact = summed_differences(self._source.blocks, pairs)
         return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])

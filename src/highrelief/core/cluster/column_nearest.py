@@ -15,6 +15,7 @@ from ..neighborhood import Neighborhood, Neighbors
 from ..packed import Packed
 from .column_blocks import ColumnBlock, ColumnBlocks
 from .column_search import ColumnSearch, GivenNeighbors
+from .work import in_turn
 
 
 class ColumnNearestPass(NearestPass):
@@ -104,18 +105,22 @@ class _BlockPass(NearestPass):
 # What workers do
 
 
+@in_turn
 def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:
     return _BlockPass(block, given).sums(with_squares=with_squares)
 
 
+@in_turn
 def _compared(block: ColumnBlock, given: GivenNeighbors, apart: bool) -> NDArray[np.float64]:
     return _BlockPass(block, given).compared(apart=apart).rows
 
 
+@in_turn
 def _gaps(block: ColumnBlock, given: GivenNeighbors) -> tuple[NDArray[np.float64]]:
     return (_BlockPass(block, given).compared(gaps=True).gaps,)
 
 
+@in_turn
 def _margins_under(
     block: ColumnBlock, given: GivenNeighbors, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:

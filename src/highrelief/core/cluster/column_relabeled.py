@@ -14,6 +14,7 @@ from ..neighborhood import Neighborhood
 from ..packed import Packed
 from ..relabeled_rows import Pairs, RelabeledRows, added_distances, summed_pairs
 from .column_blocks import ColumnBlock, ColumnBlocks
+from .work import in_turn
 
 
 class ColumnRelabeledRows(RelabeledRows):
@@ -40,10 +41,12 @@ class ColumnRelabeledRows(RelabeledRows):
 # What workers do
 
 
+@in_turn
 def _distances(block: ColumnBlock, metric: int) -> tuple[NDArray[np.float64]]:
     return (added_distances(block.table, metric),)
 
 
+@in_turn
 def _summed(block: ColumnBlock, given: tuple[Pairs, bool]) -> NDArray[np.floating]:
     pairs, squared = given
     return summed_pairs(block.table, pairs, squared)

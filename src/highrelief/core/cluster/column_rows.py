@@ -1,8 +1,8 @@
 """Rows of a table that is worked on by blocks of columns.
 
 Distances add up over columns. Each worker finds the share of its columns in the distances of all pairs; the
-shares are added up, neighbourhoods are formed once (the nearest by a worker, soft ones here) and sent to all
-workers, which weigh their own columns. The table itself is never moved.
+shares are added up, neighbourhoods are formed once, by one of the workers, and sent to the others, and each
+weighs its own columns. The table itself is never moved.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .column_centered import CenteredBlocks
 from .column_margins import ColumnMargins
 from .column_nearest import ColumnNearestPass
 from .column_relabeled import ColumnRelabeledRows
-from .column_soft import ColumnPasses
+from .column_soft import ColumnNeighborhoods, ColumnPasses
 from .packed import ClusterPacked
 
 
@@ -36,6 +36,10 @@ class ColumnRows(LocalRows):
     @cached_property
     def _soft(self) -> ColumnPasses:
         return ColumnPasses(self._table, self._memory, self._blocks)
+
+    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> ColumnNeighborhoods:
+        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        return ColumnNeighborhoods(self._soft, w, sigma)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""

@@ -17,10 +17,10 @@ from ..neighbor_search import NeighborSearch, Report, distance_array, nothing, p
 from ..neighborhood import Neighborhood, Neighbors
 from ..packed import Packed
 from ..ranges import float_type
-from ..scaling import Scaling
+from ..threads import even_ranges
 from ..whole_numbers import Plan, WholeNumbers, planned
 from .column_blocks import ColumnBlock, ColumnBlocks, Layout, added
-from .work import own_threads, tree
+from .work import in_turn, own_threads, tree
 
 #: Bytes of the columns that a worker turns into whole numbers at a time.
 _PIECE_BYTES = 2.0**24
@@ -147,9 +147,7 @@ class _CandidateSearch(NeighborSearch):
 
     def __init__(self, sought: Sought, distances: Doubt, D: NDArray[np.uint32]) -> None:
         # The layout of the rows is all that counts here.
-        none = np.empty((sought.layout.codes.size, 0), sought.dtype)
-        n_threads = own_threads(sought.n_threads)
-        table = sought.layout.packed(none, Scaling.none(0, np.dtype(np.float64)), n_threads=n_threads)
+        table = sought.layout.bare(sought.dtype, own_threads(sought.n_threads))
         self._known, self._D, self._few = distances, D, sought.rows is not None
         super().__init__(table, sought.among, sought.anchors)
 
@@ -179,6 +177,7 @@ class _CandidateSearch(NeighborSearch):
 # What workers do
 
 
+@in_turn
 def _share(
     before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, sought: Sought
 ) -> Share:
@@ -208,6 +207,7 @@ def _share(
     return D.view(np.float32) if sought.kind.as_float else D, noted
 
 
+@in_turn
 def _candidates(sought: Sought, total: Share) -> GivenNeighbors:
     """Who may be a neighbour of each anchor, by the distances over all columns."""
     D, noted = total
@@ -218,9 +218,15 @@ def _candidates(sought: Sought, total: Share) -> GivenNeighbors:
     return GivenNeighbors(sought.among, sought.anchors, found)
 
 
+@in_turn
 def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[NDArray[np.float64], ...]:
     """Shares of the columns of a block in the exact distances of candidates that are not sure."""
-    return tuple(added_exact(block.columns, block.table.position, found, metric) for found in given.found)
+    columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
+    shares = []
+    for found in given.found:
+        ranges = even_ranges(found.anchors.size, 4 * n_threads)
+        shares.append(added_exact(columns, position, found, metric, ranges, n_threads))
+    return tuple(shares)
 
 
 def _divided(

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from ...kernels import distances
+from ...kernels import distances, packing
 from ..lacks import Lacks
 from ..packed import Packed
 from ..pair_sums import Coefficients, PairSums, sums_of_products
+from ..soft_neighborhoods import SoftNeighborhoods, Statistics, parts_of_pass, tile_moments, tile_statistics
 from ..soft_rows import SoftPasses
 from ..weighted_rows import WeightedBlocks, fill_from_minima
-from .column_blocks import ColumnBlock, ColumnBlocks
+from .column_blocks import ColumnBlock, ColumnBlocks, Layout, added
+from .work import in_turn, own_threads, tree
 
 
 class ColumnPasses(SoftPasses):
-    """Passes over all pairs of rows, whose distances are stored here."""
+    """Passes over all pairs of rows, whose distances lie with a worker."""
+
+    rows: ColumnWeightedRows  # type: ignore[assignment]
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
         super().__init__(table, memory)
-        self._blocks = blocks
+        self.rows = ColumnWeightedRows(table, blocks)
         if not self.stored:
             size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
             raise MemoryError(
@@ -31,19 +36,17 @@ class ColumnPasses(SoftPasses):
                 ' configuration say highrelief.partition="rows".'
             )
 
-    @cached_property
-    def rows(self) -> ColumnWeightedRows:  # type: ignore[override]
-        """The rows under the last weights."""
-        return ColumnWeightedRows(self.table, self._blocks)
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature."""
+        return self.rows.summed(by)
 
-    @property
-    def _positive(self) -> None:
-        """All sums are made: the workers do not know which can be left out."""
-        return None
+    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
+        """The same: the workers do not know which can be left out."""
+        return self.sum_differences(by)
 
 
 class ColumnWeightedRows:
-    """Rows under weights that change, whose columns lie with the workers.
+    """Rows under weights that change, whose columns lie with the workers, and the distances with one of them.
 
     Offers what :class:`.weighted_rows.WeightedBlocks` does.
     """
@@ -52,45 +55,116 @@ class ColumnWeightedRows:
 
     def __init__(self, table: Packed, blocks: ColumnBlocks) -> None:
         self._table, self._blocks = table, blocks
-        #: No row, for kernels that find all distances stored.
-        self.X = np.empty((0, 0), table.dtype)
-        self.w = np.empty(0, table.dtype)
+        self.lacks = Lacks(table)
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
-        self.lacks = Lacks(table)
+        #: The distances under the weights, and how often workers had been lost when they were asked for.
+        self._held: tuple[Delayed, int] | None = None
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
-        self._given = w
+        self._given, self._held = w, None
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Store the distances of all pairs, and sum the rows."""
-        w = self._given
-        minima, sums = self._blocks.total(
-            _minima,
-            lambda cut: (w[slice(*cut)],),
-            # A block of which nothing counts has no part in the distances.
-            where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
-        )
-        self.sums = sums.copy()
-        fill_from_minima(self._table, minima, self.sums, self.lacks, tiles)
+        """Bring the distances of all pairs here, and the sums of the rows."""
+        (near,) = self._blocks.work.results(lambda: [self._distances()])
+        tiles[...], self.sums = near.tiles, near.sums
 
-    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
-        pairs = PairSums(self._table, tiles, by, self.lacks)
-        return summed_differences(self._blocks, pairs)
+    def ask(self, function: Callable[..., Any], *more: Any) -> Any:
+        """What a function of the distances returns, with the worker that has them."""
+        (answer,) = self._blocks.work.results(
+            lambda: [delayed(function, pure=False)(self._distances(), *more)]
+        )
+        return answer
+
+    def summed(self, by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature: each worker for its own columns."""
+        work, blocks = self._blocks.work, self._blocks
+
+        def tasks() -> list[Delayed]:
+            made = delayed(_coefficients, pure=False)(self._distances(), work.shared(by))
+            return blocks.of_blocks(_sums_of_products, work.halfway(made))
+
+        return np.concatenate(work.results(tasks))
 
     def content(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
         (content,) = self._blocks.total(_content)
         return content
 
+    def _distances(self) -> Delayed:
+        """For the tasks of a round: the distances of all pairs. They stay until the weights change.
+
+        Tasks that add them up are bound to the workers of the blocks. Where one of these is lost, nobody can
+        make again what it took along, and another attempt begins with these.
+        """
+        blocks, work, w = self._blocks, self._blocks.work, self._given
+        if self._held is None or self._held[1] != work.n_losses:
+            minima = blocks.of_blocks(
+                _minima,
+                None,
+                lambda cut: (w[slice(*cut)],),
+                # A block of which nothing counts has no part in the distances.
+                where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
+            )
+            near = delayed(_near, pure=False)(tree(minima, added), blocks.shared_layout, *self._of_table)
+            self._held = work.made([near])[0], work.n_losses
+        work.bind(blocks.blocks)
+        return self._held[0]
+
+    @property
+    def _of_table(self) -> tuple[np.dtype[Any], int]:
+        return self._table.dtype, self._table.n_threads
+
+
+class ColumnNeighborhoods(SoftNeighborhoods):
+    """Who is near whom, from statistics that the worker gathers which has the distances."""
+
+    _passes: ColumnPasses
+
+    def _statistics_of_pairs(self) -> Statistics:
+        self._passes.put_under(self._w)
+        return self._passes.rows.ask(_statistics, self._per_sigma)
+
+    def _moments_of_pairs(self) -> NDArray[np.float64]:
+        self._passes.put_under(self._w)
+        return self._passes.rows.ask(_moments, self._per_sigma, self._low)
+
 
 def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.float64]:
-    """Σ over pairs of coefficient·|x − x'|, feature by feature: each worker for its own columns."""
+    """Σ over pairs of coefficient·|x − x'|, whose coefficients are here: each worker for its own columns."""
     return blocks.joined(_sums_of_products, shared=(pairs.tiles, pairs.row_totals))
 
 
+# What workers do
+
+
+class Near:
+    """The distances of all pairs, with the worker that has them.
+
+    Offers what passes over stored distances ask of rows.
+    """
+
+    def __init__(
+        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: Layout, n_threads: int
+    ) -> None:
+        self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
+        #: No row: kernels find all distances stored.
+        self.X, self.w = np.empty((0, 0), tiles.dtype), np.empty(0, tiles.dtype)
+        self.table = layout.bare(tiles.dtype, own_threads(n_threads))
+        #: Nothing is missing.
+        self.lacks = Lacks(self.table)
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is sent to whom, and moved to the disk."""
+        return object.__sizeof__(self) + self.tiles.nbytes + self.sums.nbytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is sent, or moved to the disk: nothing that can be made again."""
+        return Near, (self.tiles, self.sums, self._layout, self._n_threads)
+
+
+@in_turn
 def _minima(
     block: ColumnBlock, shared: Any, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -99,11 +173,46 @@ def _minima(
     return rows.minima()
 
 
+@in_turn
+def _near(
+    total: tuple[NDArray[np.float64], NDArray[np.float64]],
+    layout: Layout,
+    dtype: np.dtype[Any],
+    n_threads: int,
+) -> Near:
+    """Distances of all pairs, from the sums of smaller values over all columns."""
+    minima, sums = total
+    near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
+    fill_from_minima(near.table, minima, near.sums, near.lacks, near.tiles)
+    return near
+
+
+@in_turn
+def _statistics(near: Near, per_sigma: np.floating) -> Statistics:
+    return tile_statistics(near.table, near, near.tiles, True, per_sigma, parts_of_pass(near.table))
+
+
+@in_turn
+def _moments(near: Near, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
+    return tile_moments(near.table, near, near.tiles, True, per_sigma, low, parts_of_pass(near.table))
+
+
+@in_turn
+def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """Coefficients of all pairs, and their sums by row."""
+    tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
+    tiles[...] = near.tiles  # which others will ask again
+    pairs = PairSums(near.table, tiles, by, near.lacks)
+    return pairs.tiles, pairs.row_totals
+
+
+@in_turn
 def _sums_of_products(
     block: ColumnBlock, shared: tuple[NDArray[np.floating], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     return sums_of_products(block.table, np.arange(block.table.n_features), *shared)
 
 
+@in_turn
 def _content(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
     return (WeightedBlocks(block.table, block.first).content(),)

@@ -17,14 +17,18 @@ from ...kernels import distances, packing, soft, soft_margins
 from ..lacks import Lacks
 from ..packed import Packed
 from ..pair_sums import Coefficients
-from ..soft_neighborhoods import SoftNeighborhoods, merge_statistics, tile_moments, tile_statistics
+from ..soft_neighborhoods import (
+    SoftNeighborhoods,
+    Statistics,
+    merge_statistics,
+    tile_moments,
+    tile_statistics,
+)
 from ..soft_rows import AnchorColumns, SoftPasses
 from ..threads import even_ranges
 from ..weighted_rows import WeightedRows
 from .row_blocks import RowBlock, RowBlocks, Stack, both
 from .work import added
-
-Statistics = tuple[NDArray[np.floating], NDArray[np.float64]]
 
 
 class Kernel(NamedTuple):

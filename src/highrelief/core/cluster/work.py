@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial
+from functools import partial, wraps
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import dask
 from dask.delayed import Delayed, delayed
+
+from .once import once
 
 Result = TypeVar("Result")
 
@@ -50,6 +53,8 @@ class Work:
         self._client = None if here else _current_client()
         #: Where kept values lie. Several fits may ask, each in a thread of its own.
         self._places: dict[str, str] = {}
+        #: How often a round had to be begun anew, because workers were lost.
+        self.n_losses = 0
         #: Of the round that a thread puts together: the workers that its tasks are bound to.
         self._round = threading.local()
 
@@ -79,14 +84,19 @@ class Work:
     @property
     def n_workers(self) -> int:
         """Processes between which values must be moved."""
-        return 1 if self._client is None else max(1, len(self._ncores()))
+        return 1 if self._client is None else max(1, len(self._crew))
 
     @property
     def n_threads(self) -> int:
         """Tasks that can run at the same time."""
         if self._client is None:
             return dask.config.get("num_workers", None) or dask.system.CPU_COUNT
-        return max(1, sum(self._ncores().values()))
+        return max(1, sum(self._crew.values()))
+
+    @once
+    def _crew(self) -> dict[str, int]:
+        """Threads of the workers as the fit begins, by which it is planned; asked for once."""
+        return self._ncores()
 
     def _ncores(self) -> dict[str, int]:
         assert self._client is not None
@@ -125,6 +135,15 @@ class Work:
         if not elsewhere:
             self._bound.add(place)
         return dask.annotate(workers=[place], allow_other_workers=elsewhere)
+
+    def bind(self, values: Sequence[Delayed]) -> None:
+        """Have the round end where a worker is lost that one of some kept values lies with.
+
+        For what it takes from rounds before, whose tasks are bound to these workers.
+        """
+        if self._client is not None:
+            self.locate(values)
+            self._bound.update(map(self._place_of, values))
 
     def lies_with(self, value: Delayed, other: Delayed) -> None:
         """Note that a kept value is made where another one lies; nobody has to wait to be told."""
@@ -173,10 +192,10 @@ class Work:
         if self._client is None:
             return [([i], 1) for i in range(len(values))]
         self.locate(values)
-        n_threads = self._ncores()
         found: dict[str, list[int]] = {}
         for i, value in enumerate(values):
             found.setdefault(self._place_of(value), []).append(i)
+        n_threads = self._crew if self._crew.keys() >= found.keys() else self._ncores()
         return [(which, n_threads.get(place, 1)) for place, which in found.items()]
 
     def _wait_for(self, futures: Any, bound: set[str] | frozenset[str] = frozenset()) -> None:
@@ -243,6 +262,7 @@ class Work:
                             raise
                         raise explained from error
                     self._places.clear()
+                    self.n_losses += 1
         raise AssertionError("unreachable")
 
     def _gathered(self, tasks: Callable[[], Sequence[Delayed]]) -> list[Any]:
@@ -325,11 +345,40 @@ def added(parts: list[Any]) -> Any:
 
 def own_threads(otherwise: int) -> int:
     """Threads of the worker that runs a task; what is said ``otherwise`` where there is none."""
+    worker = _own_worker()
+    return otherwise if worker is None else int(worker.state.nthreads)
+
+
+def in_turn(function: Callable[..., Result]) -> Callable[..., Result]:
+    """A task that has all threads of its worker to itself: others of this kind wait there.
+
+    Two that work side by side, with a thread each, would push each other out of the cache.
+    """
+
+    @wraps(function)
+    def task(*arguments: Any) -> Result:
+        worker = _own_worker()
+        if worker is None:
+            return function(*arguments)
+        with _taking_turns:
+            turn = _turns.setdefault(worker, threading.Lock())
+        with turn:
+            return function(*arguments)
+
+    return task
+
+
+_turns: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
+_taking_turns = threading.Lock()
+
+
+def _own_worker() -> Any:
+    """The worker that runs this task; None where Dask's threads do, or nobody."""
     distributed = sys.modules.get("distributed")
     if distributed is not None:
         with suppress(ValueError):
-            return int(distributed.get_worker().state.nthreads)
-    return otherwise
+            return distributed.get_worker()
+    return None
 
 
 @contextmanager
