@@ -2,12 +2,17 @@
 
 import json
 import math
+import signal
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 from protocol_sets import written_set
 
 from highrelief.command.runs.reproduce import Reproduction
+from highrelief.protocols import running
 from highrelief.protocols.beside import Figure, Pair, Results, measured, p_value
 from highrelief.protocols.experiment import Cell, Experiment
 from highrelief.protocols.judges import best_count, curve, error
@@ -89,6 +94,29 @@ def test_an_interruption_keeps_what_is_done(counting, folder, tmp_path, monkeypa
     monkeypatch.setattr(Counting, "most", math.inf, raising=False)
     planned = plan(counting, data=folder, cache=tmp_path, repeats=3)
     assert (len(planned.done), len(planned.left)) == (3, 3)
+
+
+@pytest.mark.usefixtures("usual_handler")
+def test_an_interruption_while_processes_are_started_is_not_lost():
+    done = []
+
+    def start():
+        with running._deaf_children():
+            signal.raise_signal(signal.SIGINT)
+            done.append(1)
+        time.sleep(5)  # where it may be delivered
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert done == [1]
+
+
+def test_processes_hear_no_interruption():
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with running._deaf_children():
+            found = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
+        assert signal.SIGINT in found.result()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_a_torn_line_spoils_no_other(counting, folder, tmp_path):
