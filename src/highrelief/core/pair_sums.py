@@ -109,15 +109,18 @@ def sums_of_products(
     """
     room = block_of_columns(table, features.size, table.dtype) if block is None else block
 
-    def products(a: int, b: int) -> NDArray[np.float64]:
-        out = np.zeros(room.shape[1])
-        kernels.add_products(room, tiles, a, b, out)
-        return out
-
     sums = np.empty(features.size)
     for start in range(0, features.size, room.shape[1]):
         which = features[start : start + room.shape[1]]
         table.scaled.write(which, room)
+        # Not of the whole room, which the last columns may leave empty.
+        width = -(-which.size // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
+
+        def products(a: int, b: int, width: int = width) -> NDArray[np.float64]:
+            out = np.zeros(width)
+            kernels.add_products(room, tiles, a, b, out)
+            return out
+
         minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
         of_block = -2.0 * minima[: which.size]
         packing.mix_rows(row_totals, room, of_block)
