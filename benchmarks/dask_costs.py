@@ -39,8 +39,6 @@ class Problem(NamedTuple):
     n_anchors: int | None = None
     #: Whether distances are only nearly known at first: not those of genotypes and other few levels.
     measures: bool = True
-    #: Threads of a worker.
-    n_threads: int = 1
 
     @property
     def anchors(self) -> int:
@@ -199,13 +197,18 @@ def relieff_columns_tasks(problem: Problem, places: Sequence[int] | None = None)
     """Tasks of a fit; ``places``: the worker of every block."""
     b, of_workers = problem.n_blocks, _blocks_of_workers(problem, places)
     tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "candidates": 1, "sums": b})
-    # A worker takes as many of its blocks at a time as it has threads; the workers' sums are added up.
-    tasks["share"] = sum(-(-n // problem.n_threads) for n in of_workers)
-    # What is shared counts as a task: who is asked for.
-    tasks.update({"added": tree_tasks(len(of_workers)), "Sought": 1})
+    # A worker takes all of its blocks at once, where it has room for them.
+    tasks["share"] = len(of_workers)
+    # What is shared counts as a task: who is asked for. Who goes on from a sum makes it.
+    tasks.update({"added": _below_the_last(len(of_workers)), "Sought": 1})
     if problem.measures:
-        tasks.update({"measured": b, "added": tree_tasks(b), "divided": 1})
+        tasks.update({"measured": b, "added": _below_the_last(b), "divided": 1})
     return +tasks
+
+
+def _below_the_last(n: int) -> int:
+    """Tasks that add up n results, but for the last of them."""
+    return max(0, tree_tasks(n) - 1)
 
 
 def _blocks_of_workers(problem: Problem, places: Sequence[int] | None) -> list[int]:
@@ -276,7 +279,7 @@ def irelief_columns_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     """Tasks of a fit: those of the iterations, and one more look at the neighbourhoods."""
     b, n_looks = problem.n_blocks, n_iterations + 1
     tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "minima": n_looks * b})
-    tasks.update({"added": n_looks * tree_tasks(b), "near": n_looks, "statistics": n_looks})
+    tasks.update({"added": n_looks * _below_the_last(b), "near": n_looks, "statistics": n_looks})
     # What is shared counts as a task: what coefficients are made of.
     tasks.update({"Coefficients": n_iterations, "coefficients": n_iterations})
     tasks["sums_of_products"] = n_iterations * b

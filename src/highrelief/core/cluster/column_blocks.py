@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -120,27 +120,32 @@ class ColumnBlocks:
         """What :func:`.whole_numbers.marked_levels` says of all columns."""
         return self.source.levels
 
-    @once
+    @property
     def shared_layout(self) -> Delayed:
-        """The layout, kept by the workers."""
-        return self.work.kept([self.work.shared(self.layout)])[0]
+        """The layout, which the workers keep."""
+        return self._kept[0]
 
-    @once
+    @property
     def blocks(self) -> list[Delayed]:
         """The blocks, with what makes them comparable, each to be found by a worker."""
+        return self._kept[1:]
+
+    @once
+    def _kept(self) -> list[Delayed]:
+        """The layout, and the blocks."""
         ranges = self.table.ranges
         assert ranges is not None
-        make = delayed(ColumnBlock, pure=False)
-        made = []
+        layout, make = self.work.shared(self.layout), delayed(ColumnBlock, pure=False)
+        made = [layout]
         self.work.locate(self.source.blocks)
         for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
             with self.work.beside(X, elsewhere=True):
                 of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
-                made.append(make(X, self.shared_layout, *of_block, a))
-        blocks = self.work.kept(made)
-        for block, X in zip(blocks, self.source.blocks, strict=True):
+                made.append(make(X, layout, *of_block, a))
+        kept = self.work.kept(made)
+        for block, X in zip(kept[1:], self.source.blocks, strict=True):
             self.work.lies_with(block, X)
-        return blocks
+        return kept
 
     def task(
         self, function: Callable[..., Any], block: Delayed, *more: Any, elsewhere: bool = False
@@ -202,6 +207,6 @@ class ColumnBlocks:
         return None if value is None else self.work.shared(value)
 
 
-def added(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+def added(parts: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
     """Sums of arrays, place by place of the tuples that hold them; the tuples are not changed."""
     return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))

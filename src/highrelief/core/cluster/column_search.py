@@ -20,10 +20,12 @@ from ..ranges import float_type
 from ..threads import even_ranges
 from ..whole_numbers import Plan, WholeNumbers, planned
 from .column_blocks import ColumnBlock, ColumnBlocks, Layout, added
-from .work import in_turn, own_threads, tree
+from .work import Worker, boughs, in_turn, own_threads
 
 #: Bytes of the columns that a worker turns into whole numbers at a time.
 _PIECE_BYTES = 2.0**24
+#: How much of its memory a worker may need for the blocks that it works on, some of which may be on disk.
+_SHARE_OF_MEMORY = 0.25
 
 Kind = type[WholeNumbers] | type[ProductDistances] | type[TileDistances]
 #: Distances of rows to all over some columns, and what their errors follow from.
@@ -102,11 +104,12 @@ class ColumnSearch(NeighborSearch):
         if not anchors.size:
             return work.shared(GivenNeighbors(self._among, self._anchors, ()))
         sought = work.shared(self._sought(padded_rows(anchors) if self._way == "rows" else None))
-        given = work.halfway(delayed(_candidates, pure=False)(sought, self._distance_sums(sought)))
+        shares = boughs(self._distance_shares(sought), added)
+        given = work.halfway(delayed(_candidates, pure=False)(sought, shares))
         if not self._must_measure:
             return given
         task = self._blocks.task
-        lengths = tree([task(_measured, block, given, self._metric) for block in blocks], added)
+        lengths = boughs([task(_measured, block, given, self._metric) for block in blocks], added)
         return work.halfway(delayed(_divided, pure=False)(given, lengths, self._division))
 
     def _sought(self, rows: NDArray[np.int64] | None) -> Sought:
@@ -114,20 +117,17 @@ class ColumnSearch(NeighborSearch):
         of_table = self._table.dtype, self._tolerance, self._table.n_threads
         return Sought(layout, self._among, self._anchors, rows, kind, *of_table)
 
-    def _distance_sums(self, sought: Delayed) -> Delayed:
-        """A task that has the distances over all columns.
+    def _distance_shares(self, sought: Delayed) -> list[Delayed]:
+        """Tasks that have the distances over some of the columns each, and over all of them together.
 
         Whole numbers add up to the same in any order: each worker adds the shares of its blocks to each
-        other, as many blocks at a time as it has threads, with all of these. Floats are added along a tree
-        of all blocks, whose shape does not depend on where these lie.
+        other, of as many at a time as it has room for. Floats are added along a tree of all blocks, whose
+        shape does not depend on where these lie.
         """
         work, blocks, cuts = self._blocks.work, self._blocks.blocks, self._blocks.cuts
         plan = self._distances.plan if isinstance(self._distances, WholeNumbers) else None
         if plan is not None:
-            chains = [
-                [which[a : a + n_threads] for a in range(0, len(which), n_threads)]
-                for which, n_threads in work.by_worker(blocks)
-            ]
+            chains = [self._at_a_time(*each) for each in work.by_worker(blocks)]
         else:
             chains = [[[i]] for i in range(len(blocks))]
         share = delayed(_share, pure=False)
@@ -139,7 +139,14 @@ class ColumnSearch(NeighborSearch):
                 with work.beside(blocks[which[0]]):
                     total = share(total, [blocks[i] for i in which], plans, sought)
             ends.append(total)
-        return tree(ends, added)
+        return ends
+
+    def _at_a_time(self, which: list[int], worker: Worker) -> list[list[int]]:
+        """The blocks of a worker that it takes at a time, which all of them must be in its memory."""
+        widest = max(b - a for a, b in self._blocks.cuts)
+        block_bytes = widest * self._table.n_samples * self._blocks.source.dtype.itemsize
+        n = max(worker.n_threads, int(min(_SHARE_OF_MEMORY * worker.memory / block_bytes, len(which))))
+        return [which[a : a + n] for a in range(0, len(which), n)]
 
 
 class _CandidateSearch(NeighborSearch):
@@ -208,9 +215,9 @@ def _share(
 
 
 @in_turn
-def _candidates(sought: Sought, total: Share) -> GivenNeighbors:
+def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
     """Who may be a neighbour of each anchor, by the distances over all columns."""
-    D, noted = total
+    D, noted = added(shares)
     keys = distance_array(*D.shape)
     keys[...] = D.view(np.uint32)
     doubt = sought.kind.doubt(noted, float_type(sought.dtype))
@@ -230,11 +237,11 @@ def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[N
 
 
 def _divided(
-    given: GivenNeighbors, lengths: tuple[NDArray[np.float64], ...], division: Division
+    given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], division: Division
 ) -> GivenNeighbors:
     """Neighbours by the exact distances of all candidates."""
     divided = []
-    for found, exact in zip(given.found, lengths, strict=True):
+    for found, exact in zip(given.found, added(lengths), strict=True):
         divided.append(replace(found, shares=np.zeros(found.rows.size)))
         division.divide(divided[-1], exact)
     return replace(given, found=tuple(divided))

@@ -17,7 +17,7 @@ from ..soft_neighborhoods import SoftNeighborhoods, Statistics, parts_of_pass, t
 from ..soft_rows import SoftPasses
 from ..weighted_rows import WeightedBlocks, fill_from_minima
 from .column_blocks import ColumnBlock, ColumnBlocks, Layout, added
-from .work import in_turn, own_threads, tree
+from .work import boughs, in_turn, own_threads
 
 
 class ColumnPasses(SoftPasses):
@@ -107,7 +107,7 @@ class ColumnWeightedRows:
                 # A block of which nothing counts has no part in the distances.
                 where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
             )
-            near = delayed(_near, pure=False)(tree(minima, added), blocks.shared_layout, *self._of_table)
+            near = delayed(_near, pure=False)(boughs(minima, added), blocks.shared_layout, *self._of_table)
             self._held = work.made([near])[0], work.n_losses
         work.bind(blocks.blocks)
         return self._held[0]
@@ -175,13 +175,13 @@ def _minima(
 
 @in_turn
 def _near(
-    total: tuple[NDArray[np.float64], NDArray[np.float64]],
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
     layout: Layout,
     dtype: np.dtype[Any],
     n_threads: int,
 ) -> Near:
     """Distances of all pairs, from the sums of smaller values over all columns."""
-    minima, sums = total
+    minima, sums = added(parts)
     near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
     fill_from_minima(near.table, minima, near.sums, near.lacks, near.tiles)
     return near

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import dask
@@ -31,6 +31,13 @@ _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "Fut
 #: Seconds without any worker after which a fit is given up; Dask's nannies start others much sooner.
 _PATIENCE = 60.0
 _configuring = threading.Lock()
+
+
+class Worker(NamedTuple):
+    """What a worker has: threads, and bytes that it may use, which are infinite where it does not say."""
+
+    n_threads: int
+    memory: float
 
 
 class WorkerLost(Exception):  # noqa: N818
@@ -66,37 +73,36 @@ class Work:
     @property
     def memory(self) -> float:
         """Bytes that the workers may use, all together; 0 where they do not say."""
-        return sum(self._memory_limits)
+        return sum(worker.memory for worker in self._crew.values() if worker.memory < float("inf"))
 
     @property
     def least_memory(self) -> float:
         """Bytes that the worker with the least may use; infinite where none of them says."""
-        return min((limit for limit in self._memory_limits if limit), default=float("inf"))
-
-    @property
-    def _memory_limits(self) -> list[float]:
-        if self._client is None:
-            return []
-        # All of them, which versions before 2025 name without being asked.
-        said = self._told(partial(self._client.scheduler_info, n_workers=-1))
-        return [float(each["memory_limit"] or 0.0) for each in said["workers"].values()]
+        return min((worker.memory for worker in self._crew.values()), default=float("inf"))
 
     @property
     def n_workers(self) -> int:
         """Processes between which values must be moved."""
-        return 1 if self._client is None else max(1, len(self._crew))
+        return max(1, len(self._crew))
 
     @property
     def n_threads(self) -> int:
         """Tasks that can run at the same time."""
         if self._client is None:
             return dask.config.get("num_workers", None) or dask.system.CPU_COUNT
-        return max(1, sum(self._crew.values()))
+        return max(1, sum(worker.n_threads for worker in self._crew.values()))
 
     @once
-    def _crew(self) -> dict[str, int]:
-        """Threads of the workers as the fit begins, by which it is planned; asked for once."""
-        return self._ncores()
+    def _crew(self) -> dict[str, Worker]:
+        """The workers as the fit begins, by their addresses. It is planned by them; they are asked once."""
+        if self._client is None:
+            return {}
+        # All of them, which versions before 2025 name without being asked.
+        said = self._told(partial(self._client.scheduler_info, n_workers=-1))
+        return {
+            address: Worker(each["nthreads"], float(each["memory_limit"] or "inf"))
+            for address, each in said["workers"].items()
+        }
 
     def _ncores(self) -> dict[str, int]:
         assert self._client is not None
@@ -184,19 +190,19 @@ class Work:
             if missing:
                 time.sleep(0.01)  # lost since
 
-    def by_worker(self, values: Sequence[Delayed]) -> list[tuple[list[int], int]]:
-        """Which of some kept values lie with each worker, by their places in the list, and its threads.
+    def by_worker(self, values: Sequence[Delayed]) -> list[tuple[list[int], Worker]]:
+        """Which of some kept values lie with each worker, by their places in the list, and what it has.
 
         Dask's threads take every value by itself.
         """
         if self._client is None:
-            return [([i], 1) for i in range(len(values))]
+            return [([i], Worker(1, 0.0)) for i in range(len(values))]
         self.locate(values)
         found: dict[str, list[int]] = {}
         for i, value in enumerate(values):
             found.setdefault(self._place_of(value), []).append(i)
-        n_threads = self._crew if self._crew.keys() >= found.keys() else self._ncores()
-        return [(which, n_threads.get(place, 1)) for place, which in found.items()]
+        # Of those who came later nothing is known.
+        return [(which, self._crew.get(place, Worker(1, 0.0))) for place, which in found.items()]
 
     def _wait_for(self, futures: Any, bound: set[str] | frozenset[str] = frozenset()) -> None:
         """Wait until all are done, while the workers are there that tasks are ``bound`` to, or any at all."""
@@ -327,10 +333,16 @@ def tree(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> Delayed:
 
     ``add`` takes a list of results, and what is ``given`` to all.
     """
+    branches = boughs(tasks, add, *given)
+    return branches[0] if len(branches) == 1 else delayed(add, pure=False)(branches, *given)
+
+
+def boughs(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> list[Delayed]:
+    """The last few tasks of such a tree, for one that adds them up and goes on from there."""
     adding = delayed(add, pure=False)
-    while len(tasks) > 1:
+    while len(tasks) > _FAN_IN:
         tasks = [adding(tasks[i : i + _FAN_IN], *given) for i in range(0, len(tasks), _FAN_IN)]
-    return tasks[0]
+    return tasks
 
 
 def added(parts: list[Any]) -> Any:
