@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,7 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..core.held import on_cluster
 from ..core.parameters import checked_thread_count
-from ..core.threads import one_blas_thread, run_all
+from ..core.threads import Exclusive, one_blas_thread, run_all
 
 #: Seeds of members are below this.
 SEEDS = 2**31 - 1
@@ -90,15 +89,17 @@ def run_some(
     hands = hands or Hands.for_fits(X, len(arguments), ours=ours, n_jobs=n_jobs)
     if hands.backend == "joblib":
         return _by_joblib(fit, arguments, advance, n_jobs)
-    lock, stopped = Lock(), False
+    lock, stopped = Exclusive(), False
+
+    def tell() -> None:
+        nonlocal stopped
+        stopped = advance() or stopped
 
     def fit_one(argument: Any) -> Result | None:
-        nonlocal stopped
         if stopped:
             return None
         fitted = fit(argument)
-        with lock:
-            stopped = advance() or stopped
+        lock.run(tell)
         return fitted
 
     with hands.waiting():

@@ -6,15 +6,18 @@ import multiprocessing
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import joblib
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
+
+from ..kernels.interruption import held_interrupts
 
 Result = TypeVar("Result")
 
@@ -74,16 +77,40 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
 
 
-def _start(work: Callable[[], None], n_times: int) -> list[Future[None]]:
-    """Have threads of the process run ``work``; there are as many as the most that were asked for."""
+class Exclusive:
+    """A lock that no interruption leaves held.
+
+    Python 3.14 may raise one after ``with`` has taken a lock and before its block begins: then nobody lets go
+    of it, and all who help wait for ever. What is done under this one can be interrupted.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def run(self, function: Callable[[], Result]) -> Result:
+        """Call a function while no other thread is in here."""
+        try:
+            self._lock.acquire()
+            return function()
+        finally:
+            # Who was interrupted before has nothing to let go of.
+            with suppress(RuntimeError):
+                self._lock.release()
+
+
+def _start(work: Callable[[], None], n_times: int, started: list[Future[None]]) -> None:
+    """Have threads of the process run ``work``; there are as many as the most that were asked for.
+
+    Those that are ``started`` are known, whatever happens. An interruption waits: there are locks in here.
+    """
     shared = _shared
-    with shared.lock:
+    with held_interrupts(), shared.lock:
         if shared.pool is None or shared.size < n_times:
             if shared.pool is not None:
                 shared.pool.shutdown(wait=False)  # ends when it has done what it was given
             shared.pool = ThreadPoolExecutor(n_times, thread_name_prefix="highrelief")
             shared.size = n_times
-        return [shared.pool.submit(work) for _ in range(n_times)]
+        started.extend(shared.pool.submit(work) for _ in range(n_times))
 
 
 @contextmanager
@@ -94,9 +121,9 @@ def one_blas_thread() -> Iterator[None]:
     Those built on OpenMP have one for every thread.
     """
     shared, of_thread, is_in = _shared, list[tuple[Any, int]](), False
-    # An interruption may come at any line, also before the limit is set.
+    # An interruption waits while the limit is set, and may come at any other line.
     try:
-        with shared.lock:
+        with held_interrupts(), shared.lock:
             if shared.blas is None:  # looked up once: it takes longer than a small fit
                 shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
             before = [(library, library.num_threads) for library in shared.blas]
@@ -111,7 +138,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         if is_in:
-            with shared.lock:
+            with held_interrupts(), shared.lock:
                 shared.n_limiting -= 1
                 _set_blas_threads(of_thread + ([] if shared.n_limiting else shared.blas_before))
 
@@ -145,15 +172,15 @@ def run_all(
     if n_threads <= 1:
         return [function(*each) for each in arguments]
     results: dict[int, Result] = {}
-    places = iter(range(len(arguments)))
-    taking = threading.Lock()
+    # Which threads may take from without a lock.
+    places = deque(range(len(arguments)))
     stopped = threading.Event()
 
     def work() -> None:
         while not stopped.is_set():
-            with taking:
-                place = next(places, None)
-            if place is None:
+            try:
+                place = places.popleft()
+            except IndexError:
                 return
             try:
                 results[place] = function(*arguments[place])
@@ -163,7 +190,7 @@ def run_all(
 
     helpers: list[Future[None]] = []
     try:
-        helpers = _start(work, n_threads - 1)
+        _start(work, n_threads - 1, helpers)
         work()
     except BaseException:
         # An interruption may also come between two pieces of work.

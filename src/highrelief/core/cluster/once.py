@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import RLock
 from typing import Any, Generic, TypeVar, overload
+
+from ..threads import Exclusive
 
 Made = TypeVar("Made")
 
@@ -33,7 +34,10 @@ class once(Generic[Made]):  # noqa: N801
         if instance is None:
             return self
         kept = instance.__dict__
-        with kept.setdefault("_one_at_a_time", RLock()):
+
+        def make() -> Made:
             if self._name not in kept:
                 kept[self._name] = self._make(instance)
-        return kept[self._name]
+            return kept[self._name]
+
+        return kept.setdefault("_one_at_a_time", Exclusive()).run(make)

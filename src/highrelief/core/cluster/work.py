@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import dask
 from dask.delayed import Delayed, delayed
 
+from ..threads import Exclusive
 from .once import once
 
 Result = TypeVar("Result")
@@ -30,7 +31,7 @@ _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "Fut
 
 #: Seconds without any worker after which a fit is given up; Dask's nannies start others much sooner.
 _PATIENCE = 60.0
-_configuring = threading.Lock()
+_configuring = Exclusive()
 
 
 class Worker(NamedTuple):
@@ -278,9 +279,7 @@ class Work:
         around, self._round.bound = self._bound, set()
         made = list(tasks())
         bound, self._round.bound = self._round.bound, around
-        # What is shared goes with the tasks, on purpose. The configuration is that of all threads.
-        with _configuring, dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            futures = self._client.compute(made)
+        futures = _configuring.run(partial(_submitted, self._client, made))
         self._wait_for(futures, bound)
         # From the workers themselves; through the scheduler what cannot be had so.
         return list(self._client.gather(futures, direct=True))
@@ -326,6 +325,12 @@ class Work:
                 " again once a client is connected."
             )
         return error
+
+
+def _submitted(client: Any, tasks: list[Delayed]) -> list[Any]:
+    """Futures of tasks. What is shared is in their graph on purpose; the configuration is of all threads."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        return client.compute(tasks)
 
 
 def tree(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> Delayed:
