@@ -392,9 +392,13 @@ class TestBadInput:
         refused(as_a_process("rank", tmp_path / "none.csv", "-t", "class"), 1, "There is no file")
 
     @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
-    def test_a_file_that_may_not_be_read(self, table):
-        table.chmod(0)
-        refused(highrelief("rank", table, "-t", "class"), 1, "may not be read")
+    def test_a_file_that_may_not_be_read(self, table, tmp_path):
+        closed = tmp_path / "closed.csv"
+        closed.write_text(table.read_text())
+        closed.chmod(0)
+        refused(highrelief("rank", closed, "-t", "class"), 1, "may not be read")
+        refused(highrelief("rank", table, "-t", "class", "--labels", closed), 1, "may not be read")
+        refused(highrelief("rank", "--repeat", closed), 1, "closed.csv", "Permission denied")
 
     def test_a_folder(self, tmp_path):
         refused(highrelief("rank", tmp_path, "-t", "class"), 1, "is a folder")

@@ -90,7 +90,9 @@ def rank(
     out: Annotated[
         Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
     ] = None,
-    repeat: Annotated[Path | None, typer.Option(help="A run.json: do the same again.")] = None,
+    repeat: Annotated[
+        Path | None, typer.Option(help="A run.json: do the same again.", readable=False)
+    ] = None,
     resamples: Resamples = 20,
     interactions: Interactions = None,
     groups: Groups = None,

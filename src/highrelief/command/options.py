@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
+# Whether a file may be read is said by who reads it, as all else that is wrong with files: readable=False.
 DATA = typer.Argument(
-    metavar="DATA", help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.", show_default=False
+    metavar="DATA",
+    help="CSV, TSV (also .gz), Parquet, Feather, ARFF, NPZ or h5ad.",
+    show_default=False,
+    readable=False,
 )
 TARGET = typer.Option(
     "--target", "-t", help="Column with the classes; for some methods with numbers.", show_default=False
@@ -34,7 +38,10 @@ Jobs = Annotated[
         "--jobs", "-j", callback=_not_zero, help="Threads, -1 for all; the result does not depend on it."
     ),
 ]
-Labels = Annotated[Path | None, typer.Option(help="Second file: the classes by the names of the samples.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="Second file: the classes by the names of the samples.", readable=False),
+]
 Transpose = Annotated[
     bool, typer.Option("--transpose", help="Rows are features and columns samples; needs --labels.")
 ]
