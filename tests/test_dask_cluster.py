@@ -1,5 +1,6 @@
 """Tables that a real cluster of processes holds, and clusters that fail in the middle of a fit."""
 
+import os
 import threading
 import time
 from contextlib import nullcontext
@@ -230,6 +231,66 @@ def rounds_of(monkeypatch, before=lambda number: None):
 
     monkeypatch.setattr(Work, "results", counted)
     return rounds
+
+
+def gone(client, place):
+    """Kill the worker of an address, and wait until the scheduler knows."""
+    kill(client.run(os.getpid, workers=[place])[place])
+    wait_until(lambda: place not in client.ncores())
+
+
+def assert_same_by_columns(client, monkeypatch, weighter, name, replaced):
+    """A fit by columns gives the bits of one before, with a method of Work replaced."""
+    X, y = wide_table(90, 900)
+    table = da.from_array(X, chunks=(-1, 150))
+    with dask.config.set({"highrelief.partition": "columns"}):
+        before = weighter.fit(table, y).feature_weights_
+        monkeypatch.setattr(Work, name, replaced(getattr(Work, name)))
+        thread, outcome = in_the_background(lambda: weighter.fit(table, y).feature_weights_)
+        thread.join(90)
+    assert not thread.is_alive()
+    assert "error" not in outcome, outcome
+    np.testing.assert_array_equal(outcome["weights"], before)
+
+
+@pytest.mark.parametrize("weighter", [ReliefF(n_neighbors=5), IRelief(sigma=1.0, max_iter=2, tol=0.0)])
+def test_a_worker_that_is_killed_before_what_is_done_was_brought(weighter, small_blocks, monkeypatch):
+    n_rounds = []
+
+    def replaced(bring):
+        def brought(self, futures, bound):
+            n_rounds.extend([1] if bound else [])
+            if len(n_rounds) == 1 and bound:
+                gone(client, min(bound))
+            return bring(self, futures, bound)
+
+        return brought
+
+    with cluster(n_workers=2) as client:
+        assert_same_by_columns(client, monkeypatch, weighter, "_bring", replaced)
+    assert len(n_rounds) > 1
+
+
+def test_a_worker_whose_loss_another_fit_has_noted(small_blocks, monkeypatch):
+    """Fits of an ensemble share what is known of the workers."""
+    n_calls = []
+
+    def replaced(bind):
+        def bound(self, places):
+            n_calls.append(1)
+            if len(n_calls) == 2:  # what is held is taken again
+                for place in places:
+                    gone(client, place)
+                self._places.clear()
+                self.loss = object()
+            return bind(self, places)
+
+        return bound
+
+    with cluster(n_workers=2) as client:
+        weighter = IRelief(sigma=1.0, max_iter=2, tol=0.0)
+        assert_same_by_columns(client, monkeypatch, weighter, "bind", replaced)
+    assert len(n_calls) > 2
 
 
 @pytest.mark.parametrize("kill_in_round", [3, 5] if THOROUGH else [3])

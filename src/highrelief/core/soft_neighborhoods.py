@@ -29,7 +29,11 @@ class RowsOfPass(Protocol):
     X: NDArray[np.floating]
     w: NDArray[np.floating]
     sums: NDArray[np.float64]
-    lacks: Lacks
+
+    @property
+    def lacks(self) -> Lacks:
+        """What they lack."""
+        ...
 
 
 class _Misses(NamedTuple):

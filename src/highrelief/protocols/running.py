@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.parameters import checked_thread_count
 from ..core.threads import one_blas_thread
+from ..kernels.interruption import held_interrupts
 from .experiment import Cell, Experiment, Outcome
 from .kept import Kept
 from .registry import named
@@ -145,11 +146,13 @@ def _deaf_children() -> Iterator[None]:
     elif hasattr(signal, "pthread_sigmask"):
         # Or it would be started inside, and unblock the signal.
         resource_tracker.ensure_running()
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            yield
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # Children have the mask of the thread that starts them; other threads still hear of it.
+        with held_interrupts():
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                yield
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
     else:
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

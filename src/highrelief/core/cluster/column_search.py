@@ -24,7 +24,7 @@ from .work import Worker, boughs, in_turn, own_threads
 
 #: Bytes of the columns that a worker turns into whole numbers at a time.
 _PIECE_BYTES = 2.0**24
-#: How much of its memory a worker may need for the blocks that it works on, some of which may be on disk.
+#: How much of its memory a worker may need for blocks that wait to be worked on, some of which lie on disk.
 _SHARE_OF_MEMORY = 0.25
 
 Kind = type[WholeNumbers] | type[ProductDistances] | type[TileDistances]
@@ -142,10 +142,14 @@ class ColumnSearch(NeighborSearch):
         return ends
 
     def _at_a_time(self, which: list[int], worker: Worker) -> list[list[int]]:
-        """The blocks of a worker that it takes at a time, which all of them must be in its memory."""
+        """The blocks of a worker that are taken at a time, which must be in its memory all at once.
+
+        As many tasks may have theirs there, and wait for their turn, as the worker has threads.
+        """
         widest = max(b - a for a, b in self._blocks.cuts)
         block_bytes = widest * self._table.n_samples * self._blocks.source.dtype.itemsize
-        n = max(worker.n_threads, int(min(_SHARE_OF_MEMORY * worker.memory / block_bytes, len(which))))
+        room = _SHARE_OF_MEMORY * worker.memory / worker.n_threads
+        n = max(worker.n_threads, int(min(room / block_bytes, len(which))))
         return [which[a : a + n] for a in range(0, len(which), n)]
 
 
@@ -200,7 +204,7 @@ def _share(
         if plans is not None:
             distances: Any = WholeNumbers(*of_block, sought.tolerance, n_threads, plans[i])
         else:
-            distances = cast("type[TileDistances]", sought.kind)(*of_block, 1)
+            distances = cast("type[TileDistances]", sought.kind)(*of_block, n_threads)
         for part, n_parts in distances.pieces(_PIECE_BYTES):
             piece = distances.piece(part, n_parts)
             add = before is not None or i > 0 or part > 0
@@ -217,9 +221,12 @@ def _share(
 @in_turn
 def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
     """Who may be a neighbour of each anchor, by the distances over all columns."""
-    D, noted = added(shares)
-    keys = distance_array(*D.shape)
-    keys[...] = D.view(np.uint32)
+    parts, notes = zip(*shares, strict=True)
+    keys, noted = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
+    total = keys.view(parts[0].dtype)
+    total[...] = parts[0]
+    for part in parts[1:]:
+        total += part
     doubt = sought.kind.doubt(noted, float_type(sought.dtype))
     found = tuple(_CandidateSearch(sought, doubt, keys).neighbors())
     return GivenNeighbors(sought.among, sought.anchors, found)

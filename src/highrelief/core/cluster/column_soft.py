@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -46,10 +47,7 @@ class ColumnPasses(SoftPasses):
 
 
 class ColumnWeightedRows:
-    """Rows under weights that change, whose columns lie with the workers, and the distances with one of them.
-
-    Offers what :class:`.weighted_rows.WeightedBlocks` does.
-    """
+    """Rows under weights that change; columns lie with the workers, and the distances with one of them."""
 
     by_blocks = True
 
@@ -58,8 +56,7 @@ class ColumnWeightedRows:
         self.lacks = Lacks(table)
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
-        #: The distances under the weights, and how often workers had been lost when they were asked for.
-        self._held: tuple[Delayed, int] | None = None
+        self._held: _Held | None = None
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
@@ -98,8 +95,8 @@ class ColumnWeightedRows:
         Tasks that add them up are bound to the workers of the blocks. Where one of these is lost, nobody can
         make again what it took along, and another attempt begins with these.
         """
-        blocks, work, w = self._blocks, self._blocks.work, self._given
-        if self._held is None or self._held[1] != work.n_losses:
+        blocks, work, w, loss = self._blocks, self._blocks.work, self._given, self._blocks.work.loss
+        if self._held is None or self._held.loss is not loss:
             minima = blocks.of_blocks(
                 _minima,
                 None,
@@ -107,14 +104,22 @@ class ColumnWeightedRows:
                 # A block of which nothing counts has no part in the distances.
                 where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
             )
-            near = delayed(_near, pure=False)(boughs(minima, added), blocks.shared_layout, *self._of_table)
-            self._held = work.made([near])[0], work.n_losses
-        work.bind(blocks.blocks)
-        return self._held[0]
+            given = blocks.shared_layout, self._table.dtype, self._table.n_threads
+            near = delayed(_near, pure=False)(boughs(minima, added), *given)
+            self._held = _Held(work.made([near])[0], loss, work.places_of(blocks.blocks))
+        # Other fits may have noted a loss since.
+        work.bind(self._held.places)
+        return self._held.near
 
-    @property
-    def _of_table(self) -> tuple[np.dtype[Any], int]:
-        return self._table.dtype, self._table.n_threads
+
+class _Held(NamedTuple):
+    """Distances that a worker keeps for the next rounds."""
+
+    near: Delayed
+    #: The last loss of workers before they were asked for.
+    loss: object
+    #: The workers that they are made by alone.
+    places: frozenset[str]
 
 
 class ColumnNeighborhoods(SoftNeighborhoods):
@@ -151,9 +156,6 @@ class Near:
         self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
         #: No row: kernels find all distances stored.
         self.X, self.w = np.empty((0, 0), tiles.dtype), np.empty(0, tiles.dtype)
-        self.table = layout.bare(tiles.dtype, own_threads(n_threads))
-        #: Nothing is missing.
-        self.lacks = Lacks(self.table)
 
     def __sizeof__(self) -> int:
         """Bytes, by which Dask decides what is sent to whom, and moved to the disk."""
@@ -162,6 +164,16 @@ class Near:
     def __reduce__(self) -> tuple[Any, ...]:
         """What is sent, or moved to the disk: nothing that can be made again."""
         return Near, (self.tiles, self.sums, self._layout, self._n_threads)
+
+    @cached_property
+    def table(self) -> Packed:
+        """The layout of the rows, for all threads of the worker whose task asks first."""
+        return self._layout.bare(self.tiles.dtype, own_threads(self._n_threads))
+
+    @cached_property
+    def lacks(self) -> Lacks:
+        """Nothing is missing."""
+        return Lacks(self.table)
 
 
 @in_turn
@@ -213,6 +225,5 @@ def _sums_of_products(
     return sums_of_products(block.table, np.arange(block.table.n_features), *shared)
 
 
-@in_turn
 def _content(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
     return (WeightedBlocks(block.table, block.first).content(),)

@@ -51,8 +51,8 @@ def costs(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: int)
 def room_for_pairs(work: Work) -> float:
     """Bytes that may be taken, by columns, for something of all pairs of samples.
 
-    Soft neighbourhoods are found here, nearest neighbours by any of the workers, and each of these adds up
-    distances of all pairs over its columns.
+    Neighbourhoods are found by any of the workers, each of which may add up distances of all pairs, and some
+    of what that takes is brought here: where a kernel width is looked for, and for sparse solutions.
     """
     return min(memory_budget(None), SHARE * work.least_memory)
 

@@ -6,7 +6,7 @@ from ..threads import thread_count
 from .partition import PAIR_BYTES, room_for_pairs
 from .table import ClusterTable
 
-#: Fits per worker: while the neighbourhoods of one are formed here, workers go on with another.
+#: Fits per worker: while one waits for its neighbourhoods, or for the client, workers go on with another.
 _PER_WORKER = 2
 #: What a fit takes with the workers, in tables: its rows, and the same in the layout of the kernels.
 _TABLES_PER_FIT = 2.5

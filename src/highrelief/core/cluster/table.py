@@ -116,7 +116,7 @@ class ClusterTable:
 
     @property
     def pairs_are_here(self) -> bool:
-        """Whether something of every pair of samples is brought here, so that there is room for more."""
+        """Whether something of every pair of samples may be brought here, so that there is room for more."""
         return self.by == "columns"
 
     @cached_property

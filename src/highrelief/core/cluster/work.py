@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial, wraps
 from typing import Any, NamedTuple, TypeVar
@@ -25,6 +27,8 @@ _FAN_IN = 4
 _ATTEMPTS = 5
 #: Seconds after which those who wait look whether the workers that they wait for are still there.
 _LOOK_EVERY = 1.0
+#: How often the scheduler is asked who is there, until it has named all.
+_MOST_QUESTIONS = 9
 #: What Dask raises where data are lost that it cannot make again.
 _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "FutureLostError")
 
@@ -61,8 +65,8 @@ class Work:
         self._client = None if here else _current_client()
         #: Where kept values lie. Several fits may ask, each in a thread of its own.
         self._places: dict[str, str] = {}
-        #: How often a round had to be begun anew, because workers were lost.
-        self.n_losses = 0
+        #: Another one whenever a round had to be begun anew, because workers were lost.
+        self.loss = object()
         #: Of the round that a thread puts together: the workers that its tasks are bound to.
         self._round = threading.local()
 
@@ -98,8 +102,13 @@ class Work:
         """The workers as the fit begins, by their addresses. It is planned by them; they are asked once."""
         if self._client is None:
             return {}
-        # All of them, which versions before 2025 name without being asked.
-        said = self._told(partial(self._client.scheduler_info, n_workers=-1))
+        said: dict[str, Any] = {"workers": {}, "n_workers": 1}
+        # Dask itself looks at some of them, every two seconds, and is answered in the same place.
+        for _ in range(_MOST_QUESTIONS):
+            if len(said["workers"]) >= said.get("n_workers", 0):
+                break
+            # All of them, which versions before 2025 name without being asked.
+            said = self._told(partial(self._client.scheduler_info, n_workers=-1))
         return {
             address: Worker(each["nthreads"], float(each["memory_limit"] or "inf"))
             for address, each in said["workers"].items()
@@ -143,14 +152,16 @@ class Work:
             self._bound.add(place)
         return dask.annotate(workers=[place], allow_other_workers=elsewhere)
 
-    def bind(self, values: Sequence[Delayed]) -> None:
-        """Have the round end where a worker is lost that one of some kept values lies with.
+    def places_of(self, values: Sequence[Delayed]) -> frozenset[str]:
+        """The workers that some kept values lie with."""
+        if self._client is None:
+            return frozenset()
+        self.locate(values)
+        return frozenset(map(self._place_of, values))
 
-        For what it takes from rounds before, whose tasks are bound to these workers.
-        """
-        if self._client is not None:
-            self.locate(values)
-            self._bound.update(map(self._place_of, values))
+    def bind(self, places: frozenset[str]) -> None:
+        """Have the round end where one of these workers is lost, which something from before needs."""
+        self._bound.update(places)
 
     def lies_with(self, value: Delayed, other: Delayed) -> None:
         """Note that a kept value is made where another one lies; nobody has to wait to be told."""
@@ -202,23 +213,55 @@ class Work:
         found: dict[str, list[int]] = {}
         for i, value in enumerate(values):
             found.setdefault(self._place_of(value), []).append(i)
-        # Of those who came later nothing is known.
-        return [(which, self._crew.get(place, Worker(1, 0.0))) for place, which in found.items()]
+        # Of those who came later only the threads are asked for.
+        later = {} if self._crew.keys() >= found.keys() else self._ncores()
+        return [
+            (which, self._crew.get(place) or Worker(later.get(place, 1), 0.0))
+            for place, which in found.items()
+        ]
 
     def _wait_for(self, futures: Any, bound: set[str] | frozenset[str] = frozenset()) -> None:
         """Wait until all are done, while the workers are there that tasks are ``bound`` to, or any at all."""
-        assert self._client is not None
-        seen = time.monotonic()
-        while True:
+
+        def are_done(seconds: float) -> bool:
+            assert self._client is not None
             try:
                 # Dask asks for the current client of the thread, which may have none.
                 with self._client.as_current():
-                    sys.modules["distributed"].wait(futures, timeout=_LOOK_EVERY)
-                return
+                    sys.modules["distributed"].wait(futures, timeout=seconds)
             except TimeoutError:
-                workers = set(self._ncores())
+                return False
+            return True
+
+        self._watch(are_done, futures, bound)
+
+    def _bring(self, futures: Any, bound: set[str]) -> list[Any]:
+        """Results that are done: from the workers themselves, through the scheduler what cannot be had so.
+
+        Where a worker is lost with one of them, Dask waits until it is made again.
+        """
+        assert self._client is not None
+        gather = self._client.gather(futures, direct=True, asynchronous=True)
+        brought = asyncio.run_coroutine_threadsafe(gather, self._client.loop.asyncio_loop)
+        try:
+            self._watch(lambda seconds: bool(wait([brought], seconds).done), futures, bound)
+            return list(brought.result())
+        except BaseException:
+            brought.cancel()
+            raise
+
+    def _watch(
+        self, is_over: Callable[[float], bool], futures: Any, bound: set[str] | frozenset[str]
+    ) -> None:
+        """Wait until it is over, while the workers are there that tasks are ``bound`` to, or any at all."""
+        assert self._client is not None
+        seen = time.monotonic()
+        while not is_over(_LOOK_EVERY):
+            workers = set(self._ncores())
             if bound - workers:
                 self._client.cancel(futures)
+                # Who brings some of them hears of it, and ends.
+                is_over(_LOOK_EVERY)
                 raise WorkerLost
             if workers:
                 seen = time.monotonic()
@@ -252,7 +295,9 @@ class Work:
         It goes with the tasks, so that Dask can send it again: what is scattered is lost with its worker.
         """
         # Not hashed: a name is enough.
-        return delayed(value, traverse=False, pure=False)
+        leaf = delayed(value, traverse=False, pure=False)
+        # As it is now: a leaf would be bound, with the first task that takes it, to the worker of that.
+        return Delayed(leaf.key, leaf.dask)
 
     def results(self, tasks: Callable[[], Sequence[Delayed]]) -> list[Any]:
         """What the tasks of a round return, in their order."""
@@ -269,7 +314,7 @@ class Work:
                             raise
                         raise explained from error
                     self._places.clear()
-                    self.n_losses += 1
+                    self.loss = object()
         raise AssertionError("unreachable")
 
     def _gathered(self, tasks: Callable[[], Sequence[Delayed]]) -> list[Any]:
@@ -281,8 +326,7 @@ class Work:
         bound, self._round.bound = self._round.bound, around
         futures = _configuring.run(partial(_submitted, self._client, made))
         self._wait_for(futures, bound)
-        # From the workers themselves; through the scheduler what cannot be had so.
-        return list(self._client.gather(futures, direct=True))
+        return self._bring(futures, bound)
 
     def total(self, tasks: Callable[[], Sequence[Delayed]], add: Callable[[list[Any]], Any]) -> Any:
         """What the tasks of a round return, added up by a tree of further tasks whose shape is fixed.
