@@ -22,7 +22,7 @@ test: $(VENV)/.installed
 
 # What starts processes, browsers and clusters, and all else that takes a second or more each.
 test-slow: $(VENV)/.installed
-	$(VENV)/bin/python -m pytest $(PROCESSES) -m slow
+	$(VENV)/bin/python -m pytest $(PROCESSES) -m slow --durations=20
 
 # Both, and which lines and branches of the Python they do not run; too many fail (pyproject.toml).
 coverage: $(VENV)/.installed
