@@ -23,7 +23,7 @@ def memory_budget(asked: float | None) -> float:
     return SHARE * free_memory() if asked is None else float(asked)
 
 
-def check_room(needed: float, what: str, instead: str) -> None:
+def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0) -> None:
     """Raise if something is about to be made that there is no room for.
 
     Parameters
@@ -34,10 +34,17 @@ def check_room(needed: float, what: str, instead: str) -> None:
         What it is, as the beginning of a sentence.
     instead : str
         A sentence: what would need less.
+    addresses : float, default=0.0
+        Bytes of address space that are reserved beside it and not filled: stacks and arenas of threads.
+        Given for libraries that abort the process when an allocation fails, so that nothing is too small
+        to be checked.
     """
-    if needed <= UNASKED:
+    if needed <= UNASKED and not addresses:
         return
     free = free_memory()
+    for left in _left_in_addresses() if addresses else ():
+        if needed + addresses > left:
+            needed, free = needed + addresses, left
     if needed > free:
         raise MemoryError(
             f"{what} would take about {needed / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB are free."

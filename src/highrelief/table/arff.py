@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import csv
 import re
-from pathlib import Path
 
 import numpy as np
 
 from .cells import MISSING, Cells, without
 from .delimited import text_of
 from .errors import TableError, shown
+from .files import InputFile
 
 _ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S+)\s+(.+)""", re.IGNORECASE)
 _NUMERIC = {"numeric", "real", "integer"}
 
 
-def read_arff(path: Path, encoding: str | None, missing: tuple[str, ...] = ()) -> Cells:
+def read_arff(path: InputFile, encoding: str | None, missing: tuple[str, ...] = ()) -> Cells:
     """The cells of an ARFF file; nominal and string attributes are words."""
     lines = text_of(path, encoding).decode().split("\n")
     names, numeric = [], []
@@ -53,7 +53,7 @@ def read_arff(path: Path, encoding: str | None, missing: tuple[str, ...] = ()) -
     return Cells(names, without(numbers, missing), words, line_of_row=places)
 
 
-def _rows(lines: list[str], first: int, n_names: int, path: Path) -> tuple[list[list[str]], list[int]]:
+def _rows(lines: list[str], first: int, n_names: int, path: InputFile) -> tuple[list[list[str]], list[int]]:
     """The fields of the rows, and the lines they are in."""
     rows, places = [], []
     for place in range(first, len(lines)):
@@ -65,7 +65,11 @@ def _rows(lines: list[str], first: int, n_names: int, path: Path) -> tuple[list[
                 f"{path.name}: line {place + 1} is sparse ARFF, which is not read; dense ARFF is."
             )
         quote = "'" if "'" in line else '"'
-        row = [field.strip() for field in next(csv.reader([line], quotechar=quote, skipinitialspace=True))]
+        try:
+            fields = next(csv.reader([line], quotechar=quote, skipinitialspace=True))
+        except csv.Error as error:
+            raise TableError(f"{path.name}: line {place + 1} cannot be read: {error}.") from error
+        row = [field.strip() for field in fields]
         if len(row) != n_names:
             raise TableError(
                 f"{path.name}: line {place + 1} has {len(row):,} fields for {n_names:,} attributes."

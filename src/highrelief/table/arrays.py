@@ -1,42 +1,44 @@
-"""Files of arrays: NPZ, and AnnData's h5ad."""
+"""Files of arrays: NPZ."""
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from pathlib import Path
+import io
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.memory import check_room
 from .cells import Cells, without, written
-from .errors import TableError, listed
+from .errors import TableError, listed, parsing
+from .files import InputFile
 
 
-def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_npz(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
     """The cells of an NPZ file: ``X``, and beside it ``y``, names and other arrays of one value per row.
 
     ``feature_names`` and ``sample_names`` name columns and rows, ``target_names`` what the numbers in ``y``
     stand for.
     """
-    try:
-        # Opened here: NumPy leaves what it cannot read open.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-    except (OSError, ValueError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise TableError(f"{path.name} cannot be read as NPZ without pickles: {error}.") from error
+    stream = io.BytesIO(file.read_bytes())
+    with parsing(file.name, "NPZ without pickles"), np.load(stream, allow_pickle=False) as archive:
+        unpacked = sum(member.file_size for member in archive.zip.infolist())
+        check_room(unpacked, f"{file.name!r} unpacked", "Leave out arrays that are not needed.")
+        arrays = {name: np.asarray(archive[name]) for name in archive.files}
+    del stream
     X = arrays.pop("X", None)
     if X is None or X.ndim != 2 or X.dtype.kind not in "biuf":
         raise TableError(
-            f"{path.name} needs a table of numbers called 'X'; it has {listed(sorted(arrays)) or 'nothing'}."
+            f"{file.name} needs a table of numbers called 'X'; it has {listed(sorted(arrays)) or 'nothing'}."
         )
     n_rows, n_columns = X.shape
     meanings = arrays.pop("target_names", None)
-    names = _names(arrays.pop("feature_names", None), n_columns, path)
+    if meanings is not None and meanings.ndim != 1:
+        raise TableError(f"{file.name} needs 'target_names' of one dimension; it has {meanings.ndim}.")
+    names = _names(arrays.pop("feature_names", None), n_columns, file)
     row_names = arrays.pop("sample_names", None)
     if row_names is not None and row_names.shape != (n_rows,):
-        raise TableError(f"{path.name} has {row_names.size:,} 'sample_names' for {n_rows:,} rows of 'X'.")
+        raise TableError(f"{file.name} has {row_names.size:,} 'sample_names' for {n_rows:,} rows of 'X'.")
     beside = {name: each for name, each in arrays.items() if each.shape == (n_rows,)}
     aside = {name: written(each) for name, each in beside.items()}
     if meanings is not None and "y" in aside and arrays["y"].dtype.kind in "iu":
@@ -52,32 +54,9 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
     )
 
 
-def read_h5ad(path: Path, missing: tuple[str, ...] = ()) -> Cells:
-    """The cells of an AnnData file: its variables, and beside them what it says of its observations."""
-    try:
-        import anndata  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise TableError(
-            f"{path.name} needs anndata: pip install 'highrelief[anndata]' installs it."
-        ) from error
-    try:
-        data = anndata.read_h5ad(path)
-    except (OSError, ValueError, KeyError) as error:
-        raise TableError(f"{path.name} cannot be read as h5ad: {error}.") from error
-    X: Any = data.X
-    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    aside = {str(name): written(np.asarray(data.obs[name].astype(str))) for name in data.obs.columns}
-    return Cells(
-        [str(name) for name in data.var_names],
-        without(X, missing),
-        aside=aside,
-        row_names=[str(name) for name in data.obs_names],
-    )
-
-
-def _names(given: NDArray[Any] | None, n_columns: int, path: Path) -> list[str]:
+def _names(given: NDArray[Any] | None, n_columns: int, file: InputFile) -> list[str]:
     if given is None:
         return [f"f{place}" for place in range(n_columns)]
     if given.shape != (n_columns,):
-        raise TableError(f"{path.name} has {given.size:,} 'feature_names' for {n_columns:,} columns of 'X'.")
+        raise TableError(f"{file.name} has {given.size:,} 'feature_names' for {n_columns:,} columns of 'X'.")
     return [str(name) for name in given]

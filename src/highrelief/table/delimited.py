@@ -6,20 +6,23 @@ cut at its separators, the fields are put below each other as one long column, a
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from ..core.memory import check_room
 from .cells import MISSING, Cells, without
 from .errors import TableError
+from .files import InputFile
+from .frames import polars_parsing
 
 #: What is tried where nothing is said; of several that fit, the first that cuts most.
 SEPARATORS = ("\t", ",", ";", "|", " ")
@@ -31,11 +34,26 @@ _BYTES_LOOKED_AT, _LINES_LOOKED_AT = 2**22, 20
 _NOWHERE = "\x1d"
 #: Columns that are cut out of the rows one by one rather than read as text with all others.
 _FEW_COLUMNS = 8
+#: Bytes of a compressed text that are decompressed at once.
+_BYTES_DECOMPRESSED = 2**26
 _DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(rb"[+-]?\d+\.\d+(?:[eE][+-]?\d+)?")
 #: With a decimal comma a point is in no number; quotes protect the comma where it separates, too.
 _COMMA_AS_POINT = bytes.maketrans(b".,\x1f", b"_..")
 _COMMA_AS_POINT_TEXT = ((".", "_"), (",", "."), ("\x1f", "."))
+
+
+#: Codecs of Python that decode bytes to text, and are no way to write a file.
+_NO_CHARSETS = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+
+
+def is_charset(name: str) -> bool:
+    """Whether text can be written in an encoding of this name."""
+    try:
+        "".encode(name)
+        return codecs.lookup(name).name.replace("_", "-") not in _NO_CHARSETS
+    except (LookupError, ValueError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -49,7 +67,7 @@ class Dialect:
     missing: tuple[str, ...] = ()
 
 
-def read_delimited(path: Path, dialect: Dialect) -> Cells:
+def read_delimited(path: InputFile, dialect: Dialect) -> Cells:
     """The cells of a text with separators; its first line has the names of the columns."""
     text = text_of(path, dialect.encoding)
     for mark in (_KEPT_SEPARATOR, _KEPT_NEWLINE, _NOWHERE.encode()):
@@ -79,12 +97,12 @@ def read_delimited(path: Path, dialect: Dialect) -> Cells:
     return Cells(names, numbers, words, line_of_row=[place + 1 for place in places[1:]])
 
 
-def text_of(path: Path, encoding: str | None) -> bytes:
+def text_of(path: InputFile, encoding: str | None) -> bytes:
     """What is in a file, as UTF-8 with line feeds."""
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
+            data = _decompressed(data, path.name)
         except (EOFError, OSError, zlib.error) as error:
             raise TableError(f"{path.name} is compressed, and damaged or cut off ({error}).") from error
     data = _as_utf8(data, path, encoding)
@@ -97,7 +115,19 @@ def text_of(path: Path, encoding: str | None) -> bytes:
     return data
 
 
-def _as_utf8(data: bytes, path: Path, encoding: str | None) -> bytes:
+def _decompressed(data: bytes, name: str) -> bytes:
+    """What gzip compressed; raises before it fills the memory."""
+    parts: list[bytes] = []
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        while part := stream.read(_BYTES_DECOMPRESSED):
+            parts.append(part)
+            # As many again to join them.
+            size = float(_BYTES_DECOMPRESSED) * len(parts)
+            check_room(size, f"{name!r} decompressed", "Use a smaller file.")
+    return b"".join(parts)
+
+
+def _as_utf8(data: bytes, path: InputFile, encoding: str | None) -> bytes:
     if encoding is None and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
     try:
@@ -105,13 +135,13 @@ def _as_utf8(data: bytes, path: Path, encoding: str | None) -> bytes:
             data = data.decode(encoding).encode()
         elif not data.isascii():
             data.decode()
-    except LookupError as error:
-        raise TableError(f"The encoding {encoding!r} is not known; utf-8 and latin-1 are.") from error
     except UnicodeDecodeError as error:
         raise TableError(
             f"{path.name} is not {encoding or 'UTF-8'} throughout: byte 0x{data[error.start]:02x} in line"
             f" {_line_of(data, error.start)}; --encoding says how it is written, latin-1 for example."
         ) from error
+    except (LookupError, ValueError) as error:
+        raise TableError(f"Cannot read {path.name} with encoding={encoding!r}: {error}.") from error
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -135,7 +165,7 @@ def _likely_separator(text: bytes) -> str:
     return best
 
 
-def _without_quotes(text: bytes, separator: bytes, path: Path) -> bytes:
+def _without_quotes(text: bytes, separator: bytes, path: InputFile) -> bytes:
     """The text without its quotes, what they protect being marked."""
     if b'"' not in text:
         return text
@@ -157,7 +187,13 @@ def _restored(field: bytes, separator: bytes) -> str:
 
 
 def _check_lengths(
-    rows: Sequence[bytes], places: Sequence[int], separator: bytes, n_names: int, path: Path, *, cut: bool
+    rows: Sequence[bytes],
+    places: Sequence[int],
+    separator: bytes,
+    n_names: int,
+    path: InputFile,
+    *,
+    cut: bool,
 ) -> None:
     """Raise if a row has more or fewer fields than there are names."""
     for row, place in zip(rows, places, strict=True):
@@ -214,14 +250,17 @@ def _parsed(
 
 def _column(fields: bytes, dtype: type[pl.DataType]) -> pl.Series:
     """Fields that stand below each other; a field that is not of the type becomes null."""
-    return pl.read_csv(
-        io.BytesIO(fields),
-        has_header=False,
-        schema={"field": dtype},
-        ignore_errors=True,
-        separator=_NOWHERE,
-        quote_char=None,
-    )["field"]
+    # Twice, in chunks and joined: a number has 8 bytes, the view of a text 16.
+    needed = len(fields) + fields.count(b"\n") * (16.0 if dtype == pl.Float64 else 32.0)
+    with polars_parsing("its fields", "numbers", needed):
+        return pl.read_csv(
+            io.BytesIO(fields),
+            has_header=False,
+            schema={"field": dtype},
+            ignore_errors=True,
+            separator=_NOWHERE,
+            quote_char=None,
+        )["field"]
 
 
 def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: int) -> pl.Series:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -37,3 +38,15 @@ def unknown_column(name: str, names: Sequence[str], what: str) -> TableError:
         f"did you mean {' or '.join(shown(each) for each in close)}?" if close else f"it has {listed(names)}."
     )
     return TableError(f"The table has no column {shown(name)} ({what}); {hint}")
+
+
+@contextmanager
+def parsing(name: str, kind: str) -> Iterator[None]:
+    """Raise a TableError for whatever a library raises over the bytes of a file."""
+    try:
+        yield
+    except (TableError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # Polars' PanicException is not an Exception
+        reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+        raise TableError(f"Cannot read {shown(name)} as {kind}: {reason}.") from error

@@ -2,33 +2,93 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
 
+from ..core.memory import check_room
 from .cells import MISSING, Cells, without
-from .errors import TableError
+from .errors import TableError, parsing
+from .files import InputFile
+
+#: Bytes of a value of the frame that Polars reads, at least: a view of a text, or a number.
+_VIEW_BYTES, _NUMBER_BYTES = 16, 8
+#: Bytes of addresses that a thread of Polars reserves, measured with 1 to 32 threads; few of them are filled.
+_ARENA = 2.0**27
 
 
-def read_parquet(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_parquet(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
     """The cells of a Parquet file."""
-    try:
-        return cells_of(pl.read_parquet(path), missing)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _unreadable(path, "Parquet", error) from error
+    return _read(file, "Parquet", pl.scan_parquet, pl.read_parquet, missing)
 
 
-def read_feather(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_feather(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
     """The cells of a Feather (Arrow IPC) file."""
+    return _read(file, "Feather", pl.scan_ipc, pl.read_ipc, missing)
+
+
+def _read(
+    file: InputFile,
+    kind: str,
+    scan: Callable[[io.BytesIO], pl.LazyFrame],
+    read: Callable[[io.BytesIO], pl.DataFrame],
+    missing: tuple[str, ...],
+) -> Cells:
+    # Bytes, not a path: Polars expands patterns in paths, and maps files into memory.
+    data = file.read_bytes()
+    with polars_parsing(file.name, kind, 2.0 * len(data)):
+        lazy = scan(io.BytesIO(data))
+        n_rows = lazy.select(pl.len()).collect().item()
+        dtypes = lazy.collect_schema().dtypes()
+        # Once as a frame, once more while columns are decoded, and as numbers.
+        row_bytes = sum(2 * _NUMBER_BYTES if dtype.is_numeric() else 2 * _VIEW_BYTES for dtype in dtypes)
+        needed = float(n_rows) * (row_bytes + _NUMBER_BYTES * len(dtypes)) + len(data)
+        _check_room(needed, file.name, _ARENA)
+        frame = read(io.BytesIO(data))
+        del data
+        return cells_of(frame, missing)
+
+
+@contextmanager
+def polars_parsing(name: str, kind: str, needed: float) -> Iterator[None]:
+    """Parse bytes from a file with Polars, which panics over some and aborts without memory.
+
+    Raises
+    ------
+    MemoryError
+        ``needed`` bytes are not free.
+    TableError
+        Polars cannot read the file.
+    """
+    _check_room(needed, name, _ARENA * (3 + min(pl.thread_pool_size(), 5)))
+    with _silent_panics(), parsing(name, kind):
+        yield
+
+
+def _check_room(needed: float, name: str, addresses: float) -> None:
+    check_room(needed, f"Parsing {name}", "Use fewer rows or columns.", addresses=addresses)
+
+
+@contextmanager
+def _silent_panics() -> Iterator[None]:
+    """Discard the backtrace that Rust writes to standard error; the exception has the message."""
     try:
-        return cells_of(pl.read_ipc(path), missing)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise _unreadable(path, "Feather", error) from error
-
-
-def _unreadable(path: Path, kind: str, error: Exception) -> TableError:
-    return TableError(f"{path.name} cannot be read as {kind}: {' '.join(str(error).split())[:200]}.")
+        kept = os.dup(2)
+    except OSError:  # closed before the start
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def cells_of(frame: pl.DataFrame, missing: tuple[str, ...] = ()) -> Cells:

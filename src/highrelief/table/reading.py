@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from .cells import Cells
 from .delimited import Dialect, read_delimited
 from .errors import TableError, listed, shown, unknown_column
+from .files import InputFile
 from .roles import LabelledTable, Roles, labelled, names_rows
 
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
@@ -32,14 +32,6 @@ class Source:
     #: File with the classes, if they are not in the table.
     labels: Path | None = None
 
-    def digest(self) -> dict[str, str]:
-        """SHA-256 of what is read, by the name of the file."""
-        paths = {self.path.name: self.path}
-        if self.labels is not None:
-            again = self.labels.name == self.path.name
-            paths[f"{self.labels.name} (labels)" if again else self.labels.name] = self.labels
-        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items()}
-
 
 def read_table(source: Source, roles: Roles) -> LabelledTable:
     """Samples with their classes.
@@ -49,59 +41,53 @@ def read_table(source: Source, roles: Roles) -> LabelledTable:
     TableError
         The data cannot be used; the message says why in one sentence.
     """
-    cells = _cells(source.path, source.dialect)
+    file = InputFile(source.path)
+    cells = _cells(file, source.dialect)
+    digest = {file.name: file.digest}
     if source.transpose:
         cells = _transposed(cells, source)
     if source.labels is not None:
-        labels = _cells(source.labels, Dialect(missing=source.dialect.missing))
+        file = InputFile(source.labels)
+        labels = _cells(file, Dialect(missing=source.dialect.missing))
+        digest[f"{file.name} (labels)" if file.name in digest else file.name] = file.digest
         cells = _joined(cells, labels, roles, source)
-    return labelled(cells, roles)
+    return replace(labelled(cells, roles), digest=digest)
 
 
-def _cells(path: Path, dialect: Dialect) -> Cells:
-    try:
-        if path.is_dir():
-            raise TableError(f"{shown(path)} is a folder; a file is needed.")
-        if not path.exists():
-            raise TableError(f"There is no file {shown(path)}.")
-        if not path.is_file():
-            raise TableError(f"{shown(path)} is a pipe or a device; what it gives must be in a file first.")
-    except OSError as error:  # such as a name that is too long
-        raise TableError(f"There can be no file {shown(path)}: {error.strerror}.") from error
-    suffixes = [suffix.lower() for suffix in path.suffixes]
+def _cells(file: InputFile, dialect: Dialect) -> Cells:
+    suffixes = [suffix.lower() for suffix in file.path.suffixes]
     kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     try:
-        return _reader(kind, path, dialect)
-    except PermissionError as error:
-        raise TableError(f"{shown(path)} may not be read: {error.strerror}.") from error
+        return _reader(kind, file, dialect)
     except MemoryError as error:
-        raise TableError(f"{shown(path)} does not fit into memory.") from error
+        reason = f": {error}" if str(error) else "."
+        raise TableError(f"{shown(file.path)} does not fit into memory{reason}") from error
 
 
-def _reader(kind: str, path: Path, dialect: Dialect) -> Cells:
+def _reader(kind: str, file: InputFile, dialect: Dialect) -> Cells:
     if kind in (".parquet", ".pq"):
         from .frames import read_parquet  # noqa: PLC0415
 
-        return read_parquet(path, dialect.missing)
+        return read_parquet(file, dialect.missing)
     if kind in (".feather", ".arrow", ".ipc"):
         from .frames import read_feather  # noqa: PLC0415
 
-        return read_feather(path, dialect.missing)
+        return read_feather(file, dialect.missing)
     if kind == ".npz":
         from .arrays import read_npz  # noqa: PLC0415
 
-        return read_npz(path, dialect.missing)
+        return read_npz(file, dialect.missing)
     if kind == ".h5ad":
-        from .arrays import read_h5ad  # noqa: PLC0415
+        from .h5ad import read_h5ad  # noqa: PLC0415
 
-        return read_h5ad(path, dialect.missing)
+        return read_h5ad(file, dialect.missing)
     if kind == ".arff":
         from .arff import read_arff  # noqa: PLC0415
 
-        return read_arff(path, dialect.encoding, dialect.missing)
+        return read_arff(file, dialect.encoding, dialect.missing)
     if kind in _TEXT or dialect.separator is not None:
-        return read_delimited(path, dialect)
-    raise TableError(f"{shown(path.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
+        return read_delimited(file, dialect)
+    raise TableError(f"{shown(file.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
 
 
 def _transposed(cells: Cells, source: Source) -> Cells:
@@ -170,6 +156,11 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
         for name, values in zip(labels.names, map(labels.in_numbers, range(len(labels.names))), strict=True)
         if values is not None and name in aside
     }
+    for name in {roles.target, roles.groups, roles.batches}.intersection(aside, cells.names) - {*roles.drop}:
+        raise TableError(
+            f"{shown(name)} is a column of both {source.path.name} and {source.labels.name}: --drop"
+            f" {shown(name)} uses that of {source.labels.name}."
+        )
     unused = len(row_of) - len(wanted.intersection(row_of))
     notes = [f"{unused:,} samples of {source.labels.name} are not in {source.path.name}."] if unused else []
     return replace(

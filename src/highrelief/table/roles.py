@@ -62,6 +62,8 @@ class LabelledTable:
     categories: frozenset[str] = frozenset()
     #: Columns of words that were left out.
     left_out: tuple[str, ...] = ()
+    #: SHA-256 of the files it was read from, by their names.
+    digest: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measured(self) -> bool:
@@ -98,7 +100,9 @@ class _Judge:
         groups = None if roles.groups is None else self._told(roles.groups, "named by --groups")
         batches = None if roles.batches is None else self._told(roles.batches, "named by --batch")
         told = (roles.target, roles.groups, roles.batches)
-        set_apart = {self._place[name] for name in told if name in self._place}
+        set_apart = {
+            self._place[name] for name in told if name in self._place and name not in self._cells.aside
+        }
         dropped = [self._column(name, "named by --drop") for name in roles.drop]
         naming = [self._column(name, "named by --id") for name in roles.identifiers]
         for place in {*dropped, *naming} & set_apart:
@@ -159,10 +163,14 @@ class _Judge:
 
     def _unique_names(self) -> list[str]:
         """Names, those that occur again with a number."""
-        counts = Counter(self._cells.names)
-        if len(counts) == len(self._cells.names):
+        roles = self._roles
+        # A column of the name of the target beside the table is a feature, unless it is dropped.
+        told = {roles.target, roles.groups, roles.batches}
+        beside = [name for name in self._cells.aside if name in told and name not in roles.drop]
+        counts = Counter([*self._cells.names, *beside])
+        if len(counts) == counts.total():
             return self._cells.names
-        taken, seen, unique = set(counts), Counter[str](), []
+        taken, seen, unique = set(counts), Counter[str](beside), []
         for name in self._cells.names:
             seen[name] += 1
             new = name
@@ -171,8 +179,13 @@ class _Judge:
                 seen[name] += new in taken
             taken.add(new)
             unique.append(new)
-        again = [name for name, count in counts.items() if count > 1]
-        self._note(f"{len(again):,} names occur more than once and were numbered: {listed(again)}.")
+            if name in beside:
+                self._note(
+                    f"Feature {shown(name)} is called {shown(new)}: {shown(name)} beside it is no feature."
+                )
+        again = [name for name, count in counts.items() if count > 1 and name not in beside]
+        if again:
+            self._note(f"{len(again):,} names occur more than once and were numbered: {listed(again)}.")
         return unique
 
     def _column(self, name: str, what: str) -> int:

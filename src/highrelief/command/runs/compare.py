@@ -31,7 +31,6 @@ class ComparedMethods:
     folds: int
     inner_folds: int
     table: LabelledTable
-    digest: dict[str, str]
     found: Comparison
     #: What was warned of, each once.
     warnings: list[str]
@@ -56,7 +55,7 @@ class ComparedMethods:
         return {
             "command": "compare",
             "request": request,
-            "data": about_data(self.table, self.digest),
+            "data": about_data(self.table),
             "result": {"warnings": self.warnings},
             **about_software(),
         }
@@ -93,7 +92,6 @@ def compared(
     source = request.source()
     with watcher.working("Reading the table"):
         table = read_to_compare(request, source, groups)
-        digest = source.digest()
     watcher.table(table)
     with (
         watcher.working(f"Comparing {len(methods)} methods") as tell,
@@ -122,7 +120,6 @@ def compared(
         folds,
         inner_folds,
         table,
-        digest,
         found,
         told_once(caught),
         weighters,

@@ -40,8 +40,6 @@ class Ranking:
     estimator: Any
     #: What the fit warned of.
     warnings: list[str]
-    #: SHA-256 of the files, by their names.
-    digest: dict[str, str]
     started: datetime
     #: What reading and fitting took.
     seconds: dict[str, float]
@@ -79,7 +77,7 @@ class Ranking:
             "command": "rank",
             "request": self.request.as_json(),
             "parameters": plain(dict(sorted(estimator.get_params().items()))),
-            "data": about_data(self.table, self.digest),
+            "data": about_data(self.table),
             "result": {"kept": int(estimator.get_support().sum()), "warnings": self.warnings, **found},
             "time": {"started": self.started.isoformat(timespec="seconds"), **self.seconds},
             **about_software(),
@@ -116,8 +114,7 @@ def rank(
     started, begin = datetime.now(UTC), time.perf_counter()
     with watcher.working("Reading the table"):
         as_read, table = read_for(estimator, request, source)
-        found = source.digest()
-    if digest is not None and dict(digest) != found:
+    if digest is not None and dict(digest) != table.digest:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
     read = time.perf_counter()
     watcher.table(table)
@@ -128,7 +125,7 @@ def rank(
     for each in told:
         watcher.note(f"- {each}")
     seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
-    return Ranking(request, as_read, table, estimator, told, found, started, seconds)
+    return Ranking(request, as_read, table, estimator, told, started, seconds)
 
 
 def fitted(

@@ -16,7 +16,7 @@ def as_text(record: Mapping[str, Any]) -> str:
     return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
 
-def about_data(table: LabelledTable, digest: Mapping[str, str]) -> dict[str, Any]:
+def about_data(table: LabelledTable) -> dict[str, Any]:
     """What the data was."""
     target: dict[str, Any] = (
         {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}
@@ -24,7 +24,7 @@ def about_data(table: LabelledTable, digest: Mapping[str, str]) -> dict[str, Any
         else {"classes": class_counts(table)}
     )
     return {
-        "sha256": dict(digest),
+        "sha256": dict(table.digest),
         "samples": len(table.y),
         "features": len(table.feature_names),
         **target,

@@ -52,7 +52,7 @@ def write_report(
             interactions=found_together,
             notes=ranking.table.notes,
             warnings=ranking.warnings,
-            data=_digests(ranking.digest),
+            data=_digests(ranking.table.digest),
             time={"Started": ranking.started.isoformat(timespec="seconds")}
             | {f"{part.capitalize()} took": f"{seconds:.2f} s" for part, seconds in ranking.seconds.items()},
             words=ranking.table.levels,
@@ -73,7 +73,7 @@ def write_comparison_report(compared: ComparedMethods, folder: Path) -> Path:
         methods=compared.weighters,
         parameters={"inner folds": str(compared.inner_folds), "seed": str(compared.request.seed)}
         | ({} if compared.groups is None else {"groups": compared.groups}),
-        data=_digests(compared.digest),
+        data=_digests(compared.table.digest),
         again=shlex.join(["highrelief", "compare", *compared.arguments()]),
         notes=compared.table.notes,
         warnings=compared.warnings,

@@ -12,7 +12,7 @@ from typing import Any, Self
 from ...halves import checked_halves
 from ...table import Roles, Source
 from ...table.completing import RULES
-from ...table.delimited import Dialect
+from ...table.delimited import Dialect, is_charset
 from ...table.errors import shown
 from .errors import UsageError
 
@@ -77,6 +77,11 @@ class Request:
             raise UsageError(f"--sep cannot be {self.separator!r}.")
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal is a point or a comma, and not {self.decimal!r}.")
+        if self.encoding is not None and not is_charset(self.encoding):
+            raise UsageError(
+                f"--encoding={self.encoding!r} is invalid: use the name of a character set, such as utf-8 or"
+                " latin-1."
+            )
         dialect = Dialect(self.separator, self.decimal, self.encoding, self.missing_values)
         labels = None if self.labels is None else _found(self.labels, folder)
         return Source(_found(self.data, folder), dialect, transpose=self.transpose, labels=labels)

@@ -1,0 +1,176 @@
+"""AnnData's h5ad: X, obs and var, read with h5py. Nothing else in the file is looked at.
+
+HDF5 follows links to other files, and SciPy the indices of a sparse matrix: both are checked before.
+Encodings: https://anndata.readthedocs.io/en/stable/fileformat-prose.html
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..core.memory import check_room
+from .cells import Cells, without, written
+from .errors import TableError, listed, parsing, shown
+from .files import InputFile
+
+_REWRITE = "open it with a recent anndata and write it again"
+_FORMATS = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
+
+
+def read_h5ad(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
+    """The cells of an AnnData file: its variables, and beside them the columns of its observations."""
+    try:
+        import h5py  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.") from error
+    stream = io.BytesIO(file.read_bytes())
+    with parsing(file.name, "h5ad"), h5py.File(stream, "r") as root:
+        return _H5ad(h5py, root, file.name).cells(missing)
+
+
+class _H5ad:
+    """An open file; raises a TableError for what it should not have."""
+
+    def __init__(self, h5py: Any, root: Any, name: str) -> None:
+        self._h5py, self._root, self._name = h5py, root, name
+
+    def cells(self, missing: tuple[str, ...]) -> Cells:
+        obs, var = (self._frame(self._member(self._root, name)) for name in ("obs", "var"))
+        samples, features = self._index(obs), self._index(var)
+        X = self._matrix((len(samples), len(features)))
+        aside: dict[str, list[str | None]] = {}
+        numbers: dict[str, NDArray[Any]] = {}
+        for name in self._strings(obs, "column-order"):
+            aside[name], values = self._column(obs, name, len(samples))
+            if values is not None:
+                numbers[name] = values
+        return Cells(features, without(X, missing), aside=aside, aside_numbers=numbers, row_names=samples)
+
+    def _error(self, where: str, what: str) -> TableError:
+        return TableError(f"Cannot read {shown(self._name)} as h5ad: {shown(where)} {what}.")
+
+    def _unknown(self, element: Any, encoding: str) -> TableError:
+        return self._error(element.name, f"has encoding-type={shown(encoding)}, which is not supported")
+
+    def _member(self, group: Any, name: str) -> Any:
+        """A group or dataset inside a group, by hard links only."""
+        for part in name.split("/"):
+            where = f"{group.name.rstrip('/')}/{part}"
+            if part in ("", ".") or not isinstance(group, self._h5py.Group):
+                raise self._error(where, "is not the name of a column")
+            link = group.get(part, getlink=True)
+            if link is None:
+                raise self._error(where, f"is missing; {shown(group.name)} has {listed(list(group)[:100])}")
+            if not isinstance(link, self._h5py.HardLink):
+                raise self._error(where, "is a link to somewhere else, which is not followed")
+            group = group[part]
+        return group
+
+    def _values(
+        self, dataset: Any, shape: tuple[int, ...] | None = None, kinds: str = "biuf"
+    ) -> NDArray[Any]:
+        """The numbers or texts of a dataset that is in this file; text if ``kinds`` has an O."""
+        if not isinstance(dataset, self._h5py.Dataset):
+            raise self._error(dataset.name, "is a group, and an array is needed")
+        where = dataset.name
+        if dataset.is_virtual or dataset.external:
+            raise self._error(where, "keeps its values in another file, which is not read")
+        is_text = self._h5py.check_string_dtype(dataset.dtype) is not None
+        if not (is_text and "O" in kinds) and dataset.dtype.kind not in kinds.replace("O", ""):
+            raise self._error(where, f"has values of type {dataset.dtype}, which is not read")
+        if shape is not None and dataset.shape != shape:
+            raise self._error(where, f"has shape {dataset.shape}, and {shape} is needed")
+        if dataset.shape is None:
+            raise self._error(where, "has no values")
+        size = float(math.prod(dataset.shape)) * dataset.dtype.itemsize
+        check_room(size, f"{where!r} of {self._name!r}", "Use fewer observations or variables.")
+        if is_text:
+            return np.asarray(dataset.asstr()[()], dtype=object)
+        values = np.asarray(dataset[()])
+        if values.dtype.kind == "b":
+            return values.view(np.uint8) != 0  # HDF5 has no bool: any byte may be there
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def _strings(self, group: Any, name: str) -> list[str]:
+        """An attribute that is a list of texts."""
+        found = np.asarray(group.attrs.get(name, ()))
+        if found.ndim != 1 or not all(isinstance(each, (str, np.str_)) for each in found.tolist()):
+            raise self._error(group.name, f"has no list of names as its attribute {name!r}")
+        return [str(each) for each in found]
+
+    def _encoding(self, element: Any) -> str:
+        return str(element.attrs.get("encoding-type", ""))
+
+    def _frame(self, element: Any) -> Any:
+        if self._encoding(element) != "dataframe" or not isinstance(element, self._h5py.Group):
+            raise self._error(element.name, f"is not a data frame as anndata writes it since 0.7; {_REWRITE}")
+        return element
+
+    def _index(self, frame: Any) -> list[str]:
+        name = frame.attrs.get("_index")
+        if not isinstance(name, str):
+            raise self._error(frame.name, "has no attribute '_index' with the name of its index")
+        values = self._values(self._member(frame, name), kinds="biufO")
+        if values.ndim != 1:
+            raise self._error(f"{frame.name}/{name}", f"has {values.ndim} dimensions, and names have 1")
+        return [str(each) for each in values.tolist()]
+
+    def _column(self, frame: Any, name: str, n_rows: int) -> tuple[list[str | None], NDArray[Any] | None]:
+        """A column as it is written, and its numbers if it has some."""
+        element, shape = self._member(frame, name), (n_rows,)
+        encoding = self._encoding(element)
+        if isinstance(element, self._h5py.Dataset):
+            if "__categories" in frame and name in self._member(frame, "__categories"):  # anndata 0.7
+                categories = self._member(frame, f"__categories/{name}")
+                return self._categorical(element, categories, shape), None
+            values = self._values(element, shape, "biufO")
+            return written(values), values if values.dtype.kind in "iuf" else None
+        if encoding == "categorical":
+            codes, categories = (self._member(element, each) for each in ("codes", "categories"))
+            return self._categorical(codes, categories, shape), None
+        if encoding in ("nullable-integer", "nullable-boolean", "nullable-string-array"):
+            values = self._values(self._member(element, "values"), shape, "biufO")
+            mask = self._values(self._member(element, "mask"), shape, "b")
+            texts = [None if gone else text for text, gone in zip(written(values), mask, strict=True)]
+            is_number = values.dtype.kind in "iuf"
+            return texts, np.where(mask, np.nan, values.astype(np.float64)) if is_number else None
+        raise self._unknown(element, encoding)
+
+    def _categorical(self, codes: Any, categories: Any, shape: tuple[int, ...]) -> list[str | None]:
+        places, texts = self._values(codes, shape, "iu"), written(self._values(categories, kinds="biufO"))
+        if places.size and (int(places.min()) < -1 or int(places.max()) >= len(texts)):
+            raise self._error(codes.name, f"has codes outside of its {len(texts):,} categories")
+        return [None if place == -1 else texts[place] for place in places.tolist()]
+
+    def _matrix(self, shape: tuple[int, int]) -> NDArray[Any]:
+        element = self._member(self._root, "X")
+        if isinstance(element, self._h5py.Dataset):
+            return self._values(element, shape)
+        encoding = self._encoding(element)
+        if encoding not in _FORMATS:
+            raise self._unknown(element, encoding)
+        stated = np.asarray(element.attrs.get("shape", ()))
+        if stated.tolist() != list(shape):
+            raise self._error(element.name, f"has shape {stated.tolist()}, and {list(shape)} is needed")
+        n_pointers = shape[0 if encoding == "csr_matrix" else 1] + 1
+        indptr = self._values(self._member(element, "indptr"), (n_pointers,), "iu")
+        indices = self._values(self._member(element, "indices"), kinds="iu")
+        data = self._values(self._member(element, "data"), indices.shape)
+        if indices.ndim != 1 or int(indptr[-1]) != indices.size:
+            raise self._error(element.name, "has 'indices' that do not end where 'indptr' does")
+        size = float(math.prod(shape)) * data.dtype.itemsize
+        check_room(size, f"{element.name!r} of {self._name!r}", "Use fewer observations or variables.")
+        try:
+            matrix = _FORMATS[encoding]((data, indices, indptr), shape=shape)
+            # SciPy's toarray() writes wherever the indices say.
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise self._error(element.name, f"is not a sparse matrix: {error}") from error
+        dense: NDArray[Any] = matrix.toarray()
+        return dense
