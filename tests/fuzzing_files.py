@@ -12,6 +12,12 @@ import numpy as np
 import polars as pl
 from command_line import table_text
 from hypothesis import strategies as st
+from scipy import sparse
+
+try:
+    import h5py
+except ModuleNotFoundError:  # no wheels for Python 3.15 yet
+    h5py = None
 
 from highrelief.command.runs.errors import RunError, UsageError
 from highrelief.command.runs.rank import rank, repeated
@@ -19,6 +25,7 @@ from highrelief.command.runs.request import Request
 from highrelief.table import LabelledTable, Roles, Source, TableError, read_table
 from highrelief.table.completing import RULES, completed
 from highrelief.table.delimited import Dialect
+from highrelief.table.h5ad import parsed as parsed_h5ad
 
 _TEXT = table_text(12, 3)
 _ARFF = (
@@ -42,6 +49,34 @@ def _in_memory(write):
     buffer = io.BytesIO()
     write(buffer)
     return buffer.getvalue()
+
+
+def h5ad_bytes(form):
+    """An AnnData file of 8 observations: X dense, compressed (gzip), or sparse (csr, csc)."""
+    X = np.where(np.arange(24) % 2, 0.0, np.arange(1.0, 25.0)).reshape(8, 3)
+    text = h5py.string_dtype()
+    stream = io.BytesIO()
+    with h5py.File(stream, "w") as root:
+        if form in ("csr", "csc"):
+            matrix = getattr(sparse, f"{form}_matrix")(X)
+            group = root.create_group("X")
+            group.attrs.update({"encoding-type": f"{form}_matrix", "shape": np.array(X.shape)})
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(matrix, part)
+        else:
+            root.create_dataset("X", data=X, compression="gzip" if form == "gzip" else None)
+        for name, letter, size in (("obs", "s", 8), ("var", "g", 3)):
+            frame = root.create_group(name)
+            columns = np.array(["class", "y"] if name == "obs" else [], dtype=object)
+            frame.attrs.update({"encoding-type": "dataframe", "_index": "_index"})
+            frame.attrs.create("column-order", columns, dtype=text)
+            frame.create_dataset("_index", data=[f"{letter}{place}" for place in range(size)], dtype=text)
+        column = root.create_group("obs/class")
+        column.attrs.update({"encoding-type": "categorical", "ordered": False})
+        column["codes"] = np.array([0, 1] * 4, dtype=np.int8)
+        column.create_dataset("categories", data=["same", "other"], dtype=text)
+        root["obs/y"] = np.arange(8) % 2
+    return stream.getvalue()
 
 
 #: Files that can be read, by the end of their names.
@@ -95,6 +130,60 @@ def broken_files(draw):
     return ending, gzip.compress(data, mtime=0) if compressed else data
 
 
+_H5AD_VALUES = [
+    *(
+        np.full(8, 9, dtype=np.int8),
+        np.full(12, -1),
+        np.arange(12),
+        np.arange(9),
+        np.zeros((8, 3)),
+        np.zeros(0),
+    ),
+    *(
+        np.full(12, 2**31, dtype=np.uint64),
+        np.array(["a"] * 8, dtype="S1"),
+        np.float64(1.0),
+        np.zeros((1, 1, 1)),
+    ),
+    *(np.full(12, 2**62), np.zeros(8, dtype=[("a", "i4")]), np.array([True] * 8), np.full(12, np.inf)),
+]
+_H5AD_PATHS = [
+    *("X", "X/data", "X/indices", "X/indptr", "obs", "obs/_index", "obs/class", "obs/class/codes"),
+    *("obs/class/categories", "obs/y", "var", "var/_index"),
+]
+
+
+@st.composite
+def broken_h5ad(draw):
+    """An AnnData file that HDF5 can read, of which elements, attributes or links were changed."""
+    stream = io.BytesIO(h5ad_bytes(draw(st.sampled_from(["csr", "csc", "dense", "gzip"]))))
+    values = st.sampled_from(_H5AD_VALUES)
+    with h5py.File(stream, "r+") as root:
+        for _ in range(draw(st.integers(1, 3))):
+            path = draw(st.sampled_from([path for path in _H5AD_PATHS if path in root] or [""]))
+            how = draw(st.sampled_from(["values", "values", "attribute", "link", "move", "delete"]))
+            if path == "" or (how == "attribute" and not root[path].attrs):
+                continue
+            if how == "attribute":
+                name = draw(st.sampled_from(sorted(root[path].attrs)))
+                new = draw(
+                    st.sampled_from(["csr_matrix", "categorical", "nullable-integer", "y", "/X", 3, 2**62])
+                )
+                root[path].attrs[name] = draw(st.sampled_from([new, [new] * 2, np.array([8, 3])]))
+                continue
+            old = root[draw(st.sampled_from([each for each in ("obs", "var", path) if each in root]))]
+            del root[path]
+            if how == "values":
+                root[path] = draw(values)
+            elif how == "link":
+                to = draw(st.sampled_from(["/obs", "/X", path, "/nowhere"]))
+                root[path] = draw(st.sampled_from([h5py.SoftLink(to), h5py.ExternalLink("other.h5ad", to)]))
+                break
+            elif how == "move":
+                root[path] = old
+    return stream.getvalue()
+
+
 roles = st.builds(
     Roles,
     target=st.sampled_from([*["class"] * 8, "g0", "y", ""]),
@@ -137,6 +226,22 @@ def table_or_sentence(ending, data, roles, dialect, *, transpose=False, rule="ke
     assert not np.isinf(table.X).any()
     assert len(set(table.feature_names)) == len(table.feature_names)
     return table
+
+
+def h5ad_or_sentence(data):
+    """Parse an AnnData file that HDF5 itself can read; returns its cells, or None after one sentence."""
+    try:
+        cells = parsed_h5ad(data, "table.h5ad")
+    except TableError as error:
+        assert_one_sentence(error)
+        return None
+    except MemoryError as error:
+        assert "would take about" in str(error)  # noqa: PT017
+        return None
+    assert cells.numbers.shape == (len(cells.row_names), len(cells.names))
+    assert all(len(column) == cells.n_rows for column in cells.aside.values())
+    assert all(column.shape == (cells.n_rows,) for column in cells.aside_numbers.values())
+    return cells
 
 
 rules = st.sampled_from(RULES)

@@ -1,14 +1,18 @@
 """Broken files and records: a table, or one sentence; see ``tests/long/test_fuzz.py``."""
 
 import json
+import random
 
 import pytest
 from command_line import highrelief, refused
 from fuzzing_files import (
     WHOLE,
     broken_files,
+    broken_h5ad,
     broken_records,
     dialects,
+    h5ad_bytes,
+    h5ad_or_sentence,
     roles,
     rules,
     run_or_sentence,
@@ -35,6 +39,26 @@ def test_what_is_whole_is_read(ending):
 @given(broken_files(), roles, dialects, st.sampled_from([False, False, False, True]), rules)
 def test_a_table_or_one_sentence(file, roles, dialect, transpose, rule):
     table_or_sentence(*file, roles, dialect, transpose=transpose, rule=rule)
+
+
+@settings(few, max_examples=100)
+@given(st.data())
+def test_an_h5ad_whose_parts_do_not_fit(data):
+    pytest.importorskip("h5py", reason="no wheels for Python 3.15 yet")
+    h5ad_or_sentence(data.draw(broken_h5ad()))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_h5ad_with_other_bytes(seed, monkeypatch):
+    """HDF5 itself may crash over them, in a process of its own."""
+    pytest.importorskip("h5py", reason="no wheels for Python 3.15 yet")
+    monkeypatch.setattr("highrelief.table.h5ad._PATIENCE", 1.0)
+    rng = random.Random(seed)
+    data = bytearray(h5ad_bytes(rng.choice(["csr", "csc", "dense", "gzip"])))
+    for _ in range(rng.choice([1, 2, 8])):
+        start = rng.randrange(len(data))
+        data[start : start + rng.choice([1, 8])] = rng.randbytes(rng.choice([0, 1, 8]))
+    table_or_sentence(".h5ad", bytes(data), Roles("class"), Dialect())
 
 
 @settings(few, max_examples=40)

@@ -1,7 +1,11 @@
 """The reader of files: what it reads, what it says it did, and what it refuses."""
 
 import gzip
+import hashlib
 import io
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -10,7 +14,15 @@ import pytest
 
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
-from highrelief.table import LabelledTable, Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.core import memory  # noqa: E402
+from highrelief.table import (  # noqa: E402
+    LabelledTable,
+    Roles,
+    Source,
+    TableError,
+    read_table,
+    reading,
+)
 from highrelief.table.completing import completed  # noqa: E402
 from highrelief.table.delimited import Dialect  # noqa: E402
 
@@ -164,8 +176,14 @@ class TestText:
     def test_takes_the_encoding_it_is_told(self, write):
         table = read(write("class,ä\né,1\nb,2\né,3\n".encode("latin-1")), encoding="latin-1")
         assert (table.feature_names, table.y[0]) == (["ä"], "é")
-        with pytest.raises(TableError, match="'klingon' is not known"):
+        with pytest.raises(TableError, match="encoding='klingon'"):
             read(write(PLAIN), encoding="klingon")
+
+    def test_text_that_fills_the_memory_when_it_is_decompressed(self, write, monkeypatch):
+        path = write(gzip.compress(b"class,a\n" + bytes(2**28), 1), "table.csv.gz")
+        monkeypatch.setattr(memory, "free_memory", lambda: 2.0**27)
+        with pytest.raises(TableError, match=r"does not fit into memory: 'table.csv.gz' decompressed"):
+            read(path)
 
     def test_takes_the_separator_it_is_told(self, write):
         check_plain(read(write(PLAIN.replace(",", "^"), "table.odd"), separator="^"))
@@ -185,8 +203,60 @@ class TestOtherFiles:
 
     @pytest.mark.parametrize("kind", ["parquet", "feather", "npz"])
     def test_says_that_a_file_is_damaged(self, write, kind):
-        with pytest.raises(TableError, match="cannot be read as"):
+        with pytest.raises(TableError, match=f"Cannot read 'table.{kind}' as"):
             read(write(b"PK\x03\x04 nothing of the kind", f"table.{kind}"))
+
+    @pytest.mark.parametrize("kind", ["parquet", "feather"])
+    def test_a_name_is_no_pattern(self, tmp_path, kind):
+        for name, feature in (("t[1]", "right"), ("t1", "wrong")):
+            frame = pl.DataFrame({"class": ["x", "y", "x"], feature: [1.0, 2.0, 3.0]})
+            path = tmp_path / f"{name}.{kind}"
+            frame.write_parquet(path.open("wb")) if kind == "parquet" else frame.write_ipc(path.open("wb"))
+        assert read(tmp_path / f"t[1].{kind}").feature_names == ["right"]
+
+    @pytest.mark.parametrize("kind", ["parquet", "feather"])
+    def test_a_panic_of_polars_is_one_sentence(self, tmp_path, kind, monkeypatch, capfd):
+        def panic(_):
+            os.write(2, b"stack backtrace:")
+            raise pl.exceptions.PanicException("range end index 8 out of range")
+
+        frame = pl.DataFrame({"class": ["x", "y", "x"], "a": [1.0, 2.0, 3.0]})
+        path = tmp_path / f"t.{kind}"
+        frame.write_parquet(path) if kind == "parquet" else frame.write_ipc(path)
+        monkeypatch.setattr(pl, "read_parquet" if kind == "parquet" else "read_ipc", panic)
+        with pytest.raises(TableError, match=r"Cannot read 't.* range end index 8 out of range"):
+            read(path)
+        assert capfd.readouterr().err == ""
+
+    @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.csv"])
+    @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the address space of a process")
+    def test_polars_does_not_abort_without_memory(self, tmp_path, name):
+        frame = pl.DataFrame({"class": ["x", "y"] * 1000, "a": np.arange(2000.0), "b": np.ones(2000)})
+        write = {".parquet": frame.write_parquet, ".feather": frame.write_ipc, ".csv": frame.write_csv}
+        write[Path(name).suffix](tmp_path / name)
+        code = (
+            "import resource, sys; from pathlib import Path;"
+            "from highrelief.table import *; import highrelief.table.frames;"
+            "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize();"
+            "resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, used + 2**27));"
+            "read_table(Source(Path(sys.argv[1])), Roles('class'))"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", code, tmp_path / name], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 1, result.stderr
+        assert "does not fit into memory: Parsing" in result.stderr.splitlines()[-1]
+
+    @pytest.mark.parametrize("kind", ["parquet", "feather"])
+    def test_rows_that_no_memory_has_are_counted_first(self, tmp_path, kind, monkeypatch):
+        frame = pl.select(pl.repeat("x", 10_000_000).alias("class"), pl.repeat(1.0, 10_000_000).alias("a"))
+        path = tmp_path / f"t.{kind}"
+        frame.write_parquet(path) if kind == "parquet" else frame.write_ipc(path, compression="zstd")
+        monkeypatch.setattr(memory, "free_memory", lambda: 2.0**28)
+        with pytest.raises(
+            TableError, match=r"does not fit into memory: Parsing t.* would take about 0\.\d+ GiB"
+        ):
+            read(path)
 
     def test_keeps_single_precision(self, tmp_path):
         frame = pl.DataFrame(
@@ -237,6 +307,10 @@ class TestOtherFiles:
                 "line 4 has 1 fields for 2 attributes",
             ),
             ("@attribute a numeric\n@attribute class {x}\n@data\nq,x\n", "'q' in line 4 is no number"),
+            (
+                f"@attribute a string\n@attribute class {{x}}\n@data\n{'a' * 200_000},x\n",
+                "line 4 cannot be read: field larger",
+            ),
         ],
     )
     def test_says_what_is_wrong_with_arff(self, write, content, says):
@@ -395,12 +469,14 @@ class TestGenesAsRows:
         assert table.notes == ["Left out, words beside the names of the features: 'where'."]
 
 
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def test_a_digest_for_every_file(write):
-    source = Source(write(PLAIN), labels=write("sample,class\na,b\n", "labels.csv"))
-    assert {name: len(digest) for name, digest in source.digest().items()} == {
-        "table.csv": 64,
-        "labels.csv": 64,
-    }
+    table, labels = TestGenesAsRows.GENES, "sample,class\ns1,x\ns2,y\ns3,x\n"
+    read_from = read(write(table), transpose=True, labels=write(labels, "labels.csv"))
+    assert read_from.digest == {"table.csv": sha256(table), "labels.csv": sha256(labels)}
 
 
 def test_a_table_of_many_columns_is_read_as_a_whole(write):
@@ -450,8 +526,23 @@ def test_genes_that_are_named_by_numbers(write):
 
 def test_the_digest_of_two_files_of_one_name(write, tmp_path):
     (tmp_path / "b").mkdir()
-    source = Source(write(PLAIN), labels=write("sample,class\na,b\n", "b/table.csv"))
-    assert set(source.digest()) == {"table.csv", "table.csv (labels)"}
+    labels = write("sample,class\ns1,x\ns2,y\ns3,x\n", "b/table.csv")
+    table = read(write(TestGenesAsRows.GENES), transpose=True, labels=labels)
+    assert set(table.digest) == {"table.csv", "table.csv (labels)"}
+
+
+def test_the_digest_is_of_the_bytes_that_were_parsed(write, monkeypatch):
+    path = write(PLAIN)
+
+    def replaced(cells, roles):
+        path.write_text(PLAIN.replace("2.5", "9"))
+        return labelled(cells, roles)
+
+    labelled = reading.labelled
+    monkeypatch.setattr(reading, "labelled", replaced)
+    table = read(path)
+    check_plain(table)
+    assert table.digest == {"table.csv": sha256(PLAIN)}
 
 
 @pytest.mark.parametrize(
@@ -459,6 +550,7 @@ def test_the_digest_of_two_files_of_one_name(write, tmp_path):
     [
         ({"sample_names": np.array(["a"])}, "has 1 'sample_names' for 4 rows"),
         ({"feature_names": np.array(["a"])}, "has 1 'feature_names' for 2 columns"),
+        ({"target_names": np.array("a")}, "'target_names' of one dimension; it has 0"),
     ],
 )
 def test_names_that_do_not_fit_an_npz(tmp_path, arrays, says):
@@ -470,9 +562,44 @@ def test_names_that_do_not_fit_an_npz(tmp_path, arrays, says):
 def test_what_is_no_npz(tmp_path):
     with (tmp_path / "t.npz").open("wb") as file:
         np.save(file, np.eye(3))
-    with pytest.raises(TableError, match=r"t.npz cannot be read as NPZ"):
+    with pytest.raises(TableError, match=r"Cannot read 't.npz' as NPZ"):
         read(tmp_path / "t.npz", "y")
     with zipfile.ZipFile(tmp_path / "t.npz", "w") as file:
         file.writestr("X", "hello")
     with pytest.raises(TableError, match="needs a table of numbers called 'X'"):
         read(tmp_path / "t.npz", "y")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3", b"{" * 50, b"", b"{'descr': 3}"],
+)
+def test_an_npz_with_a_header_that_does_not_end(tmp_path, header):
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as file:
+        length = len(header).to_bytes(2, "little")
+        file.writestr("X.npy", b"\x93NUMPY\x01\x00" + length + header + bytes(48))
+    with pytest.raises(TableError, match=r"Cannot read 't.npz' as NPZ without pickles") as error:
+        read(tmp_path / "t.npz", "y")
+    assert "\n" not in str(error.value)
+
+
+def test_a_feature_of_the_name_of_the_target_beside_it_stays(tmp_path):
+    X = np.arange(12.0).reshape(4, 3)
+    np.savez(tmp_path / "t.npz", X=X, y=np.array([0, 1, 0, 1]), feature_names=np.array(["x", "y", "z"]))
+    table = read(tmp_path / "t.npz", "y")
+    assert table.feature_names == ["x", "y (2)", "z"]
+    np.testing.assert_array_equal(table.X, X)
+    assert table.y.tolist() == ["0", "1", "0", "1"]
+    assert table.notes == ["Feature 'y' is called 'y (2)': 'y' beside it is no feature."]
+    assert read(tmp_path / "t.npz", "y", drop=["y"]).feature_names == ["x", "z"]
+
+
+def test_a_target_in_the_table_and_in_the_labels_is_ambiguous(write):
+    labels = write("sample,class\nr2,y\nr1,x\nr3,x\n", "labels.csv")
+    path = write("who,class,a\nr1,5,1\nr2,6,2\nr3,7,3\n")
+    with pytest.raises(
+        TableError, match=r"'class' is a column of both table.csv and labels.csv: --drop 'class'"
+    ):
+        read(path, labels=labels)
+    table = read(path, labels=labels, drop=["class"])
+    assert (table.feature_names, table.y.tolist()) == (["a"], ["x", "y", "x"])

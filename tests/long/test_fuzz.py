@@ -7,8 +7,10 @@ import pytest
 from fuzzing import ESTIMATORS, answer_or_clear_error, cases
 from fuzzing_files import (
     broken_files,
+    broken_h5ad,
     broken_records,
     dialects,
+    h5ad_or_sentence,
     roles,
     rules,
     run_or_sentence,
@@ -43,6 +45,13 @@ def test_an_answer_or_a_clear_error(name, case):
 @given(broken_files(), roles, dialects, st.sampled_from([False, False, False, True]), rules)
 def test_a_table_or_one_sentence(file, roles, dialect, transpose, rule):
     table_or_sentence(*file, roles, dialect, transpose=transpose, rule=rule)
+
+
+@settings(many, max_examples=10 * N_EXAMPLES)
+@given(st.data())
+def test_an_h5ad_whose_parts_do_not_fit(data):
+    pytest.importorskip("h5py", reason="no wheels for Python 3.15 yet")
+    h5ad_or_sentence(data.draw(broken_h5ad()))
 
 
 @settings(many, max_examples=10 * N_EXAMPLES)

@@ -1,14 +1,20 @@
 """AnnData's h5ad: X, obs and var, read with h5py. Nothing else in the file is looked at.
 
-HDF5 follows links to other files, and SciPy the indices of a sparse matrix: both are checked before.
+HDF5 follows links to other files, and SciPy the indices of a sparse matrix: both are checked before. A
+damaged file can still crash the HDF5 library or keep it busy forever, so it runs in a process of its own.
 Encodings: https://anndata.readthedocs.io/en/stable/fileformat-prose.html
 """
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import io
+import json
 import math
-from typing import Any
+import subprocess
+import sys
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +25,93 @@ from .cells import Cells, without, written
 from .errors import TableError, listed, parsing, shown
 from .files import InputFile
 
-_REWRITE = "open it with a recent anndata and write it again"
 _FORMATS = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
+#: Seconds of processor time for any file, and for every byte of it: far more than a whole file takes.
+_PATIENCE, _PATIENCE_PER_BYTE = 10.0, 1e-6
 
 
 def read_h5ad(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
     """The cells of an AnnData file: its variables, and beside them the columns of its observations."""
+    if importlib.util.find_spec("h5py") is None:
+        raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.")
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main({file.name!r})"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(file.read_bytes())
+            return _received(process.stdout, file.name, missing)
+        finally:
+            process.kill()
+
+
+def main(name: str) -> None:
+    """Read a file of this name from standard input, and write its cells to standard output."""
+    data = sys.stdin.buffer.read()
+    _limit_processor_time(_PATIENCE + _PATIENCE_PER_BYTE * len(data))
+    numbers: list[NDArray[Any]] = []
     try:
-        import h5py  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.") from error
-    stream = io.BytesIO(file.read_bytes())
-    with parsing(file.name, "h5ad"), h5py.File(stream, "r") as root:
-        return _H5ad(h5py, root, file.name).cells(missing)
+        cells = parsed(data, name)
+        head: dict[str, Any] = {"names": cells.names, "row_names": cells.row_names, "aside": cells.aside}
+        numbers = [cells.numbers, *cells.aside_numbers.values()]
+        head["aside_numbers"] = list(cells.aside_numbers)
+        head["arrays"] = [(each.dtype.str, each.shape) for each in numbers]
+    except TableError as error:
+        head = {"error": str(error)}
+    except MemoryError as error:
+        head = {"memory": str(error)}
+    sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
+    for each in numbers:
+        sys.stdout.buffer.write(_bytes_of(np.ascontiguousarray(each)))
+    sys.stdout.buffer.flush()
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    """The memory of a contiguous array."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """Have the system end this process after so long, where it can."""
+    with contextlib.suppress(ImportError):
+        import resource  # noqa: PLC0415  not on Windows
+
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        wanted = math.ceil(seconds)
+        limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
+
+
+def _received(stream: IO[bytes], name: str, missing: tuple[str, ...]) -> Cells:
+    """The cells that ``main`` wrote."""
+    damaged = f"Cannot read {shown(name)} as h5ad: it is damaged, and HDF5 crashed or did not end."
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise TableError(damaged)
+    head = json.loads(line)
+    if "error" in head:
+        raise TableError(head["error"])
+    if "memory" in head:
+        raise MemoryError(head["memory"])
+    arrays = [np.empty(shape, dtype) for dtype, shape in head.pop("arrays")]
+    for each in arrays:
+        # A BufferedReader reads until the array is full or the process ended.
+        if stream.readinto(_bytes_of(each)) != each.nbytes:  # type: ignore[attr-defined]
+            raise TableError(damaged)
+    numbers, *columns = arrays
+    aside = dict(zip(head.pop("aside_numbers"), columns, strict=True))
+    return Cells(numbers=without(numbers, missing), aside_numbers=aside, **head)
+
+
+def parsed(data: bytes, name: str) -> Cells:
+    """The cells of the bytes of an AnnData file, read in this process."""
+    import h5py  # noqa: PLC0415
+
+    with parsing(name, "h5ad"), h5py.File(io.BytesIO(data), "r") as root:
+        return _H5ad(h5py, root, name).cells()
 
 
 class _H5ad:
@@ -40,7 +120,7 @@ class _H5ad:
     def __init__(self, h5py: Any, root: Any, name: str) -> None:
         self._h5py, self._root, self._name = h5py, root, name
 
-    def cells(self, missing: tuple[str, ...]) -> Cells:
+    def cells(self) -> Cells:
         obs, var = (self._frame(self._member(self._root, name)) for name in ("obs", "var"))
         samples, features = self._index(obs), self._index(var)
         X = self._matrix((len(samples), len(features)))
@@ -50,7 +130,7 @@ class _H5ad:
             aside[name], values = self._column(obs, name, len(samples))
             if values is not None:
                 numbers[name] = values
-        return Cells(features, without(X, missing), aside=aside, aside_numbers=numbers, row_names=samples)
+        return Cells(features, X, aside=aside, aside_numbers=numbers, row_names=samples)
 
     def _error(self, where: str, what: str) -> TableError:
         return TableError(f"Cannot read {shown(self._name)} as h5ad: {shown(where)} {what}.")
@@ -109,7 +189,10 @@ class _H5ad:
 
     def _frame(self, element: Any) -> Any:
         if self._encoding(element) != "dataframe" or not isinstance(element, self._h5py.Group):
-            raise self._error(element.name, f"is not a data frame as anndata writes it since 0.7; {_REWRITE}")
+            raise self._error(
+                element.name,
+                "is not a data frame as anndata 0.7 and later write it; write it again with a recent one",
+            )
         return element
 
     def _index(self, frame: Any) -> list[str]:
