@@ -419,6 +419,15 @@ class TestBadInput:
     def test_nul_bytes(self, tmp_path):
         self.check(tmp_path, "class,a\nx,1\0\ny,2\n", "NUL byte in line 2")
 
+    @pytest.mark.parametrize(
+        "encoding",
+        ["rot13", "hex", "punycode", "idna", "undefined", "unicode_escape", "klingon", "a\0b", "", "é"],
+    )
+    def test_what_is_no_encoding(self, encoding, tmp_path):
+        (tmp_path / "table.csv").write_text(table_text())
+        result = highrelief("rank", tmp_path / "table.csv", "--target", "class", "--encoding", encoding)
+        refused(result, 2, f"--encoding={encoding!r} is invalid: use the name of a character set")
+
     def test_mixed_encodings(self, tmp_path):
         content = "class,ä\nx,1\n".encode() + "é,2\n".encode("latin-1")
         self.check(tmp_path, content, "not UTF-8 throughout: byte 0xe9 in line 3")

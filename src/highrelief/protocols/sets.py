@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,15 +77,16 @@ class Sets:
             where = " or ".join(str(folder) for folder in self.folders)
             reason = f"not in {where}" if where else "no data folder was given"
             raise NoSuchSetError(f"The set {name} is not at hand: {reason}.")
-        held = _read(path)
+        data = path.read_bytes()
+        held = _read(path, data)
         X, y = held.pop("X"), held.pop("y")
-        return DataSet(name, X, y, held, hashlib.sha256(path.read_bytes()).hexdigest())
+        return DataSet(name, X, y, held, hashlib.sha256(data).hexdigest())
 
 
-def _read(path: Path) -> dict[str, NDArray[Any]]:
+def _read(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of a file, if they are of the form that a data folder has."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
             held = {key: file[key] for key in file.files}
         X, y = held["X"], held["y"]
     except (AttributeError, BadZipFile, EOFError, KeyError, ValueError) as error:
