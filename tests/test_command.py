@@ -404,7 +404,7 @@ class TestBadInput:
         refused(highrelief("rank", tmp_path, "-t", "class"), 1, "is a folder")
 
     def test_an_unreadable_file(self, tmp_path):
-        self.check(tmp_path, os.urandom(2000), "cannot be read as Parquet", name="bad.parquet")
+        self.check(tmp_path, os.urandom(2000), "Cannot read 'bad.parquet' as Parquet", name="bad.parquet")
 
     def test_a_wrong_column(self, tmp_path):
         self.check(tmp_path, table_text().replace("class", "klass", 1), "did you mean 'klass'?")
