@@ -12,7 +12,7 @@ import importlib.util
 import io
 import json
 import math
-import subprocess
+import subprocess  # nosec B404
 import sys
 from typing import IO, Any
 
@@ -34,9 +34,12 @@ def read_h5ad(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
     """The cells of an AnnData file: its variables, and beside them the columns of its observations."""
     if importlib.util.find_spec("h5py") is None:
         raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.")
-    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main({file.name!r})"
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main(sys.argv[1])"
+    with subprocess.Popen(  # nosec B603  our own code, no shell
+        [sys.executable, "-c", code, file.name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
