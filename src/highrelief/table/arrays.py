@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import Cells, without, written
+from .cells import Cells, MissingTokens, without, written
 from .errors import TableError, listed
 
 
-def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_npz(path: Path, tokens: MissingTokens) -> Cells:
     """The cells of an NPZ file: ``X``, and beside it ``y``, names and other arrays of one value per row.
 
     ``feature_names`` and ``sample_names`` name columns and rows, ``target_names`` what the numbers in ``y``
@@ -45,14 +45,16 @@ def read_npz(path: Path, missing: tuple[str, ...] = ()) -> Cells:
         ]
     return Cells(
         names,
-        without(X, missing),
+        without(X, tokens.declared),
         aside=aside,
         aside_numbers={name: each for name, each in beside.items() if each.dtype.kind in "iuf"},
+        text_at=lambda places: [written(X[:, place]) for place in places],
+        tokens=tokens,
         row_names=None if row_names is None else [str(name) for name in row_names],
     )
 
 
-def read_h5ad(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_h5ad(path: Path, tokens: MissingTokens) -> Cells:
     """The cells of an AnnData file: its variables, and beside them what it says of its observations."""
     try:
         import anndata  # noqa: PLC0415
@@ -66,12 +68,16 @@ def read_h5ad(path: Path, missing: tuple[str, ...] = ()) -> Cells:
         raise TableError(f"{path.name} cannot be read as h5ad: {error}.") from error
     X: Any = data.X
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    aside = {str(name): written(np.asarray(data.obs[name].astype(str))) for name in data.obs.columns}
+    aside = {
+        str(name): written(np.asarray(data.obs[name]), np.asarray(data.obs[name].isna()))
+        for name in data.obs.columns
+    }
     return Cells(
         [str(name) for name in data.var_names],
-        without(X, missing),
+        without(X, tokens.declared),
         aside=aside,
         row_names=[str(name) for name in data.obs_names],
+        tokens=tokens,
     )
 
 

@@ -7,22 +7,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from .cells import MISSING, Cells, without
+from .cells import Cells, MissingTokens, masked, without, written
 from .errors import TableError
 
 
-def read_parquet(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_parquet(path: Path, tokens: MissingTokens) -> Cells:
     """The cells of a Parquet file."""
     try:
-        return cells_of(pl.read_parquet(path), missing)
+        return cells_of(pl.read_parquet(path), tokens)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _unreadable(path, "Parquet", error) from error
 
 
-def read_feather(path: Path, missing: tuple[str, ...] = ()) -> Cells:
+def read_feather(path: Path, tokens: MissingTokens) -> Cells:
     """The cells of a Feather (Arrow IPC) file."""
     try:
-        return cells_of(pl.read_ipc(path), missing)
+        return cells_of(pl.read_ipc(path), tokens)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _unreadable(path, "Feather", error) from error
 
@@ -31,27 +31,36 @@ def _unreadable(path: Path, kind: str, error: Exception) -> TableError:
     return TableError(f"{path.name} cannot be read as {kind}: {' '.join(str(error).split())[:200]}.")
 
 
-def cells_of(frame: pl.DataFrame, missing: tuple[str, ...] = ()) -> Cells:
+def cells_of(frame: pl.DataFrame, tokens: MissingTokens) -> Cells:
     """The cells of a data frame; true and false are 1 and 0, dates and the like are words."""
     if frame.height == 0 or frame.width == 0:
         raise TableError("The table has no rows.")
     numeric = [dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes]
     numbers = np.full((frame.height, frame.width), np.nan, dtype=_common_dtype(frame, numeric))
     words: dict[int, list[str | None]] = {}
-    unknown = {*MISSING, *missing}
+    of_labels = tokens.of_labels
     for place, column in enumerate(frame.iter_columns()):
         if numeric[place]:
             numbers[:, place] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         else:
-            fields = _as_written(column)
-            words[place] = [None if field is None or field.strip() in unknown else field for field in fields]
-    return Cells(list(frame.columns), without(numbers, missing), words)
+            words[place] = masked(_text(column), of_labels)
+    return Cells(
+        list(frame.columns),
+        without(numbers, tokens.declared),
+        words,
+        text_at=lambda places: [_text(frame.to_series(place)) for place in places],
+        tokens=tokens,
+    )
 
 
-def _as_written(column: pl.Series) -> list[str | None]:
-    if column.dtype.is_nested():
+def _text(column: pl.Series) -> list[str | None]:
+    """A column as text; None for a null."""
+    if column.dtype.is_float():
+        return written(column.to_numpy())
+    if column.dtype.is_nested() or column.dtype == pl.Boolean:
         return [None if each is None else str(each) for each in column.to_list()]
-    return column.cast(pl.String).to_list()
+    # Not Series.str.strip_chars, which takes half a millisecond for a column however short.
+    return [None if each is None else each.strip() for each in column.cast(pl.String).to_list()]
 
 
 def _common_dtype(frame: pl.DataFrame, numeric: list[bool]) -> type[np.floating]:
