@@ -102,6 +102,7 @@ roles = st.builds(
     words=st.booleans(),
     identifiers=st.sampled_from([*[()] * 5, ("sample",)]),
     drop=st.sampled_from([*[()] * 5, ("g1",)]),
+    groups=st.sampled_from([*[None] * 5, "sample", "g1"]),
     categorical=st.sampled_from([*[()] * 5, ("g0",)]),
 )
 dialects = st.builds(
@@ -110,6 +111,7 @@ dialects = st.builds(
     decimal=st.sampled_from([None, None, ",", "."]),
     encoding=st.sampled_from([*[None] * 12, "latin-1", "utf-16", "utf-7", "idna", "no such", "rot13", "hex"]),
     missing=st.sampled_from([(), (), ("-9999",), ("same",), ("1e999",)]),
+    default_missing=st.booleans(),
 )
 
 

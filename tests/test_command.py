@@ -146,6 +146,34 @@ class TestRank:
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
         refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
 
+    def test_classes_are_recorded_and_repeated_as_written(self, tmp_path):
+        rows = "".join(f"{['01', '1', 'NA', '-'][i % 4]},{i},{i * 7 % 5}\n" for i in range(24))
+        (tmp_path / "t.csv").write_text(f"class,f,g\n{rows}")
+        how = ["-t", "class", "-m", "relieff", "--no-report"]
+        first = highrelief("rank", tmp_path / "t.csv", *how, "--out", tmp_path / "a")
+        assert (
+            "classes - (6), 01 (6), 1 (6)\n- 6 of 24 rows dropped: 'class' is missing ('NA' 6);"
+            in first.stderr
+        )
+        how += ["--no-default-missing", "--missing-value", "-"]
+        second = highrelief("rank", tmp_path / "t.csv", *how, "--out", tmp_path / "b")
+        assert (
+            "classes 01 (6), 1 (6), NA (6)\n- 6 of 24 rows dropped: 'class' is missing ('-' 6);"
+            in second.stderr
+        )
+        record = json.loads((tmp_path / "b" / "run.json").read_text())
+        assert record["data"]["classes"] == {"01": 6, "1": 6, "NA": 6}
+        assert record["request"]["missing_values"] == ["-"]
+        assert record["request"]["default_missing"] is False
+        again = highrelief("rank", "--repeat", tmp_path / "b" / "run.json")
+        assert (again.stdout, "NA (6)" in again.stderr) == (second.stdout, True)
+
+    def test_of_many_classes_the_screen_lists_some(self, tmp_path):
+        rows = "".join(f"c{i % 30:02},{i},{i * 7 % 5}\n" for i in range(90))
+        (tmp_path / "t.csv").write_text(f"class,f,g\n{rows}")
+        result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "-m", "fisher")
+        assert "classes c00 (3), c01 (3), c02 (3), c03 (3), c04 (3) and 25 more\n" in result.stderr
+
     @pytest.mark.slow
     @pytest.mark.parametrize("width", [40, 120])
     def test_a_terminal_gets_a_table_that_fits(self, table, width):
@@ -253,6 +281,33 @@ class TestSelect:
         )
         assert result.returncode == 0, result.stderr
         assert {row[1] for row in rows_of(small)[1:]} == {"-1", "1"}
+
+    @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz"])
+    def test_writes_the_labels_that_it_read(self, tmp_path, kind):
+        labels = ["01", "1", "+1", "-", "+", "None", "10000000000000001", "10000000000000002"]
+        rows = "".join(f"0{i},{labels[i % 8]},{i},{i * 7 % 5}\n" for i in range(32))
+        (tmp_path / "t.csv").write_text(f"id,class,f,g\n{rows}")
+        out = tmp_path / f"out.{kind}"
+        result = highrelief(
+            "select",
+            tmp_path / "t.csv",
+            "-t",
+            "class",
+            "-m",
+            "fisher",
+            "--top",
+            1,
+            "--id",
+            "id",
+            "--out",
+            out,
+        )
+        assert result.returncode == 0, result.stderr
+        from highrelief.table import Roles, Source, read_table
+
+        again = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
+        assert again.y.tolist() == 4 * labels
+        assert again.sample_names == [f"0{i}" for i in range(32)]
 
     def test_needs_a_kind_of_file_that_it_can_write(self, table, tmp_path):
         result = highrelief("select", table, "-t", "class", "--top", 2, "--out", tmp_path / "kept.xls")
@@ -439,6 +494,16 @@ class TestBadInput:
         self.check(tmp_path, "class,a\nu,1\nv,2\nw,3\n", "names samples, not classes")
 
     @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "command", [["rank"], ["compare"], ["select", "--top", 1, "--out", "selected.csv"]]
+    )
+    def test_a_target_of_too_many_classes(self, tmp_path, command):
+        rows = "".join(f"c{i // 3},{i},{i % 7}\n" for i in range(30_000))
+        (tmp_path / "t.csv").write_text(f"class,f,g\n{rows}")
+        name, *options = command
+        result = highrelief(name, "t.csv", "-t", "class", *options, cwd=tmp_path)
+        refused(result, 1, "'class' has 10,000 classes in 30,000 rows; at most 1,000 are allowed")
+
     def test_ten_to_the_six_columns(self, tmp_path):
         rng = np.random.default_rng(0)
         n = 10**6

@@ -48,6 +48,7 @@ def test_a_run_or_one_sentence(text):
     [
         ("labels", []),
         ("transpose", 1),
+        ("default_missing", 0),
         ("drop", "g0"),
         ("drop", [1]),
         ("seed", True),

@@ -27,9 +27,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 def inert(text: str) -> str:
     """A text that no spreadsheet runs: what would start a formula gets an apostrophe before it.
 
-    Numbers are none: the class -1 stays as it is.
+    Numbers and single characters are none: the classes -1, + and - stay as they are.
     """
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
+    runs = len(text) > 1 and text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if runs else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separator: str = ",") -> str:

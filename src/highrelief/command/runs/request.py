@@ -27,7 +27,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("identifiers", "drop", "missing_values", "categorical"), (list, tuple)),
     **dict.fromkeys(("seed", "resamples"), (int,)),
     "settings": (dict,),
-    "transpose": (bool,),
+    **dict.fromkeys(("transpose", "default_missing"), (bool,)),
     "max_redundancy": (float, int, NoneType),
     "interactions": (bool, NoneType),
 }
@@ -52,6 +52,8 @@ class Request:
     #: "auto" leaves to the method whether values stay missing.
     missing: str = "auto"
     missing_values: tuple[str, ...] = ()
+    #: Whether the default tokens for a missing value count beside ``missing_values``.
+    default_missing: bool = True
     #: Columns of numbers that are categories.
     categorical: tuple[str, ...] = ()
     #: Column of batches: neighbours are within them, or across if the method's settings say so.
@@ -77,7 +79,9 @@ class Request:
             raise UsageError(f"--sep cannot be {self.separator!r}.")
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal is a point or a comma, and not {self.decimal!r}.")
-        dialect = Dialect(self.separator, self.decimal, self.encoding, self.missing_values)
+        dialect = Dialect(
+            self.separator, self.decimal, self.encoding, self.missing_values, self.default_missing
+        )
         labels = None if self.labels is None else _found(self.labels, folder)
         return Source(_found(self.data, folder), dialect, transpose=self.transpose, labels=labels)
 
@@ -104,6 +108,7 @@ class Request:
             words += [] if value is None else [option, value]
         for option, values in repeated.items():
             words += [word for value in values for word in (option, value)]
+        words += [] if self.default_missing else ["--no-default-missing"]
         return [*words, "--transpose"] if self.transpose else words
 
     @classmethod
