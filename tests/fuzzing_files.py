@@ -162,6 +162,9 @@ _scalars = st.one_of(
     st.booleans(),
     st.integers(-2, 3),
     st.sampled_from([2**70, -1e400, float("nan"), 0.5, "", "x", "class", "relieff", "irelief", "g0", "keep"]),
+    st.sampled_from(
+        [10**400, "\0", "table\0.csv", "\ud800", "\udcff.csv", "\x1b[2J", "x" * 5000, "~/x", "/dev/null"]
+    ),
 )
 _names = st.sampled_from(["class", "n_neighbors", "sigma", "x"])
 _values = st.recursive(

@@ -573,6 +573,76 @@ main()
         assert sorted(each.name for each in tmp_path.iterdir()) == ["table.csv"]
 
     @pytest.mark.slow
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+    @pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv", ".npz"])
+    def test_a_selection_that_the_disk_has_no_room_for(self, tmp_path, ending):
+        table = tmp_path / "table.csv"
+        table.write_text(table_text(400, 40))
+        code = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from highrelief.cli import main
+main()
+"""
+        out = tmp_path / f"out{ending}"
+        arguments = ["select", table, "-t", "class", "-m", "fisher", "--top", "40", "--out", out, "-q"]
+        result = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=ENVIRONMENT,
+        )
+        refused(result, 1, f"{out} cannot be written: ")
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["table.csv"]
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            "-" * 5000 + "1",
+            "-" * 100_000 + "1",
+            "1e400",
+            "9**9**9",
+            "(" * 3000,
+            "{{}}",
+            "9" * 5000,
+            "\0",
+            "1" + "+1" * 4000,
+        ],
+        ids=lambda setting: setting[:9],
+    )
+    def test_odd_settings(self, table, setting):
+        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={setting}")
+        refused(result, 2, "sigma")
+
+    @pytest.mark.parametrize("force", [False, True])
+    @pytest.mark.parametrize(
+        "name",
+        ["file", "file/x", "dangling", "dangling/x", "loop/x", "n" * 300, "n" * 300 + "/x"],
+        ids=lambda name: name[:12],
+    )
+    def test_places_that_cannot_be_written(self, table, tmp_path, name, force):
+        (tmp_path / "file").write_text("mine")
+        (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+        (tmp_path / "loop").symlink_to(tmp_path / "loop")
+        options = ["-t", "class", "-m", "fisher", "-q", *(["--force"] if force else [])]
+        refused(highrelief("rank", table, *options, "--out", tmp_path / name), 1, name)
+        assert (tmp_path / "file").read_text() == "mine"
+        assert not (tmp_path / "nowhere").exists()
+
+    @pytest.mark.parametrize("name", ["n" * 250, "\udcff", "a\nb"], ids=lambda name: ascii(name)[:8])
+    def test_places_of_odd_names(self, tmp_path, name):
+        table = tmp_path / f"{name}.csv"
+        table.write_text(table_text())
+        first = highrelief(
+            "rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / name, "--no-report"
+        )
+        assert first.returncode == 0, first.stderr
+        again = highrelief("rank", "--repeat", tmp_path / name / "run.json")
+        assert again.stdout == first.stdout
+
+    @pytest.mark.slow
     def test_a_folder_that_exists(self, table, tmp_path):
         out = tmp_path / "out"
         out.mkdir()

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from .cells import Cells, MissingTokens, without
 from .errors import TableError
+from .formulas import all_read_back, read_back
 
 #: What is tried where nothing is said; of several that fit, the first that cuts most.
 SEPARATORS = ("\t", ",", ";", "|", " ")
@@ -88,12 +90,16 @@ def read_delimited(path: Path, dialect: Dialect) -> Cells:
     _check_lengths(rows, places[1:], separator, len(names), path, cut=not text.endswith(b"\n"))
     decimal = dialect.decimal or _likely_decimal(rows[:_LINES_LOOKED_AT], separator)
     numbers, words = _parsed(rows, len(names), separator, decimal, dialect.tokens)
+    ours = b"'" in text and all_read_back(chain(names, *(filter(None, column) for column in words.values())))
+    if ours:
+        names = [read_back(name) or "" for name in names]
+        words = {place: [word and read_back(word) for word in column] for place, column in words.items()}
     return Cells(
         names,
         numbers,
         words,
         line_of_row=[place + 1 for place in places[1:]],
-        text_at=partial(_text, rows, separator, len(names)),
+        text_at=partial(_text, rows, separator, len(names), ours),
         tokens=dialect.tokens,
     )
 
@@ -268,16 +274,17 @@ def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: i
 
 
 def _text(
-    rows: Sequence[bytes], separator: bytes, n_columns: int, places: Sequence[int]
+    rows: Sequence[bytes], separator: bytes, n_columns: int, ours: bool, places: Sequence[int]
 ) -> list[list[str | None]]:
-    """Some columns as they are written."""
+    """Some columns as they are written; of a file of ours, without the apostrophes before formulas."""
     if len(places) <= _FEW_COLUMNS:
         columns = [_fields_of(rows, separator, place, n_columns) for place in places]
     else:
         split = (row.split(separator) for row in rows)
         chosen = [[fields[place] for place in places] for fields in split]
         columns = [list(column) for column in zip(*chosen, strict=True)]
-    return [[_restored(field, separator) for field in column] for column in columns]
+    texts = [[_restored(field, separator) for field in column] for column in columns]
+    return [[read_back(text) for text in column] for column in texts] if ours else [*texts]
 
 
 def _numbers_of(
