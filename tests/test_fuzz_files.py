@@ -91,7 +91,7 @@ def test_a_record_with_an_odd_text(name, value, tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"n_neighbors": 10**400},
+        {"n_neighbors": -(10**400)},
         {"n_neighbors": "\ud800"},
         {"\0": 1},
         {"n_neighbors": [[[]]]},

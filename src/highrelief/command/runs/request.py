@@ -75,8 +75,12 @@ class Request:
             raise UsageError(
                 "--transpose needs --labels FILE: a table of features as rows has no column of classes."
             )
-        if self.separator is not None and (not self.separator or set(self.separator) & set('"\r\n')):
-            raise UsageError(f"--sep cannot be {self.separator!r}.")
+        if self.separator is not None and (
+            not self.separator or set(self.separator) & set('"\r\n\0') or not _is_text(self.separator)
+        ):
+            raise UsageError(f"--sep cannot be {shown(self.separator)}.")
+        if self.encoding is not None and ("\0" in self.encoding or not _is_text(self.encoding)):
+            raise UsageError(f"--encoding cannot be {shown(self.encoding)}.")
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal is a point or a comma, and not {self.decimal!r}.")
         dialect = Dialect(
@@ -131,6 +135,11 @@ def _is_as_kept(name: str, value: Any) -> bool:
     """Whether a value of a record is of the type that it was written with; True is no whole number here."""
     inside = value if isinstance(value, (list, tuple)) else ()
     return type(value) in _TYPES[name] and all(isinstance(each, str) for each in inside)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a string has no half of a surrogate pair, which JSON and odd arguments may have."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _found(path: str, folder: Path | None) -> Path:

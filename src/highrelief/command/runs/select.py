@@ -68,7 +68,7 @@ def _write(
         import polars as pl  # noqa: PLC0415
 
         frame = pl.DataFrame({name: pl.Series(values, nan_to_null=True) for name, values in columns.items()})
-        # Not to the path: where a disk is full Polars ends in a panic, or leaves a part without an error.
+        # Not to the path: for a full disk Polars raises a ComputeError, or an OSError without a number.
         content = io.BytesIO()
         frame.write_parquet(content) if kind == ".parquet" else frame.write_ipc(content)
         path.write_bytes(content.getbuffer())
