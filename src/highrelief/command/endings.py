@@ -96,11 +96,12 @@ def _end(error: BaseException, code: int, sentence: str, debug: bool = False) ->
 @contextmanager
 def _escaped_warnings() -> Iterator[None]:
     """Have warnings that nobody records shown with their names and values escaped."""
-    from .runs.terminal import escaped  # noqa: PLC0415
 
     def shown(
         message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
     ) -> None:
+        from .runs.terminal import escaped  # noqa: PLC0415
+
         typer.echo(escaped(f"{filename}:{lineno}: {category.__name__}: {message}"), err=True)
 
     before, warnings.showwarning = warnings.showwarning, shown
