@@ -170,7 +170,7 @@ def test_a_file_of_another_kernel_s_name_is_compiled_anew(warm, tmp_path):
     of_float.write_bytes(contents[0])
     swapped = run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)
     assert (swapped["compiled"], swapped["results"]) == (2, [41, 41.0])
-    assert (of_whole.read_bytes()[:32], of_float.read_bytes()[:32]) == (contents[0][:32], contents[1][:32])
+    assert run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)["found"] == 2
 
 
 def test_without_a_place_it_compiles_in_memory_and_warns_once(warm, tmp_path):
