@@ -283,8 +283,8 @@ def _text(
         split = (row.split(separator) for row in rows)
         chosen = [[fields[place] for place in places] for fields in split]
         columns = [list(column) for column in zip(*chosen, strict=True)]
-    texts = [[_restored(field, separator) for field in column] for column in columns]
-    return [[read_back(text) for text in column] for column in texts] if ours else [*texts]
+    restored = (map(partial(_restored, separator=separator), column) for column in columns)
+    return [list(map(read_back, texts)) if ours else list(texts) for texts in restored]
 
 
 def _numbers_of(
