@@ -11,8 +11,7 @@ _SEPARATORS = r",;\t\r\n"
 _START = re.compile(
     rf"(?<![^{_SEPARATORS}])'*[=+\-@\uff1d\uff0b\uff0d\uff20][^{_SEPARATORS}]*|\A'*(?=[\t\r\n])"
 )
-#: Numbers, and single characters.
-_HARMLESS = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[^'\t\r\n]", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def inert(text: str) -> str:
@@ -21,7 +20,9 @@ def inert(text: str) -> str:
     Numbers and lone signs start none: the classes -1, + and - stay as they are. Different texts stay
     different: ``'=1`` becomes ``''=1``.
     """
-    return _START.sub(lambda start: start[0] if _HARMLESS.fullmatch(start[0]) else f"'{start[0]}", text)
+    if text in ("+", "-"):
+        return text
+    return _START.sub(lambda start: start[0] if _NUMBER.fullmatch(start[0]) else f"'{start[0]}", text)
 
 
 def read_back(text: str) -> str | None:
