@@ -22,6 +22,7 @@ from rich.text import Text
 
 from ...bases.progress import watching
 from ...citations import as_text
+from ...core.threads import start_helper
 from .terminal import Terminal
 from .watching import Tell, Watcher
 
@@ -66,9 +67,8 @@ class Screen(Watcher):
         )
         progress = Progress(*columns, console=self.beside, transient=True)
         task = progress.add_task(what, total=None)
-        shown = threading.Timer(PATIENCE, progress.start)
-        shown.daemon = True
-        shown.start()
+        over = threading.Event()
+        shown = start_helper(lambda: None if over.wait(PATIENCE) else progress.start())
 
         def tell(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
@@ -77,8 +77,8 @@ class Screen(Watcher):
             with watching(tell):
                 yield tell
         finally:
-            shown.cancel()
-            shown.join()
+            over.set()
+            shown.end()
             progress.stop()
 
     def ranking(self, ranks: Sequence[int], names: Sequence[str], weights: Sequence[float]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 import time
@@ -10,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial, wraps
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import dask
 from dask.delayed import Delayed, delayed
+from dask.utils import parse_timedelta
 
 from ..threads import Exclusive
 from .once import once
@@ -27,14 +30,14 @@ _FAN_IN = 4
 _ATTEMPTS = 5
 #: Seconds after which those who wait look whether the workers that they wait for are still there.
 _LOOK_EVERY = 1.0
-#: How often the scheduler is asked who is there, until it has named all.
-_MOST_QUESTIONS = 9
 #: What Dask raises where data are lost that it cannot make again.
 _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "FutureLostError")
 
 
-#: Seconds without any worker after which a fit is given up; Dask's nannies start others much sooner.
-_PATIENCE = 60.0
+#: In Dask's configuration: how long a scheduler may be silent, or without workers, until a fit is given up.
+PATIENCE_KEY = "highrelief.patience"
+#: As long as Dask's scheduler waits, by default, for a worker that sends no heartbeat.
+_PATIENCE = "5 minutes"
 _configuring = Exclusive()
 
 
@@ -43,6 +46,10 @@ class Worker(NamedTuple):
 
     n_threads: int
     memory: float
+
+
+class SchedulerSilent(ConnectionError):  # noqa: N818
+    """The scheduler does not answer."""
 
 
 class WorkerLost(Exception):  # noqa: N818
@@ -102,13 +109,9 @@ class Work:
         """The workers as the fit begins, by their addresses. It is planned by them; they are asked once."""
         if self._client is None:
             return {}
-        said: dict[str, Any] = {"workers": {}, "n_workers": 1}
-        # Dask itself looks at some of them, every two seconds, and is answered in the same place.
-        for _ in range(_MOST_QUESTIONS):
-            if len(said["workers"]) >= said.get("n_workers", 0):
-                break
-            # All of them, which versions before 2025 name without being asked.
-            said = self._told(partial(self._client.scheduler_info, n_workers=-1))
+        # All of them, which versions before 2025 name without being asked.
+        named = {"n_workers": -1} if "n_workers" in signature(self._client.scheduler_info).parameters else {}
+        said = self._asked(partial(self._client.scheduler.identity, **named))
         return {
             address: Worker(each["nthreads"], float(each["memory_limit"] or "inf"))
             for address, each in said["workers"].items()
@@ -116,14 +119,30 @@ class Work:
 
     def _ncores(self) -> dict[str, int]:
         assert self._client is not None
-        return self._told(self._client.ncores)
+        return self._asked(self._client.scheduler.ncores)
 
-    def _told(self, question: Callable[[], Result]) -> Result:
-        """What the scheduler says; one sentence where there is none."""
-        try:
-            return question()
-        except Exception as error:
-            raise self._explained(error) from error
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        """The answer of the scheduler to a coroutine; one sentence where there is none in time.
+
+        How long tasks take does not matter: a scheduler that works answers while they run.
+        """
+        assert self._client is not None
+        patience = _patience()
+        end = time.monotonic() + patience
+        while True:
+            try:
+                return self._client.sync(question, callback_timeout=max(end - time.monotonic(), 0.0))
+            except Exception as error:
+                # A new connection is given up by Dask sooner, also to a scheduler that is only slow.
+                is_slow = type(error) in (OSError, TimeoutError) and self._client.status == "running"
+                if not is_slow:
+                    raise self._explained(error) from error
+                if time.monotonic() >= end:
+                    raise SchedulerSilent(
+                        f"The scheduler of the Dask cluster has not answered for {patience:g} seconds"
+                        f" ({PATIENCE_KEY} in Dask's configuration). Nothing was fitted; fit again when the"
+                        " scheduler is running."
+                    ) from error
 
     @property
     def keeps(self) -> bool:
@@ -196,7 +215,7 @@ class Work:
             for future in futures:
                 if future.status == "error":
                     future.result()
-            places = self._client.who_has(futures)
+            places = self._asked(partial(self._client.scheduler.who_has, keys=[each.key for each in futures]))
             self._places.update((each.key, min(places[each.key])) for each in missing if places[each.key])
             missing = [value for value in missing if not places[value.key]]
             if missing:
@@ -255,20 +274,20 @@ class Work:
     ) -> None:
         """Wait until it is over, while the workers are there that tasks are ``bound`` to, or any at all."""
         assert self._client is not None
-        seen = time.monotonic()
+        seen, patience = time.monotonic(), _patience()
         while not is_over(_LOOK_EVERY):
             workers = set(self._ncores())
             if bound - workers:
-                self._client.cancel(futures)
+                self._asked(partial(self._client.cancel, futures, asynchronous=True))
                 # Who brings some of them hears of it, and ends.
                 is_over(_LOOK_EVERY)
                 raise WorkerLost
             if workers:
                 seen = time.monotonic()
-            elif time.monotonic() - seen > _PATIENCE:
+            elif time.monotonic() - seen > patience:
                 raise RuntimeError(
-                    f"The Dask cluster has had no worker for {_PATIENCE:.0f} seconds. Nothing was fitted; fit"
-                    " again when there are some."
+                    f"The Dask cluster has had no worker for {patience:g} seconds ({PATIENCE_KEY} in Dask's"
+                    " configuration). Nothing was fitted; fit again when there are workers."
                 )
 
     def made(self, values: Sequence[Delayed]) -> list[Delayed]:
@@ -343,10 +362,13 @@ class Work:
     @property
     def _is_connected(self) -> bool:
         assert self._client is not None
+        if self._client.status != "running":
+            return False
         try:
-            return self._client.status == "running" and self._client.ncores() is not None
+            self._client.sync(self._client.scheduler.ncores, callback_timeout=_patience())
         except Exception:
             return False
+        return True
 
     def _explained(self, error: Exception) -> Exception:
         """One sentence where it was the cluster that failed, and the error itself where it was not."""
@@ -369,6 +391,21 @@ class Work:
                 " again once a client is connected."
             )
         return error
+
+
+def _patience() -> float:
+    """Seconds that a scheduler may not answer, or have no worker, as Dask's configuration says."""
+    wanted = dask.config.get(PATIENCE_KEY, _PATIENCE)
+    try:
+        seconds = float(parse_timedelta(wanted))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        seconds = 0.0
+    if not 0.0 < seconds < float("inf"):
+        raise ValueError(
+            f"{PATIENCE_KEY}={wanted!r} in Dask's configuration is invalid: use a positive number of seconds,"
+            " or a duration such as '5 minutes'."
+        )
+    return seconds
 
 
 def _submitted(client: Any, tasks: list[Delayed]) -> list[Any]:
@@ -431,6 +468,16 @@ def in_turn(function: Callable[..., Result]) -> Callable[..., Result]:
 
 _turns: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 _taking_turns = threading.Lock()
+
+
+def _renew_locks() -> None:
+    """Replace locks in a forked child, where nobody would release those that are held."""
+    global _turns, _taking_turns, _configuring
+    _turns, _taking_turns, _configuring = WeakKeyDictionary(), threading.Lock(), Exclusive()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _own_worker() -> Any:
