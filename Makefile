@@ -71,10 +71,10 @@ audit: $(VENV)/.installed $(TOOLS)/.installed
 	$(TOOLS)/bin/bandit --quiet --recursive --configfile pyproject.toml src
 	$(TOOLS)/bin/python .ci/audit.py "$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
-# The wheel and the sdist, as a stranger installs and uses them; and how we wish to be cited.
+# The wheel and the sdist, as a stranger installs and uses them; and how we wish to be cited. DIST keeps them.
 package-check: $(VENV)/.installed $(TOOLS)/.installed
 	$(TOOLS)/bin/cffconvert --validate --infile CITATION.cff
-	$(TOOLS)/bin/python .ci/package_check.py $(VENV)/bin/python
+	$(TOOLS)/bin/python .ci/package_check.py $(VENV)/bin/python $(DIST)
 
 format: $(VENV)/.installed
 	$(VENV)/bin/ruff check --fix .

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial, wraps
-from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -109,9 +108,7 @@ class Work:
         """The workers as the fit begins, by their addresses. It is planned by them; they are asked once."""
         if self._client is None:
             return {}
-        # All of them, which versions before 2025 name without being asked.
-        named = {"n_workers": -1} if "n_workers" in signature(self._client.scheduler_info).parameters else {}
-        said = self._asked(partial(self._client.scheduler.identity, **named))
+        said = self._asked(partial(self._client.scheduler.identity, n_workers=-1))
         return {
             address: Worker(each["nthreads"], float(each["memory_limit"] or "inf"))
             for address, each in said["workers"].items()
