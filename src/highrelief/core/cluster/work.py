@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 
 import dask
 from dask.delayed import Delayed, delayed
-from dask.utils import parse_timedelta
 
 from ..threads import Exclusive
 from .once import once
+from .scheduler import PATIENCE_KEY, SchedulerSilent, ask, patience
 
 Result = TypeVar("Result")
 
@@ -33,10 +33,6 @@ _LOOK_EVERY = 1.0
 _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "FutureLostError")
 
 
-#: In Dask's configuration: how long a scheduler may be silent, or without workers, until a fit is given up.
-PATIENCE_KEY = "highrelief.patience"
-#: As long as Dask's scheduler waits, by default, for a worker that sends no heartbeat.
-_PATIENCE = "5 minutes"
 _configuring = Exclusive()
 
 
@@ -45,10 +41,6 @@ class Worker(NamedTuple):
 
     n_threads: int
     memory: float
-
-
-class SchedulerSilent(ConnectionError):  # noqa: N818
-    """The scheduler does not answer."""
 
 
 class WorkerLost(Exception):  # noqa: N818
@@ -119,27 +111,13 @@ class Work:
         return self._asked(self._client.scheduler.ncores)
 
     def _asked(self, question: Callable[[], Any]) -> Any:
-        """The answer of the scheduler to a coroutine; one sentence where there is none in time.
-
-        How long tasks take does not matter: a scheduler that works answers while they run.
-        """
-        assert self._client is not None
-        patience = _patience()
-        end = time.monotonic() + patience
-        while True:
-            try:
-                return self._client.sync(question, callback_timeout=max(end - time.monotonic(), 0.0))
-            except Exception as error:
-                # A new connection is given up by Dask sooner, also to a scheduler that is only slow.
-                is_slow = type(error) in (OSError, TimeoutError) and self._client.status == "running"
-                if not is_slow:
-                    raise self._explained(error) from error
-                if time.monotonic() >= end:
-                    raise SchedulerSilent(
-                        f"The scheduler of the Dask cluster has not answered for {patience:g} seconds"
-                        f" ({PATIENCE_KEY} in Dask's configuration). Nothing was fitted; fit again when the"
-                        " scheduler is running."
-                    ) from error
+        """The answer of the scheduler; one sentence where there is none."""
+        try:
+            return ask(self._client, question)
+        except (SchedulerSilent, ValueError):
+            raise
+        except Exception as error:
+            raise self._explained(error) from error
 
     @property
     def keeps(self) -> bool:
@@ -271,7 +249,7 @@ class Work:
     ) -> None:
         """Wait until it is over, while the workers are there that tasks are ``bound`` to, or any at all."""
         assert self._client is not None
-        seen, patience = time.monotonic(), _patience()
+        seen, seconds = time.monotonic(), patience()
         while not is_over(_LOOK_EVERY):
             workers = set(self._ncores())
             if bound - workers:
@@ -281,9 +259,9 @@ class Work:
                 raise WorkerLost
             if workers:
                 seen = time.monotonic()
-            elif time.monotonic() - seen > patience:
+            elif time.monotonic() - seen > seconds:
                 raise RuntimeError(
-                    f"The Dask cluster has had no worker for {patience:g} seconds ({PATIENCE_KEY} in Dask's"
+                    f"The Dask cluster has had no worker for {seconds:g} seconds ({PATIENCE_KEY} in Dask's"
                     " configuration). Nothing was fitted; fit again when there are workers."
                 )
 
@@ -362,7 +340,7 @@ class Work:
         if self._client.status != "running":
             return False
         try:
-            self._client.sync(self._client.scheduler.ncores, callback_timeout=_patience())
+            ask(self._client, self._client.scheduler.ncores)
         except Exception:
             return False
         return True
@@ -388,21 +366,6 @@ class Work:
                 " again once a client is connected."
             )
         return error
-
-
-def _patience() -> float:
-    """Seconds that a scheduler may not answer, or have no worker, as Dask's configuration says."""
-    wanted = dask.config.get(PATIENCE_KEY, _PATIENCE)
-    try:
-        seconds = float(parse_timedelta(wanted))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        seconds = 0.0
-    if not 0.0 < seconds < float("inf"):
-        raise ValueError(
-            f"{PATIENCE_KEY}={wanted!r} in Dask's configuration is invalid: use a positive number of seconds,"
-            " or a duration such as '5 minutes'."
-        )
-    return seconds
 
 
 def _submitted(client: Any, tasks: list[Delayed]) -> list[Any]:
