@@ -11,7 +11,7 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test test-slow test-oldest test-python test-long coverage coverage-kernels docs lint format bench bench-quick \
-	performance-page audit package-check clean
+	performance-page audit package-check freeze freeze-check freeze-speed clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
@@ -71,10 +71,10 @@ audit: $(VENV)/.installed $(TOOLS)/.installed
 	$(TOOLS)/bin/bandit --quiet --recursive --configfile pyproject.toml src
 	$(TOOLS)/bin/python .ci/audit.py "$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
-# The wheel and the sdist, as a stranger installs and uses them; and how we wish to be cited.
+# The wheel and the sdist, as a stranger installs and uses them; and how we wish to be cited. DIST keeps them.
 package-check: $(VENV)/.installed $(TOOLS)/.installed
 	$(TOOLS)/bin/cffconvert --validate --infile CITATION.cff
-	$(TOOLS)/bin/python .ci/package_check.py $(VENV)/bin/python
+	$(TOOLS)/bin/python .ci/package_check.py $(VENV)/bin/python $(DIST)
 
 format: $(VENV)/.installed
 	$(VENV)/bin/ruff check --fix .
@@ -91,6 +91,19 @@ bench-quick: $(BENCH)/.installed
 # docs/performance.md, from the figures that `make bench` stored.
 performance-page: $(BENCH)/.installed
 	$(BENCH)/bin/python -m benchmarks page
+
+# What every estimator computes, to the last bit, on this machine: a record, and the comparison with one. FREEZE is
+# its path, OPTIONS are those of tests/freeze.py: --only TEXT, and --timing for freeze-check.
+FREEZE ?= .freeze/record.json
+freeze: $(VENV)/.installed
+	$(VENV)/bin/python tests/freeze.py write --record $(FREEZE) $(OPTIONS)
+
+freeze-check: $(VENV)/.installed
+	$(VENV)/bin/python tests/freeze.py check --record $(FREEZE) $(OPTIONS)
+
+# Time and memory against another tree, fits in turn: OLD is its folder.
+freeze-speed: $(VENV)/.installed
+	$(VENV)/bin/python -m benchmarks.trees $(OLD) $(OPTIONS)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

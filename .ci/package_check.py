@@ -1,6 +1,7 @@
 """Build the wheel and the sdist, and use both as a stranger would: in empty environments, without a compiler.
 
-Run by `make package-check`, with the Python of the tests as its argument: mypy and pytest are there.
+Run by `make package-check`, with the Python of the tests as its argument: mypy and pytest are there. A second
+argument names a folder in which the two files are left, as they were checked.
 """
 
 import os
@@ -49,8 +50,9 @@ def main() -> None:
     tests_python = Path(sys.argv[1]).absolute()
     with tempfile.TemporaryDirectory(prefix="highrelief-package-") as name:
         folder = Path(name)
-        run(sys.executable, "-m", "build", "--outdir", folder / "dist", ROOT, quiet=True)
-        (wheel,), (sdist,) = (folder / "dist").glob("*.whl"), (folder / "dist").glob("*.tar.gz")
+        dist = Path(sys.argv[2]).absolute() if len(sys.argv) > 2 else folder / "dist"
+        run(sys.executable, "-m", "build", "--outdir", dist, ROOT, quiet=True)
+        (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
         repository = files_of_the_repository()
         look_inside_wheel(wheel, repository)
         unpacked = look_inside_sdist(sdist, repository, folder)

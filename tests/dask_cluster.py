@@ -32,14 +32,14 @@ def process_ids(client):
 
 @contextmanager
 def scheduler_apart():
-    """The address of a scheduler in a process of its own, and how to kill it."""
+    """The address of a scheduler in a process of its own, and that process."""
     process = _started("scheduler", "--port", "0", stderr=subprocess.PIPE)
     try:
         addresses = (line.split()[-1] for line in process.stderr if "Scheduler at:" in line)
         address = next(addresses)
         # Somebody must read on, or the process stops when the pipe is full.
         threading.Thread(target=process.stderr.read, daemon=True).start()
-        yield address, process.kill
+        yield address, process
     finally:
         process.kill()
         process.wait()
@@ -50,7 +50,7 @@ def worker_of(address):
     """A worker in a process of its own."""
     process = _started("worker", address, "--nthreads", "1", "--no-nanny", stderr=subprocess.DEVNULL)
     try:
-        yield
+        yield process
     finally:
         process.kill()
         process.wait()

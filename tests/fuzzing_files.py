@@ -191,6 +191,7 @@ roles = st.builds(
     words=st.booleans(),
     identifiers=st.sampled_from([*[()] * 5, ("sample",)]),
     drop=st.sampled_from([*[()] * 5, ("g1",)]),
+    groups=st.sampled_from([*[None] * 5, "sample", "g1"]),
     categorical=st.sampled_from([*[()] * 5, ("g0",)]),
 )
 dialects = st.builds(
@@ -199,6 +200,7 @@ dialects = st.builds(
     decimal=st.sampled_from([None, None, ",", "."]),
     encoding=st.sampled_from([*[None] * 12, "latin-1", "utf-16", "utf-7", "idna", "no such", "rot13", "hex"]),
     missing=st.sampled_from([(), (), ("-9999",), ("same",), ("1e999",)]),
+    default_missing=st.booleans(),
 )
 
 
@@ -265,6 +267,9 @@ _scalars = st.one_of(
     st.booleans(),
     st.integers(-2, 3),
     st.sampled_from([2**70, -1e400, float("nan"), 0.5, "", "x", "class", "relieff", "irelief", "g0", "keep"]),
+    st.sampled_from(
+        [10**400, "\0", "table\0.csv", "\ud800", "\udcff.csv", "\x1b[2J", "x" * 5000, "~/x", "/dev/null"]
+    ),
 )
 _names = st.sampled_from(["class", "n_neighbors", "sigma", "x"])
 _values = st.recursive(

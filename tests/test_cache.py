@@ -159,6 +159,20 @@ def test_a_damaged_file_is_compiled_anew_and_replaced(warm, tmp_path, damage):
     assert run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)["found"] == 2
 
 
+def test_a_file_of_another_kernel_s_name_is_compiled_anew(warm, tmp_path):
+    installed, folder = warm
+    copy = tmp_path / "cache"
+    shutil.copytree(folder, copy)
+    state = Path(run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)["folder"])
+    of_whole, of_float = (path for path in kept(state) if path.name.startswith("outer."))
+    contents = of_whole.read_bytes(), of_float.read_bytes()
+    of_whole.write_bytes(contents[1])
+    of_float.write_bytes(contents[0])
+    swapped = run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)
+    assert (swapped["compiled"], swapped["results"]) == (2, [41, 41.0])
+    assert run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)["found"] == 2
+
+
 def test_without_a_place_it_compiles_in_memory_and_warns_once(warm, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     homeless = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=tmp_path / "file")
@@ -199,7 +213,52 @@ class TestOthers:
         result = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)
         assert (result["compiled"], result["found"], result["results"]) == (2, 0, [41, 41.0])
         (warning,) = result["warnings"]
-        assert any(f"others can write to {folder.name}" in warning for folder in folders)
+        assert any(f"others can write to {folder})" in warning for folder in folders)
+
+    @pytest.mark.parametrize("mode", [0o775, 0o757], ids=oct)
+    @pytest.mark.parametrize("above", [1, 2], ids=["highrelief", "cache"])
+    def test_a_folder_above_that_others_can_write_to_is_not_used(self, warm, copy, mode, above):
+        unsafe = next((copy / "highrelief").iterdir()).parents[above - 1]
+        unsafe.chmod(mode)
+        if os.geteuid() != 0:
+            mode |= 0o002  # the user's own group is trusted above
+            unsafe.chmod(mode)
+        result = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)
+        assert (result["compiled"], result["found"], result["results"]) == (2, 0, [41, 41.0])
+        (warning,) = result["warnings"]
+        assert f"others can write to {unsafe})" in warning
+
+    def test_a_sticky_folder_above_is_safe(self, warm, copy):
+        copy.chmod(0o1777)
+        assert run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)["found"] == 2
+
+    def test_folders_are_checked_up_to_the_home_folder(self, warm, copy):
+        copy.chmod(0o777)
+        inside = {"HIGHRELIEF_CACHE_DIR": "", "XDG_CACHE_HOME": copy, "NUMBA_CACHE_DIR": ""}
+        assert run(USE, path=warm[0], HOME=copy / "highrelief", **inside)["found"] == 2
+        assert run(USE, path=warm[0], HOME=copy, **inside)["found"] == 0
+
+    def test_a_link_on_the_way_is_followed_once(self, warm, copy, tmp_path):
+        (tmp_path / "link").symlink_to(copy)
+        result = run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=tmp_path / "link")
+        assert (result["found"], Path(result["folder"]).parent) == (2, copy.resolve() / "highrelief")
+
+    def test_the_group_of_one_user_is_trusted(self, monkeypatch):
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        user = SimpleNamespace(pw_name="ada", pw_gid=1000)
+        monkeypatch.setattr("pwd.getpwuid", lambda uid: user)
+        status = SimpleNamespace(st_uid=1000, st_gid=1000, st_mode=0o40775)
+        for name, number, members, trusted in (
+            ("ada", 1000, [], True),
+            ("ada", 1000, ["ada"], True),
+            ("ada", 1000, ["ada", "eve"], False),
+            ("users", 1000, [], False),
+        ):
+            group = SimpleNamespace(gr_name=name, gr_gid=number, gr_mem=members)
+            monkeypatch.setattr("grp.getgrgid", lambda gid, group=group: group)
+            assert cache._is_of_private_group(status) is trusted
+        status.st_mode |= 0o002
+        assert not cache._is_of_private_group(status)
 
     @pytest.mark.parametrize("mode", [0o664, 0o646], ids=oct)
     def test_a_file_that_others_can_write_to_is_not_read(self, warm, copy, mode):

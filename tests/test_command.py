@@ -146,6 +146,34 @@ class TestRank:
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
         refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
 
+    def test_classes_are_recorded_and_repeated_as_written(self, tmp_path):
+        rows = "".join(f"{['01', '1', 'NA', '-'][i % 4]},{i},{i * 7 % 5}\n" for i in range(24))
+        (tmp_path / "t.csv").write_text(f"class,f,g\n{rows}")
+        how = ["-t", "class", "-m", "relieff", "--no-report"]
+        first = highrelief("rank", tmp_path / "t.csv", *how, "--out", tmp_path / "a")
+        assert (
+            "classes - (6), 01 (6), 1 (6)\n- 6 of 24 rows dropped: 'class' is missing ('NA' 6);"
+            in first.stderr
+        )
+        how += ["--no-default-missing", "--missing-value", "-"]
+        second = highrelief("rank", tmp_path / "t.csv", *how, "--out", tmp_path / "b")
+        assert (
+            "classes 01 (6), 1 (6), NA (6)\n- 6 of 24 rows dropped: 'class' is missing ('-' 6);"
+            in second.stderr
+        )
+        record = json.loads((tmp_path / "b" / "run.json").read_text())
+        assert record["data"]["classes"] == {"01": 6, "1": 6, "NA": 6}
+        assert record["request"]["missing_values"] == ["-"]
+        assert record["request"]["default_missing"] is False
+        again = highrelief("rank", "--repeat", tmp_path / "b" / "run.json")
+        assert (again.stdout, "NA (6)" in again.stderr) == (second.stdout, True)
+
+    def test_of_many_classes_the_screen_lists_some(self, tmp_path):
+        rows = "".join(f"c{i % 30:02},{i},{i * 7 % 5}\n" for i in range(90))
+        (tmp_path / "t.csv").write_text(f"class,f,g\n{rows}")
+        result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "-m", "fisher")
+        assert "classes c00 (3), c01 (3), c02 (3), c03 (3), c04 (3) and 25 more\n" in result.stderr
+
     @pytest.mark.slow
     @pytest.mark.parametrize("width", [40, 120])
     def test_a_terminal_gets_a_table_that_fits(self, table, width):
@@ -253,6 +281,33 @@ class TestSelect:
         )
         assert result.returncode == 0, result.stderr
         assert {row[1] for row in rows_of(small)[1:]} == {"-1", "1"}
+
+    @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz"])
+    def test_writes_the_labels_that_it_read(self, tmp_path, kind):
+        labels = ["01", "1", "+1", "-", "+", "None", "10000000000000001", "10000000000000002"]
+        rows = "".join(f"0{i},{labels[i % 8]},{i},{i * 7 % 5}\n" for i in range(32))
+        (tmp_path / "t.csv").write_text(f"id,class,f,g\n{rows}")
+        out = tmp_path / f"out.{kind}"
+        result = highrelief(
+            "select",
+            tmp_path / "t.csv",
+            "-t",
+            "class",
+            "-m",
+            "fisher",
+            "--top",
+            1,
+            "--id",
+            "id",
+            "--out",
+            out,
+        )
+        assert result.returncode == 0, result.stderr
+        from highrelief.table import Roles, Source, read_table
+
+        again = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
+        assert again.y.tolist() == 4 * labels
+        assert again.sample_names == [f"0{i}" for i in range(32)]
 
     def test_needs_a_kind_of_file_that_it_can_write(self, table, tmp_path):
         result = highrelief("select", table, "-t", "class", "--top", 2, "--out", tmp_path / "kept.xls")
@@ -448,6 +503,16 @@ class TestBadInput:
         self.check(tmp_path, "class,a\nu,1\nv,2\nw,3\n", "names samples, not classes")
 
     @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "command", [["rank"], ["compare"], ["select", "--top", 1, "--out", "selected.csv"]]
+    )
+    def test_a_target_of_too_many_classes(self, tmp_path, command):
+        rows = "".join(f"c{i // 3},{i},{i % 7}\n" for i in range(30_000))
+        (tmp_path / "t.csv").write_text(f"class,f,g\n{rows}")
+        name, *options = command
+        result = highrelief(name, "t.csv", "-t", "class", *options, cwd=tmp_path)
+        refused(result, 1, "'class' has 10,000 classes in 30,000 rows; at most 1,000 are allowed")
+
     def test_ten_to_the_six_columns(self, tmp_path):
         rng = np.random.default_rng(0)
         n = 10**6
@@ -515,6 +580,76 @@ main()
         assert result.returncode == 1
         assert result.stderr.strip() == f"highrelief: The disk is full: {tmp_path / 'out'} was not written."
         assert sorted(each.name for each in tmp_path.iterdir()) == ["table.csv"]
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+    @pytest.mark.parametrize("ending", [".parquet", ".feather", ".csv", ".npz"])
+    def test_a_selection_that_the_disk_has_no_room_for(self, tmp_path, ending):
+        table = tmp_path / "table.csv"
+        table.write_text(table_text(400, 40))
+        code = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from highrelief.cli import main
+main()
+"""
+        out = tmp_path / f"out{ending}"
+        arguments = ["select", table, "-t", "class", "-m", "fisher", "--top", "40", "--out", out, "-q"]
+        result = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=ENVIRONMENT,
+        )
+        refused(result, 1, f"{out} cannot be written: ")
+        assert sorted(each.name for each in tmp_path.iterdir()) == ["table.csv"]
+
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            "-" * 5000 + "1",
+            "-" * 100_000 + "1",
+            "1e400",
+            "9**9**9",
+            "(" * 3000,
+            "{{}}",
+            "9" * 5000,
+            "\0",
+            "1" + "+1" * 4000,
+        ],
+        ids=lambda setting: setting[:9],
+    )
+    def test_odd_settings(self, table, setting):
+        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={setting}")
+        refused(result, 2, "sigma")
+
+    @pytest.mark.parametrize("force", [False, True])
+    @pytest.mark.parametrize(
+        "name",
+        ["file", "file/x", "dangling", "dangling/x", "loop/x", "n" * 300, "n" * 300 + "/x"],
+        ids=lambda name: name[:12],
+    )
+    def test_places_that_cannot_be_written(self, table, tmp_path, name, force):
+        (tmp_path / "file").write_text("mine")
+        (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+        (tmp_path / "loop").symlink_to(tmp_path / "loop")
+        options = ["-t", "class", "-m", "fisher", "-q", *(["--force"] if force else [])]
+        refused(highrelief("rank", table, *options, "--out", tmp_path / name), 1, name)
+        assert (tmp_path / "file").read_text() == "mine"
+        assert not (tmp_path / "nowhere").exists()
+
+    @pytest.mark.parametrize("name", ["n" * 250, "\udcff", "a\nb"], ids=lambda name: ascii(name)[:8])
+    def test_places_of_odd_names(self, tmp_path, name):
+        table = tmp_path / f"{name}.csv"
+        table.write_text(table_text())
+        first = highrelief(
+            "rank", table, "-t", "class", "-m", "fisher", "--out", tmp_path / name, "--no-report"
+        )
+        assert first.returncode == 0, first.stderr
+        again = highrelief("rank", "--repeat", tmp_path / name / "run.json")
+        assert again.stdout == first.stdout
 
     @pytest.mark.slow
     def test_a_folder_that_exists(self, table, tmp_path):

@@ -163,7 +163,7 @@ def test_the_page_tells_how_to_compare_again(tmp_path):
     (folder / "-a;b.csv").write_text(text.replace("g0", "größe"), encoding="latin-1")
     how = ["--id", "sample", "--sep", "\t", "--decimal", ",", "--encoding", "latin-1", "--groups", "group"]
     how += ["--missing-value", "no value", "--drop", "g3", "--seed", 7, "--methods", "relieff,fisher"]
-    how += ["--folds", 3, "--inner-folds", 2, "-t", "class", "--out"]
+    how += ["--folds", 3, "--inner-folds", 2, "--no-default-missing", "-t", "class", "--out"]
     result = highrelief("compare", *how, "first one", "--", "-a;b.csv", cwd=folder)
     assert result.returncode == 0, result.stderr
     page = (folder / "first one" / "report.html").read_text(encoding="utf-8")

@@ -1,9 +1,11 @@
 """Tables that a real cluster of processes holds, and clusters that fail in the middle of a fit."""
 
 import os
+import re
+import signal
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import dask
 import dask.array as da
@@ -422,7 +424,7 @@ def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, 
 def test_a_scheduler_that_is_lost(way, small_blocks):
     X, y = wide_table()
     weighter = IRelief(sigma=1.0, max_iter=50, tol=0.0)
-    with scheduler_apart() as (address, kill_scheduler), worker_of(address):
+    with scheduler_apart() as (address, scheduler), worker_of(address):
         client = distributed.Client(address, set_as_default=True)
         try:
             client.wait_for_workers(1, timeout=60)
@@ -431,7 +433,7 @@ def test_a_scheduler_that_is_lost(way, small_blocks):
             )
             time.sleep(1.0)
             assert thread.is_alive()
-            kill_scheduler()
+            scheduler.kill()
             thread.join(90)
             assert not thread.is_alive()
         finally:
@@ -489,12 +491,12 @@ def test_a_single_worker_that_is_killed_comes_back(small_blocks):
 def test_a_scheduler_that_is_lost_before_a_fit(way, monkeypatch):
     X, y = wide_table(60, 600)
     weighter = ReliefF()
-    with scheduler_apart() as (address, kill_scheduler):
+    with scheduler_apart() as (address, scheduler):
         client = distributed.Client(address, set_as_default=False, timeout=10)
         # Dask would take the client of another cluster of these tests instead.
         monkeypatch.setattr(work, "_current_client", lambda: client)
         try:
-            kill_scheduler()
+            scheduler.kill()
             with (
                 dask.config.set({"highrelief.partition": way}),
                 pytest.raises(ConnectionError, match=r"connection to the scheduler .* nothing was fitted"),
@@ -505,10 +507,123 @@ def test_a_scheduler_that_is_lost_before_a_fit(way, monkeypatch):
     assert not hasattr(weighter, "feature_weights_")
 
 
-def test_a_cluster_without_workers(monkeypatch):
-    monkeypatch.setattr(work, "_PATIENCE", 2.0)
+@contextmanager
+def stoppable(patience):
+    """The processes of a scheduler and of its worker, and a client of theirs with so much patience."""
+    with (
+        scheduler_apart() as (address, scheduler),
+        worker_of(address) as worker,
+        dask.config.set({"highrelief.patience": patience}),
+    ):
+        client = distributed.Client(address, set_as_default=True)
+        try:
+            client.wait_for_workers(1, timeout=60)
+            yield scheduler, worker
+        finally:
+            client.close(timeout=1)
+
+
+needs_stop = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system does not stop processes")
+
+
+@needs_stop
+@ways
+def test_a_scheduler_that_is_stopped(way, small_blocks):
+    X, y = wide_table()
+    weighter = IRelief(sigma=1.0, max_iter=50, tol=0.0)
+    with stoppable(patience="5s") as (scheduler, _):
+        fit = slow_fit(X, y, way, weighter=weighter, chunks=chunks_of(way), seconds=0.3)
+        thread, outcome = in_the_background(fit)
+        time.sleep(1.0)
+        assert thread.is_alive()
+        scheduler.send_signal(signal.SIGSTOP)
+        thread.join(90)
+        assert not thread.is_alive()
+    assert isinstance(outcome["error"], ConnectionError)
+    assert re.search(
+        r"has not answered for 5 seconds \(highrelief.patience .* Nothing", str(outcome["error"])
+    )
+    assert not hasattr(weighter, "feature_weights_")
+
+
+@needs_stop
+@pytest.mark.parametrize("of_dask", ["X", "y", "data frame"])
+def test_a_scheduler_that_is_stopped_before_a_fit(of_dask):
+    X, y = wide_table(60, 600)
+    given = {
+        "X": (da.from_array(X, chunks=(-1, 200)), y),
+        "y": (X, da.from_array(y, chunks=20)),
+        "data frame": (da.from_array(X[:, :9], chunks=(20, -1)).to_dask_dataframe(), y),
+    }[of_dask]
+    with stoppable(patience=3) as (scheduler, _):
+        scheduler.send_signal(signal.SIGSTOP)
+        thread, outcome = in_the_background(lambda: ReliefF().fit(*given))
+        thread.join(90)
+        assert not thread.is_alive()
+    assert "has not answered for 3 seconds" in str(outcome.get("error")), outcome
+
+
+@needs_stop
+@ways
+def test_a_worker_that_is_stopped(way, small_blocks):
+    """Dask's scheduler replaces it when it has heard nothing of it for as long as it waits."""
+    X, y = wide_table()
+    local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
+    with dask.config.set({"distributed.scheduler.worker-ttl": "6s"}), cluster(n_workers=2) as client:
+        stopped = process_ids(client)[0]
+        thread, outcome = in_the_background(slow_fit(X, y, way, chunks=chunks_of(way)))
+        time.sleep(0.8)
+        assert thread.is_alive()
+        os.kill(stopped, signal.SIGSTOP)
+        thread.join(180)
+        assert not thread.is_alive()
+    assert "error" not in outcome, outcome
+    assert_same(outcome["weights"], local, 1e-10)
+
+
+@needs_stop
+def test_a_scheduler_that_goes_on_in_time(small_blocks):
+    X, y = wide_table()
+    local = IRelief(sigma=1.0, max_iter=8, tol=0.0).fit(X, y).feature_weights_
+    with stoppable(patience="1 minute") as (scheduler, _):
+        thread, outcome = in_the_background(slow_fit(X, y, "columns"))
+        time.sleep(1.0)
+        assert thread.is_alive()
+        scheduler.send_signal(signal.SIGSTOP)
+        time.sleep(4.0)
+        scheduler.send_signal(signal.SIGCONT)
+        thread.join(120)
+        assert not thread.is_alive()
+    assert "error" not in outcome, outcome
+    assert_same(outcome["weights"], local, 1e-10)
+
+
+def test_a_task_may_take_longer_than_the_patience(small_blocks):
+    X, y = wide_table(60, 600)
+    local = ReliefF().fit(X, y).feature_weights_
+    with stoppable(patience="5 minutes"):
+        options = {"weighter": ReliefF(), "chunks": (-1, -1)}
+        # The scheduler imports what the tasks are made of, and answers nobody meanwhile.
+        slow_fit(X, y, "columns", **options, seconds=0.0)()
+        with dask.config.set({"highrelief.patience": "8s"}):
+            found = slow_fit(X, y, "columns", **options, seconds=16.0)()
+    assert_same(found, local, 1e-10)
+
+
+@pytest.mark.parametrize("patience", [0, -1, "soon", "", None, "0s", [1]])
+def test_a_patience_that_is_none(patience, two_workers):
     X, y = wide_table(60, 600)
     with (
+        dask.config.set({"highrelief.patience": patience}),
+        pytest.raises(ValueError, match=r"highrelief.patience=.* is invalid: use a positive number"),
+    ):
+        ReliefF().fit(da.from_array(X, chunks=(-1, 200)), y)
+
+
+def test_a_cluster_without_workers():
+    X, y = wide_table(60, 600)
+    with (
+        dask.config.set({"highrelief.patience": 2}),
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
         distributed.Client(empty),
         pytest.raises(RuntimeError, match="no worker for 2 seconds"),

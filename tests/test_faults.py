@@ -11,6 +11,7 @@ import pytest
 from contract import outcome, same_bits
 from processes import run
 from registry import ENTRIES, continuous_table, over_families
+from test_threads import n_helpers
 from threadpoolctl import threadpool_info
 
 from highrelief import (
@@ -42,10 +43,6 @@ needs_callbacks = pytest.mark.skipif(
 # Ctrl-C
 
 
-def alive():
-    return sum(thread.name.startswith("highrelief") for thread in threading.enumerate())
-
-
 def blas_threads():
     return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
@@ -75,16 +72,16 @@ WATCHED = {
 def test_an_interrupted_fit_leaves_nothing_behind(name):
     X, y = continuous_table(200)
     expected = outcome(WATCHED[name](), X, y)
-    before = alive(), blas_threads()
+    before = n_helpers(), blas_threads()
     weighter = WATCHED[name]()
     with watching(interrupts_at(2)), pytest.raises(KeyboardInterrupt):
         weighter.fit(X, y)
     assert not hasattr(weighter, "feature_weights_")
-    assert (alive(), blas_threads()) == before
+    assert (n_helpers(), blas_threads()) == before
     # The same object, and a new one.
     assert outcome(weighter, X, y) == expected
     assert outcome(WATCHED[name](), X, y) == expected
-    assert (alive(), blas_threads()) == before
+    assert (n_helpers(), blas_threads()) == before
 
 
 @pytest.mark.usefixtures("usual_handler")
@@ -210,13 +207,13 @@ def test_an_error_in_a_callback_comes_out(entry):
     expected = outcome(entry.make().set_callbacks(counting), X, y)
     if not counting.n_calls:
         pytest.skip("a fit in one step tells callbacks nothing")
-    before = alive(), blas_threads()
+    before = n_helpers(), blas_threads()
     weighter = entry.make()
     for at in (1, 1 + counting.n_calls // 2, counting.n_calls):
         with pytest.raises(CallbackError):
             weighter.set_callbacks(Fails(at)).fit(X, y)
         assert not hasattr(weighter, "feature_weights_") or at > 1
-        assert (alive(), blas_threads()) == before
+        assert (n_helpers(), blas_threads()) == before
     weighter.set_callbacks()
     assert outcome(weighter, X, y) == expected
 

@@ -22,6 +22,7 @@ from fuzzing_files import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from highrelief.command.runs.errors import UsageError
 from highrelief.table import Roles, TableError
 from highrelief.table.delimited import Dialect
 
@@ -72,6 +73,7 @@ def test_a_run_or_one_sentence(text):
     [
         ("labels", []),
         ("transpose", 1),
+        ("default_missing", 0),
         ("drop", "g0"),
         ("drop", [1]),
         ("seed", True),
@@ -88,6 +90,46 @@ def test_a_record_with_another_type(name, value):
     text = json.dumps({**record, "request": {**record["request"], name: value}})
     with pytest.raises(TableError, match=rf"is no record of a run\. .* {name} cannot be"):
         run_or_sentence(text.encode(), catch=False)
+
+
+@pytest.mark.parametrize(
+    "value", ["\0", "\ud800", "x\0.csv", "\udcff.csv", "x" * 5000, "/dev/null", "\x1b[2J"], ids=ascii
+)
+@pytest.mark.parametrize(
+    "name",
+    ["data", "target", "method", "labels", "separator", "decimal", "encoding", "batch", "groups", "missing"],
+)
+def test_a_record_with_an_odd_text(name, value, tmp_path):
+    record = the_record()
+    record = {**record, "request": {**record["request"], name: value}}
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    (tmp_path / "table.csv").write_bytes(WHOLE[".csv"])
+    result = highrelief(
+        "rank", "--repeat", tmp_path / "run.json", "--out", tmp_path / "out", "-q", "--no-report"
+    )
+    if result.returncode:
+        refused(result, result.returncode)
+        assert "should not have happened" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"n_neighbors": -(10**400)},
+        {"n_neighbors": "\ud800"},
+        {"\0": 1},
+        {"n_neighbors": [[[]]]},
+        {"scale": {}},
+        {"n_jobs": "\0"},
+        {"random_state": 10**30},
+    ],
+    ids=lambda each: ascii(each)[:40],
+)
+def test_a_record_with_odd_settings(settings, tmp_path):
+    record = the_record()
+    record = {**record, "request": {**record["request"], "settings": settings}}
+    with pytest.raises((TableError, UsageError)):
+        run_or_sentence(json.dumps(record).encode(), catch=False)
 
 
 @pytest.mark.parametrize("text", [b"[" * 100_000, b"9" * 5000, b"\xff", b"", b"null", b"[]", b'"rank"'])

@@ -1,6 +1,12 @@
 """What the files around the package say of it: the same in all of them."""
 
+import json
+import os
 import re
+import runpy
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -105,6 +111,116 @@ def test_the_supported_pythons_are_the_tested_ones():
     jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
     first = jobs["everything"]["steps"][1]["with"]["python-version"]
     assert [first, *jobs["tests"]["strategy"]["matrix"]["python"]] == named
+
+
+WORKFLOWS = {path.name: path.read_text() for path in sorted((ROOT / ".github" / "workflows").iterdir())}
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actions_are_pinned_by_commit(name):
+    """With the version beside it, which Dependabot raises with the commit."""
+    used = re.findall(r"^ *(?:- )?uses: *(.+)$", WORKFLOWS[name], flags=re.MULTILINE)
+    assert used
+    for each in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each), each
+    parsed = [
+        step["uses"]
+        for job in yaml.safe_load(WORKFLOWS[name])["jobs"].values()
+        for step in job["steps"]
+        if "uses" in step
+    ]
+    assert parsed == [each.partition(" #")[0] for each in used]
+
+
+def test_one_commit_of_each_action():
+    used = re.findall(r"uses: *([\w/-]+)@(\w+) # (\S+)", "\n".join(WORKFLOWS.values()))
+    assert len({action for action, *_ in used}) == len(set(used))
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_workflows_have_no_more_rights_than_they_need(name):
+    workflow = yaml.safe_load(WORKFLOWS[name])
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        allowed = {"contents": "read", "id-token": "write", "attestations": "write"}
+        assert job["permissions"].items() <= allowed.items()
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+        # Who may sign runs nothing of the repository's.
+        assert "id-token" not in job["permissions"] or not any("run" in step for step in job["steps"])
+    assert "secrets." not in WORKFLOWS[name]
+
+
+def test_a_release_is_built_once_checked_and_attested():
+    release = yaml.safe_load(WORKFLOWS["release.yml"])
+    # YAML takes the word "on" for true.
+    assert release[True] == {"push": {"tags": ["v*"]}}
+    build, publish = release["jobs"]["build"], release["jobs"]["publish"]
+    runs = "\n".join(step.get("run", "") for step in build["steps"])
+    for step in ("make audit", "make package-check DIST=dist", "cyclonedx-py environment"):
+        assert step in runs
+    assert set(publish["needs"]) == {"build", "attest"}
+    assert publish["environment"] == "pypi"
+    assert publish["permissions"] == {"id-token": "write"}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the step is written for bash")
+@pytest.mark.parametrize("tag", [f"v{highrelief.__version__}", "v9.9.9", highrelief.__version__])
+def test_a_release_has_the_version_of_its_tag(tag):
+    steps = yaml.safe_load(WORKFLOWS["release.yml"])["jobs"]["build"]["steps"]
+    (compare,) = [each["run"] for each in steps if each.get("name") == "Compare the tag with the version"]
+    folder = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": folder, "GITHUB_REF_NAME": tag}
+    ended = subprocess.run(
+        ["bash", "-e", "-c", compare], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == int(tag != f"v{highrelief.__version__}")
+    assert ended.returncode == 0 or f"The tag is {tag}," in ended.stderr
+
+
+def test_public_checks_need_advisories():
+    """Where there are none, the audit says so and passes; the public runs fail."""
+    for name, job in (("ci.yml", "everything"), ("release.yml", "build")):
+        assert yaml.safe_load(WORKFLOWS[name])["jobs"][job]["env"] == {"HIGHRELIEF_AUDIT_REQUIRED": "1"}
+    assert "HIGHRELIEF_AUDIT_REQUIRED" not in (ROOT / ".ci" / "run").read_text()
+
+
+KNOWN = {"name": "harmless", "version": "1.0", "vulns": []}
+HOLE = {"name": "holey", "version": "1.0", "vulns": [{"id": "CVE-2000-1", "fix_versions": ["1.1"]}]}
+UNKNOWN = {"name": "local", "skip_reason": "no advisory data"}
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "required", "code", "printed"),
+    [
+        ([KNOWN, UNKNOWN], True, 0, "No hole is known in 1 packages; 1 others"),
+        ([KNOWN, HOLE], False, 1, "holey 1.0: CVE-2000-1"),
+        ([UNKNOWN], False, 0, "NOT AUDITED"),
+        ([UNKNOWN], True, 1, "NOT AUDITED"),
+        (None, False, 0, "NOT AUDITED"),
+        (None, True, 1, "NOT AUDITED"),
+    ],
+)
+def test_the_audit(dependencies, required, code, printed, monkeypatch, capsys):
+    """With what pip-audit would print; it prints nothing where it fails."""
+    audit = runpy.run_path(str(ROOT / ".ci" / "audit.py"))
+    output = "" if dependencies is None else json.dumps({"dependencies": dependencies})
+    ended = subprocess.CompletedProcess([], 1, stdout=output, stderr="ConnectionError: no network")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+    monkeypatch.setattr(sys, "argv", ["audit.py", "site-packages"])
+    monkeypatch.setenv("HIGHRELIEF_AUDIT_REQUIRED", "1" if required else "")
+    assert audit["main"]() == code
+    assert printed in capsys.readouterr().out
+
+
+def test_dependabot_looks_at_all_that_is_installed():
+    config = yaml.safe_load((ROOT / ".github" / "dependabot.yml").read_text())
+    updates = {each["package-ecosystem"]: each for each in config["updates"]}
+    assert set(updates) == {"pip", "github-actions"}
+    assert all(each["schedule"] == {"interval": "weekly"} and each["groups"] for each in updates.values())
+    for folder in updates["pip"]["directories"]:
+        assert (ROOT / folder.removeprefix("/")).is_dir()
 
 
 def test_the_recipe_for_conda_asks_for_the_same():

@@ -358,3 +358,25 @@ def test_kept_cells_are_read_back(counting, tmp_path):
     assert kept.outcomes({"thyroid": "d"}) == {Cell("thyroid", "s", 1): {"a": 1.5}}
     assert kept.outcomes({"thyroid": "other"}) == {}
     assert kept.seconds() == {"thyroid/s": [0.25]}
+
+
+@pytest.mark.parametrize(
+    "line", [b"\xc3", b"[]", b"1", b"{}", b'{"dataset": "thyroid"}', b"[" * 100_000, b"\0"]
+)
+def test_a_line_that_is_not_ours_spoils_no_other(counting, tmp_path, line):
+    kept = Kept(tmp_path, counting)
+    kept.add(Cell("thyroid", "s\u2028", 1), {"a": 1.5}, data="d", seconds=0.25)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes() + b"\n" + line)
+    kept.add(Cell("thyroid", "s", 2), {"a": 2.5}, data="d", seconds=0.25)
+    found = kept.outcomes({"thyroid": "d"})
+    assert found == {Cell("thyroid", "s\u2028", 1): {"a": 1.5}, Cell("thyroid", "s", 2): {"a": 2.5}}
+
+
+def test_a_cell_is_on_the_disk_when_it_is_kept(counting, tmp_path, monkeypatch):
+    reached = []
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (reached.append(os.fstat(handle).st_ino), fsync(handle)))
+    Kept(tmp_path, counting).add(Cell("thyroid", "s", 1), {"a": 1.5}, data="d", seconds=0.25)
+    (path,) = tmp_path.iterdir()
+    assert reached == [path.stat().st_ino, tmp_path.stat().st_ino]

@@ -340,7 +340,7 @@ class TestWhatIsRefused:
         with pytest.raises(TypeError, match="save needs an estimator, not"):
             highrelief.save(value, tmp_path / "model.skops")
 
-    @pytest.mark.parametrize(("version", "age"), [("0.0.1", "older"), ("99.0", "newer"), ("odd", "other")])
+    @pytest.mark.parametrize(("version", "age"), [("0.0.1", "older"), ("99.0", "newer")])
     def test_other_versions_say_so(self, path, version, age):
         self.rewritten(path, lambda about: about | {"version": version}, "highrelief.json")
         with pytest.warns(
@@ -351,6 +351,28 @@ class TestWhatIsRefused:
     def test_a_format_to_come_is_refused(self, path):
         self.rewritten(path, lambda about: about | {"version": "99.0", "format": 2}, "highrelief.json")
         with pytest.raises(ValueError, match=r"in a newer way .* pip install 'highrelief>=99\.0'"):
+            highrelief.load(path)
+
+    @pytest.mark.parametrize(
+        "about",
+        [
+            {"format": 2, "version": "1'; rm -rf ~; '"},
+            {"format": 1, "version": "\x1b[2J"},
+            {"format": 1, "version": "odd"},
+            {"format": 1, "version": 1},
+            {"format": 1, "version": "9" * 5000},
+            {"format": 1e400, "version": "0.1.0"},
+            {"format": True, "version": "0.1.0"},
+            {"format": "1", "version": "0.1.0"},
+            {"format": 1, "version": "0.1.0", "more": "x" * 2000},
+            [],
+            None,
+        ],
+        ids=lambda about: ascii(about)[:40],
+    )
+    def test_who_wrote_it_is_checked(self, path, about):
+        self.rewritten(path, lambda _: about, "highrelief.json")
+        with pytest.raises(ValueError, match=r"^model\.skops was not written by highrelief\.save"):
             highrelief.load(path)
 
 
@@ -383,6 +405,30 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         highrelief.save(ReliefF().fit(X, Y), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model.skops"]
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    events = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (events.append(os.fstat(handle).st_ino), fsync(handle)))
+    monkeypatch.setattr(os, "replace", lambda *names: (events.append("named"), replace(*names)))
+    path = highrelief.save(FisherScore().fit(X, Y), tmp_path / "model.skops")
+    assert events == [path.stat().st_ino, "named", tmp_path.stat().st_ino]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such bits")
+def test_a_file_has_the_permissions_of_any_new_one(tmp_path):
+    code = f"""
+import json, os
+os.umask(0o027)
+def forbidden(mask):
+    raise AssertionError("it is of the whole process")
+os.umask = forbidden
+import highrelief
+path = highrelief.save(highrelief.FisherScore(), {str(tmp_path / "model.skops")!r})
+print(json.dumps(oct(path.stat().st_mode & 0o777)))
+"""
+    assert run(code) == "0o640"
 
 
 def test_skops_itself_reads_the_files(tmp_path):

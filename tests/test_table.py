@@ -4,8 +4,10 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -23,15 +25,26 @@ from highrelief.table import (  # noqa: E402
     read_table,
     reading,
 )
+from highrelief.table.cells import MISSING, MISSING_NUMBERS, Cells  # noqa: E402
 from highrelief.table.completing import completed  # noqa: E402
 from highrelief.table.delimited import Dialect  # noqa: E402
+from highrelief.table.roles import labelled  # noqa: E402
 
 
 def read(
-    path, target="class", *, transpose=False, labels=None, identifiers=(), drop=(), groups=None, **dialect
+    path,
+    target="class",
+    *,
+    transpose=False,
+    labels=None,
+    identifiers=(),
+    drop=(),
+    groups=None,
+    batches=None,
+    **dialect,
 ):
     source = Source(Path(path), Dialect(**dialect), transpose=transpose, labels=labels)
-    return read_table(source, Roles(target, identifiers, drop, groups))
+    return read_table(source, Roles(target, identifiers, drop, groups, batches))
 
 
 @pytest.fixture
@@ -340,6 +353,243 @@ class TestOtherFiles:
             read(write(PLAIN).parent)
 
 
+#: Text of which each is another value, though as numbers some are equal.
+DIFFERENT = ["01", "1", "1.0", "+1", "1e0", "10000000000000001", "10000000000000002", "1.1", "1.10"]
+
+
+class TestTextAsWritten:
+    @pytest.mark.parametrize("kind", ["csv", "csv.gz", "tsv", "arff", "parquet", "npz"])
+    @pytest.mark.parametrize("place", [0, 5, 40])
+    def test_values_written_differently_stay_apart(self, tmp_path, kind, place):
+        text = 2 * DIFFERENT
+        numbers = [[str(row * 40 + column) for column in range(40)] for row in range(len(text))]
+        rows = [[*row[:place], label, *row[place:]] for row, label in zip(numbers, text, strict=True)]
+        names = [f"f{column}" for column in range(40)]
+        names.insert(place, "who")
+        path = tmp_path / f"table.{kind}"
+        names, rows = [*names, "class"], [[*row, "xy"[i % 2]] for i, row in enumerate(rows)]
+        separator = "\t" if kind == "tsv" else ","
+        content = "\n".join(separator.join(row) for row in [names, *rows]) + "\n"
+        if kind == "arff":
+            types = ["numeric" if name != "class" else "{x,y}" for name in names]
+            head = [f"@attribute {name} {each}" for name, each in zip(names, types, strict=True)]
+            content = "\n".join(["@relation r", *head, "@data", *(",".join(row) for row in rows)])
+        if kind == "parquet":
+            pl.DataFrame(rows, schema=names, orient="row").with_columns(
+                pl.col([name for name in names if name[0] == "f"]).cast(pl.Int64)
+            ).write_parquet(path)
+        elif kind == "npz":
+            np.savez(
+                path, X=np.array(numbers, dtype=float), **{"class": [row[-1] for row in rows], "who": text}
+            )
+        else:
+            path.write_bytes(gzip.compress(content.encode()) if kind == "csv.gz" else content.encode())
+        assert read(path, groups="who").groups.tolist() == text
+        assert read(path, batches="who").batches.tolist() == text
+        if kind != "npz":
+            assert read(path, identifiers=["who"]).sample_names == text
+
+    def test_classes(self, write):
+        text = 3 * ["01", "1", "+1", "10000000000000001", "10000000000000002"]
+        rows = "".join(f" {each} ,{i},{i % 4}\n" for i, each in enumerate(text))
+        assert read(write(f"class,a,b\n{rows}")).y.tolist() == text
+
+    @pytest.mark.parametrize("kind", ["parquet", "feather", "npz"])
+    @pytest.mark.parametrize(
+        ("values", "text"),
+        [
+            (
+                np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64),
+                ["18446744073709551615", "18446744073709551614"],
+            ),
+            (np.array([-(10**17) - 1, -(10**17)]), ["-100000000000000001", "-100000000000000000"]),
+            (np.array([0.1 + 0.2, 0.3]), ["0.30000000000000004", "0.3"]),
+            (np.array([0.1, 2.0], dtype=np.float32), ["0.1", "2"]),
+            (np.array([-0.0, 1.0]), ["0", "1"]),
+            (np.array([True, False]), ["True", "False"]),
+            (np.array([" a", "a b "]), ["a", "a b"]),
+        ],
+    )
+    def test_columns_of_a_type(self, tmp_path, kind, values, text):
+        values, text = np.tile(values, 4), 4 * text
+        path = tmp_path / f"table.{kind}"
+        if kind == "npz":
+            np.savez(path, X=np.arange(16.0).reshape(8, 2), **{"class": values})
+        else:
+            frame = pl.DataFrame({"a": range(8), "class": values})
+            frame.write_parquet(path) if kind == "parquet" else frame.write_ipc(path)
+        assert read(path).y.tolist() == text
+
+    @pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["None", "NA", " c"])])
+    def test_columns_of_categories(self, tmp_path, dtype):
+        column = pl.Series(["None", "NA", " c", None, "None", " c"], dtype=dtype)
+        pl.DataFrame({"a": range(6), "class": column}).write_parquet(tmp_path / "t.parquet")
+        assert read(tmp_path / "t.parquet").y.tolist() == ["None", "c", "None", "c"]
+        every = read(tmp_path / "t.parquet", default_missing=False)
+        assert every.y.tolist() == ["None", "NA", "c", "None", "c"]
+        assert every.notes == ["1 of 6 rows dropped: 'class' is missing (no value 1)."]
+
+    def test_bytes_are_text(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([b"a", b"b", b"a", b"\xff"]))
+        assert read(tmp_path / "t.npz", "y").y.tolist() == ["a", "b", "a", "\\xff"]
+
+    def test_anndata(self, tmp_path):
+        anndata = pytest.importorskip("anndata", reason="of the extra 'anndata'")
+        pandas = pytest.importorskip("pandas")
+        columns = {
+            "class": pandas.Categorical(["nan", None, "01", "1", "nan", "1"]),
+            "run": [10**16 + 1, 10**16 + 2, 3, 4, 5, 6],
+            "dose": [0.5, 1.0, 0.5, 1.0, np.nan, 2.0],
+        }
+        obs = pandas.DataFrame(columns, index=list("pqrstu"))
+        anndata.AnnData(np.eye(6, 2, dtype=np.float32), obs=obs).write_h5ad(tmp_path / "t.h5ad")
+        table = read(tmp_path / "t.h5ad", groups="run", default_missing=False)
+        assert table.y.tolist() == ["nan", "01", "1", "nan", "1"]
+        assert table.groups.tolist() == ["10000000000000001", "3", "4", "5", "6"]
+        # Fractions of more than two values are no classes; here the third stands for a missing one.
+        assert read(tmp_path / "t.h5ad", "dose", missing=("2",)).y.tolist() == ["0.5", "1", "0.5", "1"]
+
+    def test_long_numbers_name_samples(self, write):
+        rows = "".join(f"1000000000000000{i},{'xy'[i % 2]},{i % 3}\n" for i in range(1, 9))
+        table = read(write(f"id,class,a\n{rows}"))
+        assert table.sample_names == [f"1000000000000000{i}" for i in range(1, 9)]
+        assert table.feature_names == ["a"]
+
+    def test_keys_of_labels(self, write):
+        labels = write("key,class\n1,a\n01,b\n2,a\n+2,b\n", "labels.csv")
+        path = write("id,a\n01,1\n1,2\n2,3\n+2,4\n")
+        table = read(path, labels=labels, identifiers=["id"])
+        assert (table.y.tolist(), table.sample_names) == (["b", "a", "a", "b"], ["01", "1", "2", "+2"])
+
+    def test_names_of_features_and_samples_of_a_transposed_table(self, write):
+        labels = write("key,class\n01,x\n1,y\n1.0,x\n", "labels.csv")
+        path = write("gene,01,1,1.0\n10000000000000001,1,2,3\n10000000000000002,4,5,6\n007,7,8,9\n")
+        table = read(path, transpose=True, labels=labels)
+        assert table.feature_names == ["10000000000000001", "10000000000000002", "007"]
+        assert (table.y.tolist(), table.sample_names) == (["x", "y", "x"], ["01", "1", "1.0"])
+
+    def test_a_feature_of_a_transposed_table_as_groups(self, write):
+        labels = write("key,class\ns1,x\ns2,y\ns3,x\n", "labels.csv")
+        path = write("gene,s1,s2,s3\nplate,01,1,01\nG,1,2,4\n")
+        table = read(path, transpose=True, labels=labels, groups="plate")
+        assert (table.groups.tolist(), table.feature_names) == (["01", "1", "01"], ["G"])
+
+
+class TestMissingTokens:
+    @pytest.mark.parametrize("token", MISSING_NUMBERS)
+    def test_an_ordinary_label_that_is_missing_among_numbers(self, write, token):
+        table = read(write(f"class,er,a\n{token},{token},1\n+,+,{token}\n{token},{token},3\n+,,4\n"))
+        assert table.y.tolist() == [token, "+", token, "+"]
+        assert table.levels["er"] == sorted([token, "+"])
+        np.testing.assert_array_equal(table.X[:, 1], [1, np.nan, 3, 4])
+
+    def test_among_numbers_and_words_it_is_not_the_slip(self, write):
+        with pytest.raises(TableError, match="numbers but for 1 of 5 values, such as 'x' in line 5"):
+            read(write("class,a\np,-\nq,1\np,2\nq,x\np,3\n"))
+
+    @pytest.mark.parametrize("token", [each for each in MISSING if each])
+    def test_a_default_can_be_taken_away(self, write, token):
+        path = write(f"class,a\n{token},1\nx,2\n{token},3\nx,4\ny,5\n")
+        assert read(path).y.tolist() == ["x", "x", "y"]
+        assert f"({token!r} 2); see --missing-value" in read(path).notes[0]
+        every = read(path, default_missing=False)
+        assert (every.y.tolist(), every.notes) == ([token, "x", token, "x", "y"], [])
+
+    def test_without_defaults_what_is_declared_and_empty_is_missing(self, write):
+        path = write("class,a,b\nx,1,1\ny,NA,2\n,3,3\nx,4,5\nNIL,5,6\n")
+        table = read(path, default_missing=False, missing=("NIL", " NA "))
+        np.testing.assert_array_equal(table.X[:, 0], [1, np.nan, 4])
+        assert table.notes == [
+            "2 of 5 rows dropped: 'class' is missing (no value 1, 'NIL' 1); see --missing-value and"
+            " --no-default-missing."
+        ]
+        with pytest.raises(TableError, match="'a' has numbers but for 1 of 5 values, such as 'NA'"):
+            read(path, default_missing=False)
+
+    def test_declared_tokens_of_typed_columns(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=np.eye(4), y=np.array([0, 1, -9, 0]))
+        assert read(tmp_path / "t.npz", "y", missing=("-9",)).y.tolist() == ["0", "1", "0"]
+
+    def test_of_many_only_the_most_frequent_are_named(self, write):
+        rows = "".join(f"{each},{i}\n" for i, each in enumerate([*MISSING, "NA", *"xyxy"]))
+        note = read(write(f"class,a\n{rows}")).notes[0]
+        assert note.startswith("11 of 15 rows dropped: 'class' is missing ('NA' 2, ")
+        assert note.count("' 1") + note.count("value 1") == 4
+
+    def test_the_page_lists_the_tokens(self):
+        page = (Path(__file__).parents[1] / "docs" / "tables.md").read_text(encoding="utf-8")
+        section = page.split("## Missing values")[1].split("## ")[0]
+        for heading, tokens in (("in every column", MISSING[1:]), ("in columns of numbers", MISSING_NUMBERS)):
+            line = next(line for line in section.splitlines() if line.startswith(f"| {heading} |"))
+            assert re.findall(r"`([^`]+)`", line) == list(tokens)
+
+
+class TestManyColumnsAndClasses:
+    @pytest.mark.parametrize("words", [True, False])
+    def test_columns_of_words_take_time_in_proportion(self, words):
+        def seconds(n_columns):
+            column = ["red", "green", "blue", "red"]
+            cells = Cells(
+                ["class", *(f"f{place}" for place in range(1, n_columns))],
+                np.full((4, n_columns), np.nan),
+                {0: ["x", "y", "x", "y"], **dict.fromkeys(range(1, n_columns - 1), column)},
+                text_at=lambda places: [["x", "y", "x", "y"] for _ in places],
+            )
+            begin = time.process_time()
+            table = labelled(cells, Roles("class", words=words))
+            taken = time.process_time() - begin
+            assert len(table.feature_names) == (n_columns - 1 if words else 1)
+            return taken
+
+        seconds(100)
+        # 16 times where it is in proportion, 256 times where it grows with the square.
+        assert seconds(32_000) < 64 * min(seconds(2_000) for _ in range(3))
+
+    def test_words_and_numbers_side_by_side(self, write):
+        n_columns = 300
+        names = ",".join(["class", *(f"f{place}" for place in range(n_columns))])
+        rows = [[f"w{(i + j) % 3}" if j % 2 else str(i * j) for j in range(n_columns)] for i in range(6)]
+        body = "".join(f"{'xy'[i % 2]},{','.join(row)}\n" for i, row in enumerate(rows))
+        table = read_table(Source(write(f"{names}\n{body}")), Roles("class", words=True))
+        assert table.X.shape == (6, n_columns)
+        np.testing.assert_array_equal(table.X[:, 2], [0, 2, 4, 6, 8, 10])
+        np.testing.assert_array_equal(table.X[:, 3], [0, 1, 2, 0, 1, 2])
+
+    @pytest.mark.parametrize(("n_classes", "n_rows"), [(100_000, 200_000), (1001, 5000), (30, 59)])
+    def test_too_many_classes(self, write, n_classes, n_rows):
+        rows = "".join(f"c{i % n_classes},{i},{i % 7}\n" for i in range(n_rows))
+        says = (
+            f"'class' has {n_classes:,} classes in {n_rows:,} rows; at most 1,000 are allowed, with 2 samples"
+        )
+        with pytest.raises(TableError, match=says):
+            read(write(f"class,a,b\n{rows}"))
+
+    @pytest.mark.parametrize(("n_classes", "n_rows"), [(1000, 2000), (30, 60), (20, 21), (2, 3)])
+    def test_many_classes(self, write, n_classes, n_rows):
+        rows = "".join(f"c{i % n_classes},{i},{i % 7}\n" for i in range(n_rows))
+        assert len(set(read(write(f"class,a,b\n{rows}")).y)) == n_classes
+
+    def test_only_some_pairs_of_words_are_noted(self, write):
+        names = ",".join(f"f{place}" for place in range(30))
+        rows = [",".join(f"{letter}{place}" for place in range(30)) for letter in "abab"]
+        table = read(
+            write(f"class,{names}\n" + "".join(f"{'xy'[i % 2]},{row}\n" for i, row in enumerate(rows)))
+        )
+        assert len(table.notes) == 21
+        assert table.notes[-1].endswith("counts as 0 in 'f20', 'f21', 'f22', 'f23', 'f24' and 5 more.")
+
+    @pytest.mark.parametrize("separator", [",", "\t"])
+    @pytest.mark.parametrize("quote", ["", '"'])
+    def test_a_header_longer_than_what_is_looked_at(self, write, monkeypatch, separator, quote):
+        monkeypatch.setattr("highrelief.table.delimited._BYTES_LOOKED_AT", 64)
+        names = [f"{quote}a name with blanks {place}{quote}" for place in range(40)]
+        rows = [[*map(str, range(i, i + 40)), "xy"[i % 2]] for i in range(4)]
+        path = write("\n".join(separator.join(row) for row in [[*names, "class"], *rows]) + "\n")
+        table = read(path)
+        assert table.feature_names[0] == "a name with blanks 0"
+        assert table.X.shape == (4, 40)
+
+
 class TestRoles:
     def test_names_that_are_spelt_alike(self, write):
         with pytest.raises(TableError, match=r"no column 'Class' .the target.; did you mean 'class'"):
@@ -348,7 +598,10 @@ class TestRoles:
     def test_rows_without_a_class_are_left_out_and_counted(self, write):
         table = read(write(PLAIN + "NA,7,8\n,9,10\n"))
         check_plain(table)
-        assert table.notes == ["2 of 5 rows left out: no 'class' there."]
+        assert table.notes == [
+            "2 of 5 rows dropped: 'class' is missing ('NA' 1, no value 1); see --missing-value and"
+            " --no-default-missing."
+        ]
 
     @pytest.mark.parametrize(
         ("content", "says"),
@@ -409,7 +662,7 @@ class TestRoles:
         table = read(write("class,who,a\nx,p,1\ny,p,2\nx,q,3\n,q,4\n"), groups="who")
         assert table.groups.tolist() == ["p", "p", "q"]
         assert table.feature_names == ["a"]
-        with pytest.raises(TableError, match="groups, 'who', has a missing value"):
+        with pytest.raises(TableError, match=r"--groups: in 1 of 3 rows, 'who' is missing .no value 1."):
             read(write("class,who,a\nx,p,1\ny,,2\nx,q,3\n"), groups="who")
 
     def test_what_is_beside_the_table_and_not_used_is_named(self, tmp_path):
@@ -436,7 +689,7 @@ class TestGenesAsRows:
         assert table.feature_names == ["G1", "G2"]
         assert table.notes == [
             "1 samples of labels.tsv are not in table.csv.",
-            "1 of 4 rows left out: no 'class' there.",
+            "1 of 4 rows dropped: 'class' is missing (no value 1).",
             "Groups, no feature: 'batch', with 2 different values.",
         ]
 

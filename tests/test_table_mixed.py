@@ -52,6 +52,21 @@ class TestWords:
         np.testing.assert_array_equal(table.X[:, 2], [1, 2, 1, np.nan, 2])
         assert "stage" not in table.levels
 
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_categories_are_text_as_written(self, write, tmp_path, kind):
+        long = ["10000000000000001", "10000000000000002"]
+        if kind == "csv":
+            path = write(f"class,zip,id17,a\nx,01,{long[0]},1\ny,1,{long[1]},2\nx,,{long[0]},3\ny,-9,NA,4\n")
+        else:
+            columns = {"class": list("xyxy"), "zip": ["01", "1", None, "-9"]}
+            numbers = {"id17": [*map(int, [*long, long[0]]), None], "a": [1, 2, 3, 4]}
+            path = tmp_path / "t.parquet"
+            pl.DataFrame({**columns, **numbers}).write_parquet(path)
+        table = read(path, words=True, categorical=["zip", "id17"], missing=("-9",))
+        assert table.levels == {"zip": ["01", "1"], "id17": long}
+        nan = np.nan
+        np.testing.assert_array_equal(table.X[:, :2], [[0, 0], [1, 1], [nan, 0], [nan, nan]])
+
     def test_numbers_and_words_in_a_column_that_is_told(self, write):
         text = "class,grade,a\nx,1,1\ny,2,2\nx,2,3\ny,none given,4\nx,1,5\n"
         with pytest.raises(TableError, match="has numbers but for 1 of 5 values"):
@@ -111,7 +126,17 @@ class TestNumericTarget:
     def test_rows_without_one_are_left_out(self, write):
         table = read(write("y,a\n1.5,1\nNA,2\n2,3\n"), "y", measured=True)
         assert (table.y.tolist(), table.X.tolist()) == ([1.5, 2.0], [[1.0], [3.0]])
-        assert table.notes == ["1 of 3 rows left out: no 'y' there."]
+        assert table.notes == [
+            "1 of 3 rows dropped: 'y' is missing ('NA' 1); see --missing-value and --no-default-missing."
+        ]
+
+    @pytest.mark.parametrize("token", ["-", "None", "-9.0"])
+    def test_what_is_missing_among_numbers(self, write, tmp_path, token):
+        table = read(write(f"y,a\n1.5,1\n{token},2\n2,3\n"), "y", measured=True, missing=("-9",))
+        assert table.y.tolist() == [1.5, 2.0]
+        assert f"({token!r} 1)" in table.notes[0]
+        np.savez(tmp_path / "t.npz", X=np.eye(3), y=np.array([1.5, -9.0, 2.0]))
+        assert read(tmp_path / "t.npz", "y", measured=True, missing=("-9",)).y.tolist() == [1.5, 2.0]
 
     def test_whole_numbers_and_two_of_them_will_do(self, write):
         assert read(write("y,a\n0,1\n1,2\n0,3\n"), "y", measured=True).y.dtype == np.float64

@@ -1,18 +1,24 @@
 """Threads beside other threads, processes, forks, joblib, Dask and BLAS."""
 
+import _thread
 import multiprocessing
+import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from dask_cluster import wait_until
 from processes import run
 from registry import continuous_table
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from highrelief import IRelief, ReliefF
+from highrelief.core import threads
 from highrelief.core.threads import one_blas_thread, run_all, thread_count
 
 needs_fork = pytest.mark.skipif(
@@ -29,6 +35,16 @@ def fitted_bits(n_jobs=2):
     X, y = table()
     weights = [model.fit(X, y).feature_weights_ for model in (ReliefF(n_jobs=n_jobs), IRelief(n_jobs=n_jobs))]
     return b"".join(weight.tobytes() for weight in weights)
+
+
+def n_helpers():
+    """Helper threads of this process."""
+    begins = [frame for frame in sys._current_frames().values() if frame is not None]
+    for i, frame in enumerate(begins):
+        while frame.f_back is not None:
+            frame = frame.f_back  # noqa: PLW2901
+        begins[i] = frame
+    return sum(frame.f_code is threads._help.__code__ for frame in begins)
 
 
 def count_here(n_jobs):
@@ -55,25 +71,20 @@ class TestPool:
     def test_the_number_of_threads_alive_has_a_bound(self):
         """The largest number asked for, less the caller, however many callers there are and what they ask."""
         code = """
-import json, threading, time
+import json
 from concurrent.futures import ThreadPoolExecutor
 from highrelief.core.threads import run_all
+from test_threads import n_helpers
 
 def ask(n_threads):
     return run_all(lambda i: i, [(i,) for i in range(20)], n_threads)
 
-def alive():
-    return sum(thread.name.startswith("highrelief") for thread in threading.enumerate())
-
 for _ in range(3):
     with ThreadPoolExecutor(4) as callers:
         list(callers.map(ask, [2, 3, 4, 5, 6, 7, 8] * 4))
-deadline = time.monotonic() + 30.0
-while alive() > 7 and time.monotonic() < deadline:
-    time.sleep(0.01)  # smaller pools are on their way out
-print(json.dumps(alive()))
+print(json.dumps(n_helpers()))
 """
-        assert 1 <= run(code, timeout=120) <= 7
+        assert run(code, timeout=120) == 7
 
     def test_an_error_stops_the_rest(self):
         begun = []
@@ -101,8 +112,132 @@ print(json.dumps(alive()))
             assert set(callers.map(fitted_bits, [2, 3, 2, 1, 2, 3, 2, 1])) == {expected}
 
 
+class TestNoThread:
+    """Where memory is short, a thread does not start, or ends before its first line."""
+
+    def refuse(self, *_):
+        raise RuntimeError("can't start new thread")
+
+    def exhaust(self, *_):
+        raise MemoryError
+
+    def die(self, *_):
+        return 1
+
+    @pytest.mark.parametrize("n_started", [0, 1])
+    @pytest.mark.parametrize("fails", ["refuse", "exhaust", "die"])
+    def test_the_others_work(self, fails, n_started, monkeypatch):
+        start, calls = _thread.start_new_thread, []
+
+        def limited(*arguments):
+            calls.append(arguments)
+            return (start if len(calls) <= n_started else getattr(self, fails))(*arguments)
+
+        monkeypatch.setattr(threads, "_shared", threads._Shared())
+        monkeypatch.setattr(_thread, "start_new_thread", limited)
+        expected = fitted_bits(n_jobs=1)
+        assert not calls
+        assert fitted_bits(n_jobs=3) == expected
+        assert len(calls) > n_started
+
+    @pytest.mark.usefixtures("usual_handler")
+    def test_an_interruption_is_heard(self, monkeypatch):
+        monkeypatch.setattr(threads, "_shared", threads._Shared())
+        monkeypatch.setattr(_thread, "start_new_thread", self.die)
+        with pytest.raises(KeyboardInterrupt):
+            run_all(signal.raise_signal, [(signal.SIGINT,)] * 8, 3)
+
+    def test_an_error_that_leaves_no_memory_ends_the_wait(self):
+        def fail():
+            raise MemoryError
+
+        helper = threads.start_helper(fail)
+        wait_until(helper._turn.locked)
+        assert isinstance(helper.end(), MemoryError)
+
+    def test_what_no_thread_has_begun_is_not_waited_for(self, monkeypatch):
+        monkeypatch.setattr(_thread, "start_new_thread", self.refuse)
+        begun = []
+        assert threads.start_helper(lambda: begun.append(1)).end() is None
+        assert not begun
+
+    @pytest.mark.slow
+    def test_under_a_limit_of_addresses(self):
+        """Too few are left for the stack of a thread."""
+        pytest.importorskip("resource", reason="this system has no such limits")
+        if not Path("/proc/self/statm").exists():
+            pytest.skip("this system does not say what a process takes")
+        code = """
+import json, resource
+from test_threads import fitted_bits, n_helpers
+expected = fitted_bits(1)
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 4 * 2**20,) * 2)
+print(json.dumps([fitted_bits(4) == expected, n_helpers()]))
+"""
+        assert run(code, timeout=120) == [True, 0]
+
+
 @needs_fork
 class TestFork:
+    @pytest.mark.slow
+    def test_children_forked_while_others_fit(self):
+        """Also on Python 3.11, where the lock of functools.cached_property is one for all objects."""
+        code = """
+import faulthandler, json, os, threading, time, warnings
+warnings.simplefilter("ignore")
+from test_threads import fitted_bits
+bits, stop = fitted_bits(), threading.Event()
+def work():
+    while not stop.is_set():
+        fitted_bits()
+busy = [threading.Thread(target=work) for _ in range(2)]
+[each.start() for each in busy]
+ends = []
+for i in range(40):
+    time.sleep(0.003 * (i % 9))
+    child = os.fork()
+    if child == 0:
+        faulthandler.dump_traceback_later(60, exit=True)
+        os._exit(0 if fitted_bits() == bits else 7)
+    ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if ends[-1]:
+        break
+stop.set()
+[each.join() for each in busy]
+print(json.dumps(ends))
+"""
+        assert run(code, timeout=300) == [0] * 40
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(
+        "lock", ["numba.core.compiler_lock.global_compiler_lock", "llvmlite.binding.ffi.lib._lock"]
+    )
+    def test_a_child_forked_while_another_thread_compiles(self, lock):
+        code = f"""
+import faulthandler, json, os, threading, time, warnings
+warnings.simplefilter("ignore")
+import numba, llvmlite.binding.ffi
+import highrelief.core.threads
+begun = threading.Event()
+def compile():
+    with {lock}:
+        begun.set()
+        time.sleep(0.5)
+other = threading.Thread(target=compile)
+other.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    faulthandler.dump_traceback_later(60, exit=True)
+    os._exit(0 if numba.njit(lambda x: x + 1)(1) == 2 else 7)
+ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+other.join()
+# Nothing of it is left to this process.
+print(json.dumps([ended, numba.njit(lambda x: x + 2)(1), highrelief.core.threads._compiler_locks]))
+"""
+        assert run(code, timeout=120) == [0, 3, []]
+
     @pytest.mark.slow
     def test_a_child_fits_and_exits(self):
         """A bare fork of a process that has threads; the child leaves as any program does."""
@@ -260,10 +395,10 @@ class TestBlas:
                 first_is_out.wait(30)
                 seen.extend(self.blas_threads())
 
-        threads = [threading.Thread(target=work) for work in (first, second)]
-        for thread in threads:
+        both = [threading.Thread(target=work) for work in (first, second)]
+        for thread in both:
             thread.start()
-        for thread in threads:
+        for thread in both:
             thread.join(60)
         assert set(seen) == {1}
         assert self.blas_threads() == before

@@ -108,6 +108,22 @@ def relieff_sparse(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, n_
     return relieff(csr_array(X), y, n_neighbors, n_jobs)
 
 
+def relieff_dask(X: NDArray[Any], y: NDArray[np.integer], n_neighbors: int, by: str, n_jobs: int = 1) -> Call:
+    """By blocks of columns or of rows, on one thread of Dask: four blocks where they are not too small."""
+    import dask
+    import dask.array as da
+
+    n, d = X.shape
+    blocks = da.from_array(X, chunks=(-1, max(256, d // 4)) if by == "columns" else (max(256, n // 4), -1))
+    fit = relieff(blocks, y, n_neighbors, n_jobs)
+
+    def call() -> NDArray[Any]:
+        with dask.config.set({"highrelief.partition": by, "scheduler": "synchronous", "num_workers": 1}):
+            return fit()
+
+    return call
+
+
 def irelief_sparse(
     X: NDArray[Any], y: NDArray[np.integer], sigma: float, max_iter: int, n_jobs: int = 1
 ) -> Call:

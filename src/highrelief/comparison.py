@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from .bases.cluster_input import refuse_held
 from .bases.folds import check_folds, usable_folds, warn_of_fewer_folds
 from .bases.input import plain
 from .bases.members import SEEDS, seeded_clone, unseeded
+from .core.cached_property import cached_property
 from .core.held import brought_here
 from .core.parameters import check_choice, check_number, random_generator
 from .cv_selector import N_NEIGHBORS, CrossValidatedSelector

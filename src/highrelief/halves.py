@@ -11,7 +11,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from .bases.members import SEEDS
 from .bases.meta import MetaTable, fit_inside, ranked_by, weights_of
 from .bases.resampling import Draw, ResampledWeighter, suiting
 from .bases.selector import lowest_ranks
+from .core.cached_property import cached_property
 from .core.parameters import check_count, random_generator
 from .core.subsets import MOST_DRAWS, draw_subset, draw_suitable
 

@@ -24,6 +24,8 @@ from .core.whole_files import written_whole
 #: Goes up when what is in a file changes so that an older version would read it wrongly.
 FORMAT = 1
 _ABOUT = "highrelief.json"
+#: More of it is not read.
+_ABOUT_BYTES = 1000
 #: What fitted estimators are made of, beside themselves.
 _PARTS = (
     "core.class_distances.ClassDistances",
@@ -184,32 +186,28 @@ def _unknown(skops: Any, content: bytes, more: Iterable[str]) -> list[str]:
 
 def _check_origin(name: str, content: bytes) -> None:
     """Refuse what :func:`save` has not written, or in a way to come; say it if another version has."""
+    from packaging.version import Version  # noqa: PLC0415 (comes with skops)
+
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            about = json.loads(archive.read(_ABOUT))
-        made_by, way = str(about["version"]), int(about["format"])
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, NotImplementedError, RuntimeError) as error:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(_ABOUT) as file:
+            about = json.loads(file.read(_ABOUT_BYTES))
+        # As a version is written: it goes into a command that the user is told to run.
+        made_by, way = Version(about["version"]), about["format"]
+        if type(way) is not int:
+            raise TypeError(f"format={way!r} is no whole number")
+    except Exception as error:  # whatever is wrong with it
         raise ValueError(f"{name} was not written by highrelief.save, and is not read.") from error
-    here = highrelief.__version__
+    here = Version(highrelief.__version__)
     if way > FORMAT:
         raise ValueError(
             f"{name} was written by highrelief {made_by} in a newer way than this version, {here}, can read:"
             f" pip install 'highrelief>={made_by}'."
         )
     if made_by != here:
+        age = "newer" if made_by > here else "older"
         warnings.warn(
-            f"{name} was written by highrelief {made_by}, which is {_age(made_by, here)} than this version,"
-            f" {here}: its weights are as they were, what is computed from them may differ. Fit anew to be"
-            " sure.",
+            f"{name} was written by highrelief {made_by}, which is {age} than this version, {here}:"
+            " its weights are as they were, what is computed from them may differ. Fit anew to be sure.",
             UserWarning,
             stacklevel=3,
         )
-
-
-def _age(made_by: str, here: str) -> str:
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 (comes with skops)
-
-    try:
-        return "newer" if Version(made_by) > Version(here) else "older"
-    except InvalidVersion:
-        return "other"

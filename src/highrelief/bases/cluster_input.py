@@ -121,7 +121,8 @@ def checked_dask(
 def _as_array(X: Any) -> Any:
     """A Dask array whose chunks have known sizes."""
     if hasattr(X, "to_dask_array"):
-        return _of_numbers(X).to_dask_array(lengths=True)
+        frame = _of_numbers(X)
+        return frame.to_dask_array(lengths=tuple(brought_here(frame.map_partitions(len))))
     if is_sparse(getattr(X, "_meta", None)):
         raise TypeError("The chunks of X are sparse. Dask arrays are taken with dense chunks only.")
     if np.isnan(X.shape).any():

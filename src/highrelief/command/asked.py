@@ -49,6 +49,7 @@ def request_of(context: typer.Context) -> Request:
         encoding=given["encoding"],
         missing=given.get("missing", "auto"),
         missing_values=tuple(given["missing_value"] or ()),
+        default_missing=not given["no_default_missing"],
         categorical=tuple(given.get("categorical") or ()),
         resamples=given.get("resamples", 0),
         interactions=given.get("interactions"),

@@ -9,7 +9,7 @@ import rich  # noqa: F401  typer does without, the commands do not
 import typer
 
 from .asked import is_given, option, request_of
-from .endings import told, unread
+from .endings import Commands, told, unread
 from .options import (
     DATA,
     TARGET,
@@ -35,6 +35,7 @@ from .options import (
     Method,
     Missing,
     MissingValue,
+    NoDefaultMissing,
     NoReport,
     Permutations,
     Quiet,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from .runs.screen import Screen
 
 app = typer.Typer(
+    cls=Commands,
     help="Which features matter, when they act only together.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -108,6 +110,7 @@ def rank(
     encoding: Encoding = None,
     missing: Missing = "auto",
     missing_value: MissingValue = None,
+    no_default_missing: NoDefaultMissing = False,
     categorical: Categorical = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -192,6 +195,7 @@ def select(
     encoding: Encoding = None,
     missing: Missing = "auto",
     missing_value: MissingValue = None,
+    no_default_missing: NoDefaultMissing = False,
     categorical: Categorical = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -265,6 +269,7 @@ def compare(
     decimal: Decimal = None,
     encoding: Encoding = None,
     missing_value: MissingValue = None,
+    no_default_missing: NoDefaultMissing = False,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -318,7 +323,9 @@ def demo(
         screen = Screen()
         screen.note(
             f"Two features hold the branches of a spiral ({TURNS:g} turn), {N_IRRELEVANT:,} others are noise."
-            "\nOnly together do the two tell the branches apart. The first run compiles for this machine."
+        )
+        screen.note(
+            "Only together do the two tell the branches apart. The first run compiles for this machine."
         )
         ranking, relevant = run_demo(out, n_jobs=jobs, watcher=screen)
         _show(ranking, 10, screen)
@@ -338,27 +345,29 @@ app.command()(cite)
 @app.command()
 def methods() -> None:
     """List the methods."""
-    from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
     from ..catalogue import METHODS  # noqa: PLC0415
+    from .runs.terminal import Terminal  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "class", "what it is"):
         table.add_column(heading)
     for name, each in METHODS.items():
         table.add_row(name, each.home, each.summary)
-    Console(highlight=False).print(table)
+    Terminal().print(table)
 
 
 @app.command()
 def warmup() -> None:
     """Compile all kernels now, so that no later fit has to wait for it."""
-    from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    console = Console()
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    from .runs.terminal import Terminal  # noqa: PLC0415
+
+    console = Terminal()
+    step_name = TextColumn("{task.description}", markup=False)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), step_name)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("scikit-learn and Numba")
         from ..warmup import warm_up  # noqa: PLC0415
@@ -368,7 +377,8 @@ def warmup() -> None:
                 task, description=str(step), completed=done, total=total
             )
         )
-    console.print(str(result), highlight=False, soft_wrap=True)
+    for line in str(result).splitlines():
+        console.print(line, soft_wrap=True)
 
 
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:

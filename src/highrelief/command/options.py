@@ -89,7 +89,15 @@ Missing = Annotated[
     ),
 ]
 MissingValue = Annotated[
-    list[str] | None, typer.Option(help="What else stands for a missing value; can be repeated.")
+    list[str] | None,
+    typer.Option(help="Token for a missing value, beside the defaults (NA, NaN, null, ? …); repeatable."),
+]
+NoDefaultMissing = Annotated[
+    bool,
+    typer.Option(
+        "--no-default-missing",
+        help="Only empty fields and --missing-value stand for missing values.",
+    ),
 ]
 
 

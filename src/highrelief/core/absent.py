@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import missing as kernels
 from . import kept_memory
+from .cached_property import cached_property
 from .lists import entries_of
 from .ranges import ColumnRanges
 from .threads import even_ranges, run_all

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .cached_property import cached_property
 from .scaling import Scaling
 from .threads import even_ranges, one_blas_thread, run_all
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, expectations, packing, soft, weighted
+from .cached_property import cached_property
 from .fitted_expectations import FittedExpectations
 from .scaling import Scaling
 from .threads import run_all

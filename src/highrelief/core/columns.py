@@ -7,13 +7,13 @@ whatever its order and type.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import columns as kernels
+from .cached_property import cached_property
 from .ranges import BLOCK_BYTES, ColumnRanges, float_type, n_blocks, one_block
 from .scaling import Scaling
 from .threads import even_ranges

@@ -9,7 +9,6 @@ differences are those of :class:`MissingLevels`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ..kernels import missing as kernels
 from ..kernels import packing
 from .absent import Absent
+from .cached_property import cached_property
 from .memory import check_room
 from .missing import MissingValues
 from .ranges import precise_type

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import incomplete, packing
 from ..kernels.missing import CHUNK
+from .cached_property import cached_property
 from .lacks import listed_by_chunk
 
 

@@ -24,4 +24,8 @@ def pairs_are_here(X: Any) -> bool:
 
 def brought_here(values: Any) -> Any:
     """Labels, weights or groups of the samples, in memory; anything but a Dask collection as it is."""
-    return values.compute() if is_dask(values) else values
+    if not is_dask(values):
+        return values
+    from .cluster.work import Work  # noqa: PLC0415
+
+    return Work().results(lambda: [values])[0]

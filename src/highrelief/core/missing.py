@@ -12,7 +12,6 @@ and the *excess*, by which differences are then wrong, is added: see :mod:`..ker
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..kernels import packing
 from ..kernels.excess import excess_of_columns
 from . import kept_memory
 from .absent import Absent
+from .cached_property import cached_property
 from .ranges import ColumnRanges, as_kernels_know_it
 from .scaling import Scaling
 from .threads import even_ranges, run_all

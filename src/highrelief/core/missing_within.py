@@ -7,7 +7,6 @@ values of its batch alone, and there is still one number for each sample and fea
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..kernels import missing as kernels
 from ..kernels import packing
+from .cached_property import cached_property
 from .encoding import MissingLevels
 from .missing import MissingValues
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import distances, packing
 from .absent import Absent
+from .cached_property import cached_property
 from .distances import tie_tolerance
 from .encoding import Encoding, MissingLevels
 from .missing import MissingValues

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import packing, weighted
 from ..kernels import pair_sums as kernels
+from .cached_property import cached_property
 from .lacks import Lacks
 from .packed import Packed, sum_in_order
 from .threads import even_ranges, run_all

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, radius, radius_missing, soft
+from .cached_property import cached_property
 from .lacks import Lacks
 from .packed import Packed, sum_in_order
 from .pair_sums import PairSums

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .absent import Absent
+from .cached_property import cached_property
 from .scaling import feature_scaling
 
 #: Which samples are in reach of a sample: those of its own batch, or those of the other batches.

@@ -6,12 +6,12 @@ methods. Another place to work (a cluster) offers the same ones.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .cached_property import cached_property
 from .centered_columns import CenteredColumns
 from .columns import Columns
 from .local_hyperplanes import LocalHyperplanes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import packing
+from .cached_property import cached_property
 from .memory import check_room
 from .ranges import BLOCK_BYTES, ColumnRanges, one_block
 from .scaling import Scaling

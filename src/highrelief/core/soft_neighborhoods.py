@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, expectations, incomplete, soft, soft_margins
+from .cached_property import cached_property
 from .lacks import Lacks
 from .memory import check_room
 from .packed import Packed, sum_in_order

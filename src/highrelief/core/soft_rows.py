@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing, soft
+from .cached_property import cached_property
 from .packed import Packed
 from .pair_sums import Coefficients
 from .perplexity import width_for_entropy

@@ -5,13 +5,13 @@ What is made here is of the size of what is stored, or of one number for each co
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import sparse_rows as kernels
+from .cached_property import cached_property
 from .columns import Columns
 from .ranges import ColumnRanges, as_kernels_know_it
 from .scaling import Scaling

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, packing
+from .cached_property import cached_property
 from .lacks import Lacks
 from .packed import Packed
 from .pair_sums import PairSums

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import nearest, sparse_differences, sparse_rows
+from .cached_property import cached_property
 from .nearest_rows import NearestPass
 from .neighbor_search import NeighborSearch, Report, nothing
 from .neighborhood import Neighborhood, Neighbors

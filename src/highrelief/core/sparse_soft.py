@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import distances, soft
 from ..kernels import sparse_soft as kernels
+from .cached_property import cached_property
 from .lacks import Lacks
 from .packed import sum_in_order
 from .pair_sums import Coefficients, PairSums

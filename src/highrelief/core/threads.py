@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import multiprocessing
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import joblib
@@ -52,29 +53,99 @@ def _in_dask_worker() -> bool:
     return True
 
 
+class Helper:
+    """One call of ``work`` by another thread: begun at most once, and waited for only if it has begun.
+
+    Ends without allocating memory, of which there may be none left.
+    """
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work: Callable[[], None] | None = work
+        self._turn, self._done = threading.Lock(), threading.Lock()
+        self._done.acquire()
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        """Call ``work``, unless its result is no longer wanted."""
+        work = self._work
+        if work is None or not self._turn.acquire(blocking=False):
+            return
+        try:
+            work()
+        except BaseException as error:
+            self._error = error
+        finally:
+            # A thread that is idle keeps no arrays alive.
+            self._work = work = None
+            self._done.release()
+
+    def end(self) -> BaseException | None:
+        """Cancel the call if no thread has begun it, wait for it otherwise, and return its error."""
+        if self._turn.acquire(blocking=False):
+            self._work = None
+        else:
+            self._done.acquire()
+        return self._error
+
+
+def start_helper(work: Callable[[], None]) -> Helper:
+    """Call ``work`` in a thread of its own, or not at all where no thread can be started."""
+    helper = Helper(work)
+    with suppress(RuntimeError, MemoryError):
+        # Not threading.Thread, whose start() waits until the thread runs.
+        _thread.start_new_thread(helper.run, ())
+    return helper
+
+
 class _Shared:
-    """What the callers in one process share: threads, and the limit on those of BLAS."""
+    """State of the process: helper threads, and the limit on the threads of BLAS."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.pool: ThreadPoolExecutor | None = None
-        self.size = 0
+        self.helpers: SimpleQueue[Helper] = SimpleQueue()
+        self.n_threads = 0
         self.blas: list[Any] | None = None
         self.blas_before: list[tuple[Any, int]] = []
         self.n_limiting = 0
 
 
 _shared = _Shared()
+#: Locks of the compiler that a forking thread holds meanwhile.
+_compiler_locks: list[Any] = []
+
+
+def _take_compiler_locks() -> None:
+    """Let a fork wait until no other thread compiles or loads a kernel.
+
+    The child inherits locks as they are, and LLVM's state. Nobody in the child would release a lock that
+    another thread holds here, and the first kernel that the child compiles would wait forever.
+    """
+    numba = sys.modules.get("numba.core.compiler_lock")
+    llvm = sys.modules.get("llvmlite.binding.ffi")
+    # In the order in which a compilation takes them.
+    found = [getattr(numba, "global_compiler_lock", None), getattr(getattr(llvm, "lib", None), "_lock", None)]
+    for lock in (getattr(each, "_lock", None) for each in found):
+        if lock is not None:
+            lock.acquire()
+            _compiler_locks.append(lock)
+
+
+def _release_compiler_locks() -> None:
+    while _compiler_locks:
+        _compiler_locks.pop().release()
 
 
 def _begin_anew() -> None:
-    """Drop what a forked child has from its parent: the threads do not exist there, the lock may be held."""
+    """Drop the state of the parent in a forked child: its threads do not exist, its lock may be held."""
     global _shared  # noqa: PLW0603
     _shared = _Shared()
+    _release_compiler_locks()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(
+        before=_take_compiler_locks, after_in_parent=_release_compiler_locks, after_in_child=_begin_anew
+    )
 
 
 class Exclusive:
@@ -98,19 +169,31 @@ class Exclusive:
                 self._lock.release()
 
 
-def _start(work: Callable[[], None], n_times: int, started: list[Future[None]]) -> None:
-    """Have threads of the process run ``work``; there are as many as the most that were asked for.
+def _start(work: Callable[[], None], n_times: int, started: list[Helper]) -> None:
+    """Have helper threads of the process call ``work``; there are as many as were ever asked for at once.
 
-    Those that are ``started`` are known, whatever happens. An interruption waits: there are locks in here.
+    Those in ``started`` are known, whatever happens. An interruption waits: there are locks in here. Nothing
+    waits for a new thread: where memory is short, it may end before its first line, or not start at all, and
+    the caller works alone.
     """
     shared = _shared
     with held_interrupts(), shared.lock:
-        if shared.pool is None or shared.size < n_times:
-            if shared.pool is not None:
-                shared.pool.shutdown(wait=False)  # ends when it has done what it was given
-            shared.pool = ThreadPoolExecutor(n_times, thread_name_prefix="highrelief")
-            shared.size = n_times
-        started.extend(shared.pool.submit(work) for _ in range(n_times))
+        with suppress(RuntimeError, MemoryError):
+            while shared.n_threads < n_times:
+                _thread.start_new_thread(_help, (shared.helpers,))
+                shared.n_threads += 1
+        for _ in range(min(n_times, shared.n_threads)):
+            started.append(Helper(work))
+            shared.helpers.put(started[-1])
+
+
+def _help(helpers: SimpleQueue[Helper]) -> None:
+    """Run what callers ask for, for as long as the process lives."""
+    # Where memory is short, the call itself may fail.
+    ignoring = suppress(MemoryError)
+    while True:
+        with ignoring:
+            helpers.get().run()
 
 
 @contextmanager
@@ -188,7 +271,7 @@ def run_all(
                 stopped.set()
                 raise
 
-    helpers: list[Future[None]] = []
+    helpers: list[Helper] = []
     try:
         _start(work, n_threads - 1, helpers)
         work()
@@ -197,8 +280,7 @@ def run_all(
         stopped.set()
         raise
     finally:
-        begun = [helper for helper in helpers if not helper.cancel()]
-        errors = [helper.exception() for helper in begun]
+        errors = [helper.end() for helper in helpers]
     for error in errors:
         if error is not None:
             raise error

@@ -6,11 +6,13 @@ has no room, and it does not see that a called kernel has changed. Here a kernel
     <user's cache folder>/highrelief/<version>-<digest of all kernels' sources, and of Numba>/
 
 in one file per signature. The file's name is the digest of all that the machine code depends on; its first
-bytes are the digest of the rest, so that a damaged file is compiled anew. Files are written apart and
-renamed, and no index relates them: any number of processes may write at once.
+bytes are the digest of that name and of the rest, so that a file that is damaged, or was renamed to the name
+of another kernel, is compiled anew. Files are written apart and renamed, and no index relates them: any
+number of processes may write at once.
 
 To load a kernel runs what is in its file. It is read only if nobody but this user and the administrator can
-have put it there: neither the file nor its folder belongs to, or can be written by, anybody else.
+have put it there: neither the file nor its folder belongs to, or can be written by, anybody else, and nobody
+else can rename a folder on the way to it (the rule of OpenSSH's StrictModes, up to the home folder).
 """
 
 from __future__ import annotations
@@ -190,7 +192,8 @@ def kernel_folder() -> Path | None:
     digest = hashlib.sha256(repr((version, made_by)).encode())
     for path in sources:
         digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-    return root / f"{version}-{digest.hexdigest()[:24]}"
+    # Without links: the folders that are checked are those that are used.
+    return Path(os.path.realpath(root)) / f"{version}-{digest.hexdigest()[:24]}"
 
 
 def cache_root() -> Path | None:
@@ -214,7 +217,7 @@ def cache_root() -> Path | None:
 def _read(path: Path) -> bytes | None:
     """What was written; None if it is not there, damaged, or others can have written it."""
     try:
-        if not _is_ours(os.lstat(path.parent)):
+        if not _is_ours(os.lstat(path.parent)) or _unsafe_parent(path.parent) is not None:
             return None
         with open(path, "rb", opener=_open_no_link) as file:
             if not _is_ours(os.fstat(file.fileno())):
@@ -223,7 +226,7 @@ def _read(path: Path) -> bytes | None:
     except OSError:
         return None
     checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
-    return payload if hashlib.sha256(payload).digest() == checksum else None
+    return payload if _checksum(path, payload) == checksum else None
 
 
 def _write(path: Path, payload: bytes) -> None:
@@ -232,7 +235,7 @@ def _write(path: Path, payload: bytes) -> None:
     apart = path.with_name(f"{path.name}.{uuid.uuid4().hex[:12]}")
     try:
         with open(apart, "xb", opener=_open_for_owner) as file:
-            file.write(hashlib.sha256(payload).digest() + payload)
+            file.write(_checksum(path, payload) + payload)
         apart.replace(path)
     except PermissionError:
         _remove([apart])
@@ -243,11 +246,21 @@ def _write(path: Path, payload: bytes) -> None:
         raise
 
 
+def _checksum(path: Path, payload: bytes) -> bytes:
+    """Digest of a file's name and of its payload."""
+    digest = hashlib.sha256(path.name.encode() + b"\0")
+    digest.update(payload)
+    return digest.digest()
+
+
 def _make_folder(folder: Path) -> None:
     """Make a folder that others cannot write to; an error if it is there and they can."""
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    if not _is_ours(os.lstat(folder)):
-        raise OSError(errno.EPERM, f"others can write to {folder.name}")
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(mode=0o755, exist_ok=True)
+    unsafe = folder if not _is_ours(os.lstat(folder)) else _unsafe_parent(folder)
+    if unsafe is not None:
+        raise OSError(errno.EPERM, f"others can write to {unsafe}")
 
 
 def _is_ours(status: os.stat_result) -> bool:
@@ -255,6 +268,38 @@ def _is_ours(status: os.stat_result) -> bool:
     if not hasattr(os, "geteuid"):
         return True
     return status.st_uid in (os.geteuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@cache
+def _unsafe_parent(folder: Path) -> Path | None:
+    """The first folder above in which others can rename or replace what is on the way; None if there is none.
+
+    Above the home folder nothing is checked: who can replace it can do all that the user can.
+    """
+    home = Path(os.path.realpath(os.path.expanduser("~")))
+    for parent in folder.parents:
+        status = os.lstat(parent)
+        # In a folder with the sticky bit, as /tmp, only their owners rename what is theirs.
+        sticky = status.st_mode & stat.S_ISVTX and status.st_uid in (os.geteuid(), 0)
+        if not (_is_ours(status) or sticky or _is_of_private_group(status)):
+            return parent
+        if parent == home:
+            break
+    return None
+
+
+def _is_of_private_group(status: os.stat_result) -> bool:
+    """Whether the group that can write is the user's own, of no one else: with it umask is often 002."""
+    import grp  # noqa: PLC0415 (not on Windows, and seldom needed)
+    import pwd  # noqa: PLC0415
+
+    if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH or status.st_gid == 0:
+        return False
+    try:
+        user, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    return (user.pw_name, user.pw_gid) == (group.gr_name, group.gr_gid) and {*group.gr_mem} <= {user.pw_name}
 
 
 def _open_no_link(path: str, flags: int) -> int:
@@ -294,7 +339,7 @@ def _remove(paths: Iterable[Path]) -> None:
 def _warn_once(reason: str) -> None:
     warnings.warn(
         f"highrelief cannot keep its compiled kernels in {cache_root()} ({reason}): every process compiles"
-        " them anew. Set HIGHRELIEF_CACHE_DIR to a folder that can be written.",
+        " them anew. Set HIGHRELIEF_CACHE_DIR to a folder that you, and nobody else, can write to.",
         UserWarning,
         stacklevel=2,
     )

@@ -6,7 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..core.whole_files import flush
 from .experiment import Cell, Experiment, Outcome
+
+#: What is in a line.
+_PARTS = {"dataset", "setting", "repeat", "version", "data", "seconds", "outcome"}
 
 
 class Kept:
@@ -44,18 +48,24 @@ class Kept:
             "outcome": outcome,
         }
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        is_new = not self._path.exists()
         # The end of the line before it, which may be lacking, comes first: a torn line spoils no other.
         with self._path.open("a", encoding="utf-8") as file:
-            file.write("\n" + json.dumps(line, ensure_ascii=False, allow_nan=False))
+            file.write("\n" + json.dumps(line, allow_nan=False))
+        flush(self._path)
+        if is_new:
+            flush(self._path.parent)
 
     def _lines(self) -> list[dict[str, Any]]:
         if not self._path.exists():
             return []
         found = []
-        for text in self._path.read_text(encoding="utf-8").splitlines():
+        for text in self._path.read_bytes().split(b"\n"):
             try:
-                found.append(json.loads(text))
-            except ValueError:
+                line = json.loads(text)
+            except (ValueError, RecursionError):
                 # The run ended within this line.
                 continue
+            if isinstance(line, dict) and line.keys() >= _PARTS:
+                found.append(line)
         return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..bases.abilities import categories_parameter, takes_measurements, takes_mi
 from ..bases.checks import check_array, check_classification_targets
 from ..bases.input import plain
 from ..bases.selector import WeightSelector
+from ..core.cached_property import cached_property
 from .categories import Levels, categorical_places, coded, words_behind
 from .thirds import THIRDS, thirds
 

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..bases.cluster_input import refuse_held
 from ..bases.progress import terminal_line, watching
+from ..core.cached_property import cached_property
 from ..core.whole_files import written_whole
 from .comparison_contents import ComparisonContents
 from .contents import Contents

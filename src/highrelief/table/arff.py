@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from .cells import MISSING, Cells, without
+from .cells import Cells, MissingTokens, masked, without
 from .delimited import text_of
 from .errors import TableError, shown
 from .files import InputFile
@@ -16,7 +16,7 @@ _ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\S
 _NUMERIC = {"numeric", "real", "integer"}
 
 
-def read_arff(path: InputFile, encoding: str | None, missing: tuple[str, ...] = ()) -> Cells:
+def read_arff(path: InputFile, encoding: str | None, tokens: MissingTokens) -> Cells:
     """The cells of an ARFF file; nominal and string attributes are words."""
     lines = text_of(path, encoding).decode().split("\n")
     names, numeric = [], []
@@ -35,22 +35,29 @@ def read_arff(path: InputFile, encoding: str | None, missing: tuple[str, ...] = 
     if not names:
         raise TableError(f"{path.name} names no @attribute before @data.")
     rows, places = _rows(lines, first_row, len(names), path)
-    unknown = {*MISSING, *missing}
+    of_labels, of_numbers = tokens.of_labels, tokens.of_numbers
     numbers = np.full((len(rows), len(names)), np.nan)
     words: dict[int, list[str | None]] = {}
     for column, name in enumerate(names):
-        fields = [None if row[column] in unknown else row[column] for row in rows]
+        fields = [row[column] for row in rows]
         if not numeric[column]:
-            words[column] = fields
+            words[column] = masked(fields, of_labels)
             continue
-        for row, field in enumerate(fields):
+        for row, field in enumerate(masked(fields, of_numbers)):
             try:
                 numbers[row, column] = np.nan if field is None else float(field)
             except ValueError as error:
                 raise TableError(
                     f"{path.name}: {shown(field)} in line {places[row]} is no number, as {shown(name)} has."
                 ) from error
-    return Cells(names, without(numbers, missing), words, line_of_row=places)
+    return Cells(
+        names,
+        without(numbers, tokens.declared),
+        words,
+        line_of_row=places,
+        text_at=lambda columns: [[row[column] for row in rows] for column in columns],
+        tokens=tokens,
+    )
 
 
 def _rows(lines: list[str], first: int, n_names: int, path: InputFile) -> tuple[list[list[str]], list[int]]:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.memory import check_room
-from .cells import Cells, without, written
+from .cells import Cells, MissingTokens, without, written
 from .errors import TableError, listed, parsing
 from .files import InputFile
 
 
-def read_npz(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
+def read_npz(file: InputFile, tokens: MissingTokens) -> Cells:
     """The cells of an NPZ file: ``X``, and beside it ``y``, names and other arrays of one value per row.
 
     ``feature_names`` and ``sample_names`` name columns and rows, ``target_names`` what the numbers in ``y``
@@ -47,9 +47,11 @@ def read_npz(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
         ]
     return Cells(
         names,
-        without(X, missing),
+        without(X, tokens.declared),
         aside=aside,
         aside_numbers={name: each for name, each in beside.items() if each.dtype.kind in "iuf"},
+        text_at=lambda places: [written(X[:, place]) for place in places],
+        tokens=tokens,
         row_names=None if row_names is None else [str(name) for name in row_names],
     )
 

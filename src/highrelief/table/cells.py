@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: What stands for a value that is missing.
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "none", "-", ".")
+from .errors import shown
+
+#: Missing in every column.
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL")
+#: Missing in columns of numbers. Elsewhere they are labels: "-" beside "+", "None" beside "Mild".
+MISSING_NUMBERS = ("None", "none", "-", ".")
+
+
+@dataclass(frozen=True)
+class MissingTokens:
+    """The text that stands for a missing value; an empty field always does."""
+
+    #: What the user declares, in every column.
+    declared: tuple[str, ...] = ()
+    #: Whether the default tokens count as well.
+    defaults: bool = True
+
+    @property
+    def of_labels(self) -> frozenset[str]:
+        """Tokens in columns that are read as text."""
+        declared = (token.strip() for token in self.declared)
+        return frozenset(("", *declared, *(MISSING if self.defaults else ())))
+
+    @property
+    def of_numbers(self) -> frozenset[str]:
+        """Tokens in columns that are read as numbers."""
+        return self.of_labels.union(MISSING_NUMBERS if self.defaults else ())
 
 
 @dataclass
@@ -23,7 +49,8 @@ class Cells:
     numbers: NDArray[Any]
     #: Columns with at least one word, by their place; None where a value is missing.
     words: dict[int, list[str | None]] = field(default_factory=dict)
-    #: Columns beside the table that are no features by the way the file is made, by their names.
+    #: Columns beside the table that are no features by the way the file is made, by their names: text as
+    #: written, also where it stands for a missing value.
     aside: dict[str, list[str | None]] = field(default_factory=dict)
     #: Those of them that are numbers, with all their digits.
     aside_numbers: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -33,6 +60,9 @@ class Cells:
     notes: list[str] = field(default_factory=list)
     #: Where the rows are in the file, for messages; None: they count from 1.
     line_of_row: Sequence[int] | None = None
+    #: The text of some columns; None: that of ``numbers``.
+    text_at: Callable[[Sequence[int]], list[list[str | None]]] | None = None
+    tokens: MissingTokens = field(default_factory=MissingTokens)
 
     @property
     def n_rows(self) -> int:
@@ -43,22 +73,56 @@ class Cells:
         """A row as a message names it."""
         return f"row {row + 1}" if self.line_of_row is None else f"line {self.line_of_row[row]}"
 
+    def text(self, places: Sequence[int]) -> list[list[str | None]]:
+        """Columns as they are written, without surrounding blanks; None where a file has a null."""
+        if self.text_at is not None:
+            return self.text_at(places)
+        return [written(self.numbers[:, place]) for place in places]
+
     def in_words(self, place: int) -> list[str | None]:
         """A column as it is written, None where a value is missing."""
-        if place in self.words:
-            return self.words[place]
-        return written(self.numbers[:, place])
+        return masked(self.text([place])[0], self.tokens.of_labels)
+
+    def counts_rows(self, place: int) -> bool:
+        """Whether a column of numbers has whole ones that are all written differently."""
+        values = self.numbers[:, place]
+        return bool(np.all(values == np.round(values))) and len(set(self.text([place])[0])) == values.size
 
     def in_numbers(self, place: int) -> NDArray[Any] | None:
         """A column as numbers, NaN where one is missing; None if it holds words."""
         return None if place in self.words else self.numbers[:, place]
 
 
-def written(values: NDArray[Any]) -> list[str | None]:
-    """Numbers or words as text, whole numbers without a point; None where one is missing."""
-    if values.dtype.kind == "f":
-        return [None if np.isnan(value) else f"{value:.15g}" for value in values.tolist()]
-    return [None if str(value) in MISSING else str(value) for value in values.tolist()]
+def masked(text: Iterable[str | None], tokens: Collection[str]) -> list[str | None]:
+    """Text with None in place of the tokens for a missing value."""
+    return [None if each in tokens else each for each in text]
+
+
+def counted_tokens(text: Iterable[str | None], most: int = 5) -> str:
+    """What stands where a value is missing, and how often, for a message."""
+    counts = Counter(each or None for each in text).most_common()
+    told = [f"{'no value' if each is None else shown(each, 40)} {count:,}" for each, count in counts[:most]]
+    return ", ".join([*told, *(["…"] if len(counts) > most else [])])
+
+
+def written(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -> list[str | None]:
+    """The text of values of one type; None for a null, of which ``null`` gives those that are objects.
+
+    Different values have different text: integers have all digits, floats as many as tell them apart, and no
+    ".0". Strings lose surrounding blanks.
+    """
+    kind = values.dtype.kind
+    if null is None:
+        null = np.isnan(values) if kind in "fcmM" else np.zeros(len(values), dtype=bool)
+    if kind == "f":
+        texts = [str(value).removesuffix(".0") for value in values + values.dtype.type(0)]  # 0 for -0
+    else:
+        texts = [_decoded(value).strip() for value in values]
+    return [None if gone else text for text, gone in zip(texts, null.tolist(), strict=True)]
+
+
+def _decoded(value: object) -> str:
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
 
 
 def without(numbers: NDArray[Any], missing: Collection[str]) -> NDArray[Any]:

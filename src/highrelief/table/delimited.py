@@ -13,23 +13,26 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from ..core.memory import check_room
-from .cells import MISSING, Cells, without
+from .cells import Cells, MissingTokens, without
 from .errors import TableError
 from .files import InputFile
+from .formulas import all_read_back, read_back
 from .frames import polars_parsing
 
 #: What is tried where nothing is said; of several that fit, the first that cuts most.
 SEPARATORS = ("\t", ",", ";", "|", " ")
 #: Stand for a separator, and for an end of line, inside quotes until the fields are apart.
 _KEPT_SEPARATOR, _KEPT_NEWLINE = b"\x1f", b"\x1e"
-#: Bytes and lines that are looked at to find the separator.
-_BYTES_LOOKED_AT, _LINES_LOOKED_AT = 2**22, 20
+#: The separator is found in so many bytes and lines; in more bytes where fewer whole lines are in them.
+_BYTES_LOOKED_AT, _LINES_LOOKED_AT, _FEWEST_LINES = 2**22, 20, 3
 #: A byte that no text has.
 _NOWHERE = "\x1d"
 #: Columns that are cut out of the rows one by one rather than read as text with all others.
@@ -63,8 +66,19 @@ class Dialect:
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    #: What stands for a missing value, beside the usual.
+    #: Tokens for a missing value, beside the defaults.
     missing: tuple[str, ...] = ()
+    #: Whether the default tokens count.
+    default_missing: bool = True
+
+    def of_tokens(self) -> Dialect:
+        """A dialect of which only the tokens for a missing value are the same."""
+        return Dialect(missing=self.missing, default_missing=self.default_missing)
+
+    @property
+    def tokens(self) -> MissingTokens:
+        """The text that stands for a missing value."""
+        return MissingTokens(self.missing, self.default_missing)
 
 
 def read_delimited(path: InputFile, dialect: Dialect) -> Cells:
@@ -93,8 +107,19 @@ def read_delimited(path: InputFile, dialect: Dialect) -> Cells:
             names = ["", *names]
     _check_lengths(rows, places[1:], separator, len(names), path, cut=not text.endswith(b"\n"))
     decimal = dialect.decimal or _likely_decimal(rows[:_LINES_LOOKED_AT], separator)
-    numbers, words = _parsed(rows, len(names), separator, decimal, {*MISSING, *dialect.missing})
-    return Cells(names, numbers, words, line_of_row=[place + 1 for place in places[1:]])
+    numbers, words = _parsed(rows, len(names), separator, decimal, dialect.tokens)
+    ours = b"'" in text and all_read_back(chain(names, *(filter(None, column) for column in words.values())))
+    if ours:
+        names = [read_back(name) or "" for name in names]
+        words = {place: [word and read_back(word) for word in column] for place, column in words.items()}
+    return Cells(
+        names,
+        numbers,
+        words,
+        line_of_row=[place + 1 for place in places[1:]],
+        text_at=partial(_text, rows, separator, len(names), ours),
+        tokens=dialect.tokens,
+    )
 
 
 def text_of(path: InputFile, encoding: str | None) -> bytes:
@@ -151,10 +176,7 @@ def _line_of(data: bytes, place: int) -> int:
 
 def _likely_separator(text: bytes) -> str:
     """What cuts the first lines into the same number of fields, and into most."""
-    outside_quotes = b"".join(text[:_BYTES_LOOKED_AT].split(b'"')[::2])
-    lines = [line for line in outside_quotes.split(b"\n") if line.strip()][: _LINES_LOOKED_AT + 1]
-    if len(lines) > 2 and len(text) > _BYTES_LOOKED_AT:
-        del lines[-1]  # may have been cut
+    lines = _first_lines(text)
     best, most = ",", 0
     for separator in SEPARATORS:
         counts = [line.count(separator.encode()) for line in lines]
@@ -163,6 +185,19 @@ def _likely_separator(text: bytes) -> str:
         if even and counts and counts[-1] > most:
             best, most = separator, counts[-1]
     return best
+
+
+def _first_lines(text: bytes) -> list[bytes]:
+    """The first lines, without what is quoted: some, whatever their length."""
+    n_bytes = _BYTES_LOOKED_AT
+    while True:
+        outside_quotes = b"".join(text[:n_bytes].split(b'"')[::2])
+        lines = [line for line in outside_quotes.split(b"\n") if line.strip()]
+        if n_bytes >= len(text):
+            return lines[:_LINES_LOOKED_AT]
+        if len(lines) > _FEWEST_LINES:
+            return lines[:-1][:_LINES_LOOKED_AT]  # the last may have been cut
+        n_bytes *= 4
 
 
 def _without_quotes(text: bytes, separator: bytes, path: InputFile) -> bytes:
@@ -216,9 +251,10 @@ def _likely_decimal(rows: Sequence[bytes], separator: bytes) -> str:
 
 
 def _parsed(
-    rows: Sequence[bytes], n_columns: int, separator: bytes, decimal: str, missing: set[str]
+    rows: Sequence[bytes], n_columns: int, separator: bytes, decimal: str, tokens: MissingTokens
 ) -> tuple[NDArray[np.float64], dict[int, list[str | None]]]:
     """Numbers of the fields, and the columns that hold words."""
+    missing = tokens.of_numbers
     fields = b"\n".join(rows).replace(separator, b"\n") + b"\n"
     with_points = fields.translate(_COMMA_AS_POINT) if decimal == "," else fields
     numbers = without(_column(with_points, pl.Float64).to_numpy(), missing)
@@ -227,7 +263,10 @@ def _parsed(
         return numbers.reshape(len(rows), n_columns), {}
     suspects = np.unique(unread % n_columns).tolist()
     if len(suspects) <= _FEW_COLUMNS:
-        columns = {place: _fields_of(rows, separator, place, n_columns) for place in suspects}
+        columns = {
+            place: pl.Series([field.decode() for field in _fields_of(rows, separator, place, n_columns)])
+            for place in suspects
+        }
         unread = np.concatenate([np.arange(place, numbers.size, n_columns) for place in suspects])
         texts = pl.concat(list(columns.values()))
     else:
@@ -237,15 +276,18 @@ def _parsed(
     values, read = _numbers_of(texts, decimal, missing)
     numbers = numbers if numbers.flags.writeable else numbers.copy()
     numbers[unread] = values
-    words = {
-        place: _words(
-            columns[place] if place in columns else everything.gather_every(n_columns, place),
-            separator,
-            missing,
-        )
-        for place in np.unique(unread[~read] % n_columns).tolist()
+    numbers = numbers.reshape(len(rows), n_columns)
+    places = np.unique(unread[~read] % n_columns)
+    if not places.size:
+        return numbers, {}
+    if columns:
+        texts = pl.concat([columns[place] for place in places.tolist()])
+    else:
+        texts = everything.gather((places[:, np.newaxis] + np.arange(0, numbers.size, n_columns)).ravel())
+    words = _words(texts, separator, tokens)
+    return numbers, {
+        place: words[i * len(rows) : (i + 1) * len(rows)] for i, place in enumerate(places.tolist())
     }
-    return numbers.reshape(len(rows), n_columns), words
 
 
 def _column(fields: bytes, dtype: type[pl.DataType]) -> pl.Series:
@@ -263,17 +305,29 @@ def _column(fields: bytes, dtype: type[pl.DataType]) -> pl.Series:
         )["field"]
 
 
-def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: int) -> pl.Series:
+def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: int) -> list[bytes]:
     """One column of the fields, counted from the nearer end of the rows."""
     if place < n_columns // 2:
-        found = [row.split(separator, place + 1)[place] for row in rows]
+        return [row.split(separator, place + 1)[place] for row in rows]
+    return [row.rsplit(separator, n_columns - place)[place - n_columns] for row in rows]
+
+
+def _text(
+    rows: Sequence[bytes], separator: bytes, n_columns: int, ours: bool, places: Sequence[int]
+) -> list[list[str | None]]:
+    """Some columns as they are written; of a file of ours, without the apostrophes before formulas."""
+    if len(places) <= _FEW_COLUMNS:
+        columns = [_fields_of(rows, separator, place, n_columns) for place in places]
     else:
-        found = [row.rsplit(separator, n_columns - place)[place - n_columns] for row in rows]
-    return pl.Series([field.decode() for field in found])
+        split = (row.split(separator) for row in rows)
+        chosen = [[fields[place] for place in places] for fields in split]
+        columns = [list(column) for column in zip(*chosen, strict=True)]
+    restored = (map(partial(_restored, separator=separator), column) for column in columns)
+    return [list(map(read_back, texts)) if ours else list(texts) for texts in restored]
 
 
 def _numbers_of(
-    texts: pl.Series, decimal: str, missing: set[str]
+    texts: pl.Series, decimal: str, missing: frozenset[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The numbers among fields, NaN elsewhere, and which fields are a number or missing."""
     fields = texts.fill_null("").str.strip_chars()
@@ -286,6 +340,10 @@ def _numbers_of(
     return without(np.where(gone, np.nan, values.fill_null(np.nan).to_numpy()), missing), read
 
 
-def _words(column: pl.Series, separator: bytes, missing: set[str]) -> list[str | None]:
-    fields = [_restored((field or "").encode(), separator) for field in column.to_list()]
-    return [None if field in missing else field for field in fields]
+def _words(texts: pl.Series, separator: bytes, tokens: MissingTokens) -> list[str | None]:
+    """Fields as they are written, None where one is missing."""
+    fields = texts.fill_null("")
+    for mark, stands_for in ((_KEPT_SEPARATOR, separator), (_KEPT_NEWLINE, b"\n")):
+        fields = fields.str.replace_all(mark.decode(), stands_for.decode(), literal=True)
+    fields = fields.str.strip_chars()
+    return fields.set(fields.is_in(sorted(tokens.of_labels)), None).to_list()

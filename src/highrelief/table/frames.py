@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from ..core.memory import check_room
-from .cells import MISSING, Cells, without
+from .cells import Cells, MissingTokens, masked, without, written
 from .errors import TableError, parsing
 from .files import InputFile
 
@@ -21,14 +21,14 @@ _VIEW_BYTES, _NUMBER_BYTES = 16, 8
 _ARENA = 2.0**27
 
 
-def read_parquet(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
+def read_parquet(file: InputFile, tokens: MissingTokens) -> Cells:
     """The cells of a Parquet file."""
-    return _read(file, "Parquet", pl.scan_parquet, pl.read_parquet, missing)
+    return _read(file, "Parquet", pl.scan_parquet, pl.read_parquet, tokens)
 
 
-def read_feather(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
+def read_feather(file: InputFile, tokens: MissingTokens) -> Cells:
     """The cells of a Feather (Arrow IPC) file."""
-    return _read(file, "Feather", pl.scan_ipc, pl.read_ipc, missing)
+    return _read(file, "Feather", pl.scan_ipc, pl.read_ipc, tokens)
 
 
 def _read(
@@ -36,7 +36,7 @@ def _read(
     kind: str,
     scan: Callable[[io.BytesIO], pl.LazyFrame],
     read: Callable[[io.BytesIO], pl.DataFrame],
-    missing: tuple[str, ...],
+    tokens: MissingTokens,
 ) -> Cells:
     # Bytes, not a path: Polars expands patterns in paths, and maps files into memory.
     data = file.read_bytes()
@@ -50,7 +50,7 @@ def _read(
         _check_room(needed, file.name, _ARENA)
         frame = read(io.BytesIO(data))
         del data
-        return cells_of(frame, missing)
+        return cells_of(frame, tokens)
 
 
 @contextmanager
@@ -91,27 +91,36 @@ def _silent_panics() -> Iterator[None]:
         os.close(nowhere)
 
 
-def cells_of(frame: pl.DataFrame, missing: tuple[str, ...] = ()) -> Cells:
+def cells_of(frame: pl.DataFrame, tokens: MissingTokens) -> Cells:
     """The cells of a data frame; true and false are 1 and 0, dates and the like are words."""
     if frame.height == 0 or frame.width == 0:
         raise TableError("The table has no rows.")
     numeric = [dtype.is_numeric() or dtype == pl.Boolean for dtype in frame.dtypes]
     numbers = np.full((frame.height, frame.width), np.nan, dtype=_common_dtype(frame, numeric))
     words: dict[int, list[str | None]] = {}
-    unknown = {*MISSING, *missing}
+    of_labels = tokens.of_labels
     for place, column in enumerate(frame.iter_columns()):
         if numeric[place]:
             numbers[:, place] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         else:
-            fields = _as_written(column)
-            words[place] = [None if field is None or field.strip() in unknown else field for field in fields]
-    return Cells(list(frame.columns), without(numbers, missing), words)
+            words[place] = masked(_text(column), of_labels)
+    return Cells(
+        list(frame.columns),
+        without(numbers, tokens.declared),
+        words,
+        text_at=lambda places: [_text(frame.to_series(place)) for place in places],
+        tokens=tokens,
+    )
 
 
-def _as_written(column: pl.Series) -> list[str | None]:
-    if column.dtype.is_nested():
+def _text(column: pl.Series) -> list[str | None]:
+    """A column as text; None for a null."""
+    if column.dtype.is_float():
+        return written(column.to_numpy())
+    if column.dtype.is_nested() or column.dtype == pl.Boolean:
         return [None if each is None else str(each) for each in column.to_list()]
-    return column.cast(pl.String).to_list()
+    # Not Series.str.strip_chars, which takes half a millisecond for a column however short.
+    return [None if each is None else each.strip() for each in column.cast(pl.String).to_list()]
 
 
 def _common_dtype(frame: pl.DataFrame, numeric: list[bool]) -> type[np.floating]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..core.memory import check_room
-from .cells import Cells, without, written
+from .cells import Cells, MissingTokens, without, written
 from .errors import TableError, listed, parsing, shown
 from .files import InputFile
 
@@ -30,7 +30,7 @@ _FORMATS = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
 _PATIENCE, _PATIENCE_PER_BYTE = 10.0, 1e-6
 
 
-def read_h5ad(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
+def read_h5ad(file: InputFile, tokens: MissingTokens) -> Cells:
     """The cells of an AnnData file: its variables, and beside them the columns of its observations."""
     if importlib.util.find_spec("h5py") is None:
         raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.")
@@ -46,7 +46,7 @@ def read_h5ad(file: InputFile, missing: tuple[str, ...] = ()) -> Cells:
         try:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(file.read_bytes())
-            return _received(process.stdout, file.name, missing)
+            return _received(process.stdout, file.name, tokens)
         finally:
             process.kill()
 
@@ -88,7 +88,7 @@ def _limit_processor_time(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
-def _received(stream: IO[bytes], name: str, missing: tuple[str, ...]) -> Cells:
+def _received(stream: IO[bytes], name: str, tokens: MissingTokens) -> Cells:
     """The cells that ``main`` wrote."""
     damaged = f"Cannot read {shown(name)} as h5ad: it is damaged, and HDF5 crashed or did not end."
     line = stream.readline()
@@ -106,7 +106,7 @@ def _received(stream: IO[bytes], name: str, missing: tuple[str, ...]) -> Cells:
             raise TableError(damaged)
     numbers, *columns = arrays
     aside = dict(zip(head.pop("aside_numbers"), columns, strict=True))
-    return Cells(numbers=without(numbers, missing), aside_numbers=aside, **head)
+    return Cells(numbers=without(numbers, tokens.declared), aside_numbers=aside, tokens=tokens, **head)
 
 
 def parsed(data: bytes, name: str) -> Cells:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .cells import Cells
+from .cells import Cells, masked
 from .delimited import Dialect, read_delimited
 from .errors import TableError, listed, shown, unknown_column
 from .files import InputFile
@@ -48,7 +46,7 @@ def read_table(source: Source, roles: Roles) -> LabelledTable:
         cells = _transposed(cells, source)
     if source.labels is not None:
         file = InputFile(source.labels)
-        labels = _cells(file, Dialect(missing=source.dialect.missing))
+        labels = _cells(file, source.dialect.of_tokens())
         digest[f"{file.name} (labels)" if file.name in digest else file.name] = file.digest
         cells = _joined(cells, labels, roles, source)
     return replace(labelled(cells, roles), digest=digest)
@@ -68,23 +66,23 @@ def _reader(kind: str, file: InputFile, dialect: Dialect) -> Cells:
     if kind in (".parquet", ".pq"):
         from .frames import read_parquet  # noqa: PLC0415
 
-        return read_parquet(file, dialect.missing)
+        return read_parquet(file, dialect.tokens)
     if kind in (".feather", ".arrow", ".ipc"):
         from .frames import read_feather  # noqa: PLC0415
 
-        return read_feather(file, dialect.missing)
+        return read_feather(file, dialect.tokens)
     if kind == ".npz":
         from .arrays import read_npz  # noqa: PLC0415
 
-        return read_npz(file, dialect.missing)
+        return read_npz(file, dialect.tokens)
     if kind == ".h5ad":
         from .h5ad import read_h5ad  # noqa: PLC0415
 
-        return read_h5ad(file, dialect.missing)
+        return read_h5ad(file, dialect.tokens)
     if kind == ".arff":
         from .arff import read_arff  # noqa: PLC0415
 
-        return read_arff(file, dialect.encoding, dialect.missing)
+        return read_arff(file, dialect.encoding, dialect.tokens)
     if kind in _TEXT or dialect.separator is not None:
         return read_delimited(file, dialect)
     raise TableError(f"{shown(file.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
@@ -98,7 +96,7 @@ def _transposed(cells: Cells, source: Source) -> Cells:
     if not samples:
         raise TableError(f"{source.path.name} has no column of numbers (--transpose).")
     names = [word or "" for word in cells.in_words(naming)]
-    if naming not in cells.words and not _whole_and_different(cells.numbers[:, naming]):
+    if naming not in cells.words and not cells.counts_rows(naming):
         raise TableError(
             f"{source.path.name} has no column with the names of the features (--transpose): the first,"
             f" {shown(cells.names[naming])}, has neither words nor whole numbers that are all different."
@@ -111,11 +109,19 @@ def _transposed(cells: Cells, source: Source) -> Cells:
                 f"{source.path.name}: column {shown(cells.names[slips[0]])} mixes numbers and words."
             )
     numbers = np.ascontiguousarray(cells.numbers[:, samples].T)
-    return Cells(names, numbers, row_names=[cells.names[place] for place in samples], notes=_left_out(beside))
 
+    def text_at(places: Sequence[int]) -> list[list[str | None]]:
+        columns = cells.text(samples)
+        return [[column[place] for column in columns] for place in places]
 
-def _whole_and_different(values: NDArray[Any]) -> bool:
-    return bool(np.all(values == np.round(values)) and np.unique(values).size == values.size)
+    return Cells(
+        names,
+        numbers,
+        row_names=[cells.names[place] for place in samples],
+        notes=_left_out(beside),
+        text_at=text_at,
+        tokens=cells.tokens,
+    )
 
 
 def _mostly_numbers(cells: Cells, place: int) -> bool:
@@ -132,18 +138,17 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
     samples = _sample_names(cells, roles, source)
     if roles.target not in labels.names:
         raise unknown_column(roles.target, labels.names, f"the target, in {source.labels.name}")
-    columns = {name: labels.in_words(place) for place, name in enumerate(labels.names)}
+    columns = dict(zip(labels.names, labels.text(range(len(labels.names))), strict=True))
+    keys = {name: masked(text, labels.tokens.of_labels) for name, text in columns.items()}
     wanted = set(samples)
-    overlap = {
-        name: len(wanted.intersection(words)) for name, words in columns.items() if name != roles.target
-    }
+    overlap = {name: len(wanted.intersection(words)) for name, words in keys.items() if name != roles.target}
     key = max(overlap, key=lambda name: overlap[name], default=None)
     if key is None or overlap[key] == 0:
         raise TableError(
             f"{source.labels.name} names no sample of {source.path.name}, which are {listed(samples)}."
         )
-    row_of = {name: row for row, name in enumerate(columns[key]) if name is not None}
-    if len(row_of) < sum(name is not None for name in columns[key]):
+    row_of = {name: row for row, name in enumerate(keys[key]) if name is not None}
+    if len(row_of) < sum(name is not None for name in keys[key]):
         raise TableError(f"{source.labels.name}: a sample occurs twice in column {shown(key)}.")
     places = [row_of.get(name) for name in samples]
     aside = {

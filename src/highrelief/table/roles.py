@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import Cells
+from .cells import Cells, counted_tokens, masked, without, written
 from .errors import TableError, WordsError, listed, shown, unknown_column
 from .targets import checked_classes, checked_numbers
 
 #: What the columns are called that number the samples, in small letters.
 _NUMBERINGS = {"", "id", "index", "sample", "sample_id", "sampleid", "patient", "patient_id", "unnamed: 0"}
+
+#: Pairs of words of which a note gives the codes; more are counted.
+_MOST_MEANINGS = 20
 
 
 @dataclass(frozen=True)
@@ -90,13 +93,17 @@ class _Judge:
         self._notes = list(cells.notes)
         self._names = self._unique_names()
         self._place = {name: place for place, name in enumerate(self._names)}
+        self._no_numbers = cells.tokens.of_numbers
+        # All columns at once: one by one they are far apart in memory.
+        known = ~np.isnan(np.take(cells.numbers, list(cells.words), axis=1))
+        self._n_numbers = dict(zip(cells.words, known.sum(axis=0).tolist(), strict=True))
         self._words_of: dict[str, list[str]] = {}
         self._categories: frozenset[str] = frozenset()
         self._left_out: list[str] = []
 
     def table(self) -> LabelledTable:
         roles = self._roles
-        classes = self._told(roles.target, "the target")
+        text = self._told(roles.target, "the target")
         groups = None if roles.groups is None else self._told(roles.groups, "named by --groups")
         batches = None if roles.batches is None else self._told(roles.batches, "named by --batch")
         told = (roles.target, roles.groups, roles.batches)
@@ -110,10 +117,11 @@ class _Judge:
                 f"{shown(self._names[place])} is named by --drop or --id, and is the target, the groups or"
                 " the batches."
             )
-        measures = self._measures(classes) if roles.measured else None
+        measures = self._measures(text) if roles.measured else None
+        classes = masked(text, self._cells.tokens.of_labels)
         rows = np.array([each is not None for each in classes]) if measures is None else ~np.isnan(measures)
         if not rows.all():
-            self._note(f"{_counted(~rows, 'row')} left out: no {shown(roles.target)} there.")
+            self._note(f"{_counted(~rows, 'row')} dropped: {self._missing(roles.target, text, ~rows)}.")
         unused = [name for name in self._cells.aside if name not in told]
         if unused:
             self._note(f"Beside the table, and not used: {listed(unused)}.")
@@ -125,15 +133,16 @@ class _Judge:
         if numbering:
             self._note(f"Names of the samples, not features: {self._listed(list(numbering))}.")
         if measures is None:
-            y = checked_classes(np.array([each for each in classes if each is not None]), roles.target)
+            y = checked_classes([each for each in classes if each is not None], roles.target)
         else:
             y = measures[rows]
+        sample_names = self._sample_names([*naming, *numbering], rows)
         X, features = self._features([place for place in rest if place not in numbering], rows)
         return LabelledTable(
             X,
             y,
             [self._names[place] for place in features],
-            self._sample_names([*naming, *numbering], rows),
+            sample_names,
             None if groups is None else self._levels("groups", roles.groups, groups, rows),
             notes=self._notes,
             batches=None if batches is None else self._levels("batches", roles.batches, batches, rows),
@@ -142,18 +151,28 @@ class _Judge:
             left_out=tuple(self._left_out),
         )
 
-    def _measures(self, words: list[str | None]) -> NDArray[np.float64]:
+    def _measures(self, text: list[str | None]) -> NDArray[np.float64]:
         """The target as numbers, NaN where it is missing."""
-        target = self._roles.target
+        target, tokens = self._roles.target, self._cells.tokens
         numbers = self._cells.aside_numbers.get(target)
+        words = masked(text, tokens.of_numbers)
         if numbers is None and target not in self._cells.aside:
-            numbers = self._cells.numbers[:, self._place[target]]
+            place = self._place[target]
+            numbers = self._cells.numbers[:, place]
+            if place not in self._cells.words:  # -9999.0 is missing with --missing-value -9999, too
+                words = [None] * len(words)
         return checked_numbers(
-            np.full(len(words), np.nan) if numbers is None else numbers,
+            np.full(len(words), np.nan) if numbers is None else without(numbers, tokens.declared),
             words,
             [self._cells.place_of_row(row) for row in range(len(words))],
             target,
         )
+
+    def _missing(self, name: str | None, text: Sequence[str | None], gone: NDArray[np.bool_]) -> str:
+        """That a column is missing in some rows, and by which tokens, for a message."""
+        there = [text[row] for row in np.flatnonzero(gone).tolist()]
+        options = "; see --missing-value and --no-default-missing" if any(there) else ""
+        return f"{shown(name)} is missing ({counted_tokens(there)}){options}"
 
     def _note(self, text: str) -> None:
         self._notes.append(text)
@@ -194,7 +213,7 @@ class _Judge:
         return self._place[name]
 
     def _told(self, name: str, what: str) -> list[str | None]:
-        """A column that is no feature, as it is written."""
+        """A column that is no feature, as it is written, also where it is missing."""
         if name in self._cells.aside:
             return self._cells.aside[name]
         again = [
@@ -207,14 +226,19 @@ class _Judge:
                 f"The table has {len(again) + 1} columns {shown(name)} ({what}), which must be one; --drop"
                 f" {shown(again[0])} leaves another out."
             )
-        return self._cells.in_words(self._column(name, what))
+        return self._cells.text([self._column(name, what)])[0]
 
     def _levels(
-        self, what: str, name: str | None, levels: list[str | None], rows: NDArray[np.bool_]
+        self, what: str, name: str | None, text: list[str | None], rows: NDArray[np.bool_]
     ) -> NDArray[Any]:
+        levels = masked(text, self._cells.tokens.of_labels)
+        gone = rows & [level is None for level in levels]
+        if gone.any():
+            raise TableError(
+                f"--{'batch' if what == 'batches' else what}: in {_counted(gone, 'row')},"
+                f" {self._missing(name, text, gone)}. It needs a value in every row."
+            )
         kept = [level for level, row in zip(levels, rows, strict=True) if row]
-        if None in kept:
-            raise TableError(f"The column of {what}, {shown(name)}, has a missing value.")
         self._note(
             f"{what.capitalize()}, no feature: {shown(name)}, with {len(set(kept)):,} different values."
         )
@@ -226,20 +250,21 @@ class _Judge:
         words = self._cells.words.get(place)
         if words is not None:
             return names_rows(words) and (says_so or not self._slips(place))
-        if not says_so:
-            return False
-        values = self._cells.numbers[:, place]
-        return bool(np.all(values == np.round(values)) and np.unique(values).size == values.size)
+        return says_so and self._cells.counts_rows(place)
 
     def _features(self, places: list[int], rows: NDArray[np.bool_]) -> tuple[NDArray[Any], list[int]]:
         """The numbers of the features; words become 0, 1, …, more than two only if they may be categories."""
-        declared = {self._declared(name, places) for name in self._roles.categorical}
+        features = set(places)
+        declared = {self._declared(name, features) for name in self._roles.categorical}
+        texts = self._categories_as_text(sorted(declared))
+        # X is about to be copied: the text of the file need not stay in memory beside it.
+        self._cells.text_at = None
         coded: dict[int, NDArray[Any]] = {}
         left_out = set()
-        for place in [place for place in places if place in self._cells.words]:
+        for place in [place for place in places if place in self._cells.words or place in texts]:
             if place not in declared:
                 self._check_slips(place)
-            words = self._cells.words[place]
+            words = texts[place] if place in texts else self._cells.words[place]
             levels = sorted({word for word in words if word is not None})
             if self._roles.words or place in declared or len(levels) == 2:
                 code = {word: float(number) for number, word in enumerate(levels)}
@@ -264,14 +289,27 @@ class _Judge:
             if len(kept) < len(self._names)
             else self._cells.numbers
         )
-        for column, place in enumerate(kept):
-            if place in coded:
-                X[:, column] = coded[place]
+        if coded:
+            X[:, [column for column, place in enumerate(kept) if place in coded]] = np.transpose(
+                [coded[place] for place in kept if place in coded]
+            )
         X = X if rows.all() else X[rows]
         self._check_finite(X, kept, np.flatnonzero(rows))
         return X, kept
 
-    def _declared(self, name: str, places: Sequence[int]) -> int:
+    def _categories_as_text(self, places: Sequence[int]) -> dict[int, list[str | None]]:
+        """Columns of numbers that are categories and are not written as numbers are: 01, or 20 digits."""
+        numeric = [place for place in places if place not in self._cells.words]
+        texts = {}
+        for place, text in zip(numeric, self._cells.text(numeric), strict=True):
+            numbers = self._cells.numbers[:, place]
+            plain = written(numbers) if numbers.dtype.kind == "f" else text
+            as_written = [None if other is None else each for each, other in zip(text, plain, strict=True)]
+            if as_written != plain:
+                texts[place] = as_written
+        return texts
+
+    def _declared(self, name: str, places: Collection[int]) -> int:
         """The place of a feature that the user calls categorical."""
         place = self._column(name, "named by --categorical")
         if place not in places:
@@ -280,28 +318,36 @@ class _Judge:
 
     def _note_words(self, coded: Iterable[int], declared: set[int], left_out: list[int]) -> None:
         """Say what became of columns of words, and of those that were called categorical."""
-        categories = sorted({*coded, *declared} if self._roles.words else declared)
+        categories = {*coded, *declared} if self._roles.words else declared
         self._categories = frozenset(self._names[place] for place in categories)
         self._left_out = [self._names[place] for place in left_out]
         meanings: dict[tuple[str, ...], list[int]] = {}
         for place in coded:
             if place not in categories:
                 meanings.setdefault(tuple(self._words_of[self._names[place]]), []).append(place)
-        for (zero, one), coding in meanings.items():
+        for (zero, one), coding in list(meanings.items())[:_MOST_MEANINGS]:
             self._note(f"{self._listed(coding)}: {shown(zero)} counts as 0 and {shown(one)} as 1.")
+        others = sorted(place for coding in list(meanings.values())[_MOST_MEANINGS:] for place in coding)
+        if others:
+            self._note(f"The first of two words in the alphabet counts as 0 in {self._listed(others)}.")
         if categories:
-            self._note(
-                f"Categories, of which two values are equal or differ by 1: {self._listed(categories)}."
-            )
+            names = self._listed(sorted(categories))
+            self._note(f"Categories, of which two values are equal or differ by 1: {names}.")
         if left_out:
             self._note(f"Left out, neither numbers nor one of two words: {self._listed(left_out)}.")
 
     def _slips(self, place: int) -> list[int]:
         """Rows of the words in a column that has more numbers than words."""
+        if not self._n_numbers[place]:
+            return []
         is_number = ~np.isnan(self._cells.numbers[:, place])
         words = self._cells.words[place]
-        wordy = [row for row, word in enumerate(words) if word is not None and not is_number[row]]
-        return wordy if len(wordy) < is_number.sum() else []
+        wordy = [
+            row
+            for row, word in enumerate(words)
+            if not is_number[row] and word is not None and word not in self._no_numbers
+        ]
+        return wordy if len(wordy) < self._n_numbers[place] else []
 
     def _check_slips(self, place: int) -> None:
         """Raise if a column is of numbers but for a few fields."""

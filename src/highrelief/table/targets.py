@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,39 +12,47 @@ from .errors import MeasurementError, TableError, shown
 
 #: More distinct numbers than this in a target are a measurement rather than classes.
 _MOST_NUMBERED_CLASSES = 20
+#: Most classes, and fewest samples of each on average where there are more classes than ``_SOME_CLASSES``.
+_MOST_CLASSES, _FEWEST_SAMPLES, _SOME_CLASSES = 1000, 2, 20
 
 
-def checked_classes(y: NDArray[Any], target: str) -> NDArray[Any]:
-    """Raise if the target does not tell classes apart."""
-    if y.size == 0:
+def checked_classes(y: Sequence[str], target: str) -> NDArray[Any]:
+    """The classes as an array; raises if the target does not tell classes apart."""
+    if not y:
         raise TableError(f"The target {shown(target)} is missing in every row.")
-    distinct = np.unique(y)
-    if distinct.size == 1:
+    distinct = set(y)
+    if len(distinct) == 1:
         raise TableError(f"The target {shown(target)} is {shown(y[0])} in every row; two classes are needed.")
-    measured = _is_measurement(distinct)
-    if distinct.size == y.size and not (measured and _has_fractions(distinct)):
+    numbers = _numbers(distinct)
+    fractions = numbers is not None and bool(np.any(numbers != np.round(numbers)))
+    measured = numbers is not None and (
+        len(distinct) > _MOST_NUMBERED_CLASSES or (len(distinct) > 2 and fractions)
+    )
+    if len(distinct) == len(y) and not (measured and fractions):
         raise TableError(
             f"The target {shown(target)} is different in every row: it names samples, not classes."
         )
     if measured:
         raise MeasurementError(
-            f"The target {shown(target)} has {distinct.size:,} different numbers: it looks like a"
+            f"The target {shown(target)} has {len(distinct):,} different numbers: it looks like a"
             " measurement, and classes are needed."
         )
-    return y
+    few = len(distinct) > _SOME_CLASSES and len(y) < _FEWEST_SAMPLES * len(distinct)
+    if few or len(distinct) > _MOST_CLASSES:
+        raise TableError(
+            f"The target {shown(target)} has {len(distinct):,} classes in {len(y):,} rows; at most"
+            f" {_MOST_CLASSES:,} are allowed, with {_FEWEST_SAMPLES} samples each on average."
+        )
+    return np.array(y)
 
 
-def _is_measurement(distinct: NDArray[Any]) -> bool:
+def _numbers(texts: Collection[str]) -> NDArray[np.float64] | None:
+    """The numbers that all texts are; None if one is none."""
     try:
-        distinct.astype(np.float64)
+        numbers = np.array([float(text) for text in texts])
     except ValueError:
-        return False
-    return bool(distinct.size > _MOST_NUMBERED_CLASSES or (distinct.size > 2 and _has_fractions(distinct)))
-
-
-def _has_fractions(distinct: NDArray[Any]) -> bool:
-    values = distinct.astype(np.float64)
-    return bool(np.any(values != np.round(values)))
+        return None
+    return None if np.isnan(numbers).any() else numbers
 
 
 def checked_numbers(

@@ -6,30 +6,17 @@ import csv
 import errno
 import io
 import os
-import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...core.whole_files import permissions, written_whole
+from ...core.whole_files import flush, free_name, written_whole
+from ...table.formulas import inert
 from .errors import RunError
 
 #: What the page of a run is called.
 REPORT = "report.html"
-
-#: What makes a spreadsheet take a text for a formula.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
-def inert(text: str) -> str:
-    """A text that no spreadsheet runs: what would start a formula gets an apostrophe before it.
-
-    Numbers are none: the class -1 stays as it is.
-    """
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text) else text
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separator: str = ",") -> str:
@@ -44,8 +31,17 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separat
 
 def check_free(path: Path, *, force: bool) -> None:
     """Raise, before anything is computed, if a file or folder cannot be written where it is to be."""
-    if path.exists() and not force:
-        raise RunError(f"{path} exists already; --force writes over what an earlier run left there.")
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # such as a name that is too long, or has a NUL
+        raise RunError(f"{path} cannot be written: {_reason(error)}.") from error
+    else:
+        if not path.exists():
+            raise RunError(f"{path} cannot be written: it is a link to what is not there.")
+        if not force:
+            raise RunError(f"{path} exists already; --force writes over what an earlier run left there.")
     there = path.absolute()
     while not there.exists():
         there = there.parent
@@ -66,11 +62,13 @@ def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> Non
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
     """Write a text into a file, whole or not at all."""
-    write_file(path, lambda part: _put(text, part), force=force)
+    write_file(path, lambda part: put(text, part), force=force)
 
 
-def _put(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8", newline="")
+def put(text: str, path: Path) -> None:
+    """Write a text into a file that nobody knows of yet."""
+    # Lone surrogates, as in names of files that are not UTF-8, become escapes: JSON's own, in a record.
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without: Sequence[str] = ()) -> None:
@@ -85,18 +83,22 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without
         folder.parent.mkdir(parents=True, exist_ok=True)
         # A folder that is there may be a disk of its own, to which nothing can be renamed from beside it.
         beside = folder if folder.exists() else folder.parent
-        part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=beside))
+        part = free_name(beside)
+        part.mkdir()
         try:
             for name, text in texts.items():
-                _put(text, part / name)
-            part.chmod(permissions(0o777))
+                put(text, part / name)
+                flush(part / name)
+            flush(part)
             if folder.exists():
                 for name in without:
                     (folder / name).unlink(missing_ok=True)
                 for name in texts:
                     (part / name).replace(folder / name)
+                flush(folder)
             else:
                 part.rename(folder)
+                flush(folder.parent)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -108,4 +110,8 @@ def _failures_told(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise RunError(f"The disk is full: {path} was not written.") from error
-        raise RunError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise RunError(f"{path} cannot be written: {_reason(error)}.") from error
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -9,7 +9,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from ...catalogue import BESIDE, METHODS, Method
+from ...table.errors import shown
 from .errors import UsageError
+
+#: Characters of a parameter and its value.
+_LONGEST_SETTING = 10_000
 
 
 def named(name: str) -> Method:
@@ -57,10 +61,16 @@ def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"--set needs name=value, and got {text!r}.")
+        if len(text) > _LONGEST_SETTING:
+            raise UsageError(
+                f"--set {shown(name)}: its value is longer than {_LONGEST_SETTING:,} characters."
+            )
         try:
             settings[name.strip()] = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError):
             settings[name.strip()] = value.strip()
+        except (RecursionError, MemoryError) as error:
+            raise UsageError(f"--set {shown(text)}: the value is nested too deeply.") from error
     return settings
 
 

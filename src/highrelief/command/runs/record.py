@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ...reports.origin import about_software
 from ...table import LabelledTable
+from ...table.errors import shown
 from .watching import class_counts
 
 
@@ -38,6 +40,14 @@ def other_software(record: Mapping[str, Any]) -> list[str]:
     now = {"highrelief": here["highrelief"], **here["versions"]}
     then = {"highrelief": record.get("highrelief"), **dict(record.get("versions") or {})}
     differ = [
-        f"{name} {then[name]} (here {now[name]})" for name in now if then.get(name, now[name]) != now[name]
+        f"{name} {_version(then[name])} (here {now[name]})"
+        for name in now
+        if then.get(name, now[name]) != now[name]
     ]
     return [f"The run to repeat was made with {', '.join(differ)}: digits may differ."] if differ else []
+
+
+def _version(found: object) -> str:
+    """A version in a record of somebody else: as it is if it looks like one, quoted and cut otherwise."""
+    text = str(found)
+    return text if re.fullmatch(r"\d[0-9A-Za-z.+!_-]{0,30}", text, re.ASCII) else shown(found, 30)

@@ -27,7 +27,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("identifiers", "drop", "missing_values", "categorical"), (list, tuple)),
     **dict.fromkeys(("seed", "resamples"), (int,)),
     "settings": (dict,),
-    "transpose": (bool,),
+    **dict.fromkeys(("transpose", "default_missing"), (bool,)),
     "max_redundancy": (float, int, NoneType),
     "interactions": (bool, NoneType),
 }
@@ -52,6 +52,8 @@ class Request:
     #: "auto" leaves to the method whether values stay missing.
     missing: str = "auto"
     missing_values: tuple[str, ...] = ()
+    #: Whether the default tokens for a missing value count beside ``missing_values``.
+    default_missing: bool = True
     #: Columns of numbers that are categories.
     categorical: tuple[str, ...] = ()
     #: Column of batches: neighbours are within them, or across if the method's settings say so.
@@ -73,16 +75,20 @@ class Request:
             raise UsageError(
                 "--transpose needs --labels FILE: a table of features as rows has no column of classes."
             )
-        if self.separator is not None and (not self.separator or set(self.separator) & set('"\r\n')):
-            raise UsageError(f"--sep cannot be {self.separator!r}.")
+        if self.separator is not None and (
+            not self.separator or set(self.separator) & set('"\r\n\0') or not _is_text(self.separator)
+        ):
+            raise UsageError(f"--sep cannot be {shown(self.separator)}.")
         if self.decimal not in (None, ".", ","):
             raise UsageError(f"--decimal is a point or a comma, and not {self.decimal!r}.")
         if self.encoding is not None and not is_charset(self.encoding):
             raise UsageError(
-                f"--encoding={self.encoding!r} is invalid: use the name of a character set, such as utf-8 or"
-                " latin-1."
+                f"--encoding={shown(self.encoding)} is invalid: use the name of a character set, such as"
+                " utf-8 or latin-1."
             )
-        dialect = Dialect(self.separator, self.decimal, self.encoding, self.missing_values)
+        dialect = Dialect(
+            self.separator, self.decimal, self.encoding, self.missing_values, self.default_missing
+        )
         labels = None if self.labels is None else _found(self.labels, folder)
         return Source(_found(self.data, folder), dialect, transpose=self.transpose, labels=labels)
 
@@ -109,6 +115,7 @@ class Request:
             words += [] if value is None else [option, value]
         for option, values in repeated.items():
             words += [word for value in values for word in (option, value)]
+        words += [] if self.default_missing else ["--no-default-missing"]
         return [*words, "--transpose"] if self.transpose else words
 
     @classmethod
@@ -131,6 +138,11 @@ def _is_as_kept(name: str, value: Any) -> bool:
     """Whether a value of a record is of the type that it was written with; True is no whole number here."""
     inside = value if isinstance(value, (list, tuple)) else ()
     return type(value) in _TYPES[name] and all(isinstance(each, str) for each in inside)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a string has no half of a surrogate pair, which JSON and odd arguments may have."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _found(path: str, folder: Path | None) -> Path:

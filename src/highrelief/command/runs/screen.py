@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -23,6 +22,8 @@ from rich.text import Text
 
 from ...bases.progress import watching
 from ...citations import as_text
+from ...core.threads import start_helper
+from .terminal import Terminal
 from .watching import Tell, Watcher
 
 if TYPE_CHECKING:
@@ -42,14 +43,13 @@ class Screen(Watcher):
             # A letter that the terminal does not have must not end a run.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        self.out = Console(highlight=False, soft_wrap=False)
-        self.beside = Console(stderr=True, highlight=False)
+        self.out, self.beside = Terminal(), Terminal(stderr=True)
         self._quiet = quiet
 
     def note(self, text: str) -> None:
         """Tell something about the run."""
         if not self._quiet:
-            self.beside.print(Text(text), soft_wrap=True)
+            self.beside.print(text, soft_wrap=True)
 
     @contextmanager
     def working(self, what: str) -> Iterator[Tell]:
@@ -59,7 +59,7 @@ class Screen(Watcher):
             return
         columns = (
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeElapsedColumn(),
             TextColumn("left:"),
@@ -67,9 +67,8 @@ class Screen(Watcher):
         )
         progress = Progress(*columns, console=self.beside, transient=True)
         task = progress.add_task(what, total=None)
-        shown = threading.Timer(PATIENCE, progress.start)
-        shown.daemon = True
-        shown.start()
+        over = threading.Event()
+        shown = start_helper(lambda: None if over.wait(PATIENCE) else progress.start())
 
         def tell(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
@@ -78,16 +77,14 @@ class Screen(Watcher):
             with watching(tell):
                 yield tell
         finally:
-            shown.cancel()
-            shown.join()
+            over.set()
+            shown.end()
             progress.stop()
 
     def ranking(self, ranks: Sequence[int], names: Sequence[str], weights: Sequence[float]) -> None:
         """Show the best features: a table with bars on a terminal, lines with tabs elsewhere."""
         if not self.out.is_terminal:
-            lines = ["rank\tfeature\tweight"]
-            lines += [f"{r}\t{one_line(n)}\t{w!r}" for r, n, w in zip(ranks, names, weights, strict=True)]
-            self.out.file.write("\n".join(lines) + "\n")
+            self.out.rows([("rank", "feature", "weight"), *zip(ranks, names, weights, strict=True)])
             return
         table = Table(box=None, pad_edge=False)
         table.add_column("rank", justify="right")
@@ -98,30 +95,26 @@ class Screen(Watcher):
         largest = max((abs(weight) for weight in weights), default=0.0) or 1.0
         for rank, name, weight in zip(ranks, names, weights, strict=True):
             bar = _BAR * round(width * max(weight, 0.0) / largest)
-            table.add_row(str(rank), Text(one_line(name)), f"{weight:.4g}", Text(bar, style="cyan"))
+            table.add_row(str(rank), name, f"{weight:.4g}", Text(bar, style="cyan"))
         self.out.print(table)
 
     def decisions(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Show the features that are kept: a table on a terminal, lines with tabs elsewhere."""
         if not self.out.is_terminal:
-            shown = [
-                [one_line(each) if isinstance(each, str) else repr(each) for each in row] for row in rows
-            ]
-            self.out.file.write("\n".join("\t".join(line) for line in (header, *shown)) + "\n")
+            self.out.rows([header, *rows])
             return
         table = Table(box=None, pad_edge=False)
         for heading in header:
             table.add_column(heading, justify="left" if heading == "feature" else "right")
         for row in rows:
-            table.add_row(*(Text(each if isinstance(each, str) else f"{each:.4g}") for each in row))
+            table.add_row(*(each if isinstance(each, str) else f"{each:.4g}" for each in row))
         self.out.print(table)
 
     def comparison(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Show methods side by side: a table on a terminal, lines with tabs elsewhere."""
         if not self.out.is_terminal:
-            lines = ["\t".join(rows[0])]
-            lines += ["\t".join("" if each is None else str(each) for each in row.values()) for row in rows]
-            self.out.file.write("\n".join(lines) + "\n")
+            values = (["" if each is None else each for each in row.values()] for row in rows)
+            self.out.rows([list(rows[0]), *values])
             return
         table = Table(box=None, pad_edge=False)
         table.add_column("method")
@@ -146,14 +139,13 @@ class Screen(Watcher):
         head, *lines = results.lines()
         title = f"{results.title} ({results.unit}): ours / theirs (standard errors apart)"
         if not self.out.is_terminal:
-            rows = [f"# {title}", *("\t".join(line) for line in (head, *lines))]
-            self.out.file.write("\n".join(rows) + "\n")
+            self.out.rows([[f"# {title}"], head, *lines])
         else:
             table = Table(box=None, pad_edge=False, title=title)
             for heading in head:
                 table.add_column(heading)
             for line in lines:
-                table.add_row(*(Text(each) for each in line))
+                table.add_row(*line)
             self.out.print(table)
         for remark in results.remarks:
             self.note(f"- {remark}")
@@ -162,13 +154,12 @@ class Screen(Watcher):
         """List what can be run, and what cannot, paper by paper."""
         width = max(len(name) for paper in known for name in (*_names(paper), *paper.not_run))
         for paper in known:
-            self.out.print(Text(f"\n{as_text(paper.key)}", style="bold"), soft_wrap=True)
+            self.out.print()
+            self.out.print(as_text(paper.key), style="bold", soft_wrap=True)
             for each in paper.experiments:
-                self.out.print(Text(f"  {each.name:<{width}}  {each.title}"), soft_wrap=True)
+                self.out.print(f"  {each.name:<{width}}  {each.title}", soft_wrap=True)
             for name, reason in paper.not_run.items():
-                self.out.print(
-                    Text(f"  {name:<{width}}  cannot be run: {reason}", style="dim"), soft_wrap=True
-                )
+                self.out.print(f"  {name:<{width}}  cannot be run: {reason}", style="dim", soft_wrap=True)
 
 
 def _names(paper: Paper) -> list[str]:
@@ -177,8 +168,3 @@ def _names(paper: Paper) -> list[str]:
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
-
-
-def one_line(name: str) -> str:
-    """A name as it can stand in a line: what is not printable is shown as an escape."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)

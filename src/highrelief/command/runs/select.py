@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ...table import LabelledTable
 from ...table.errors import listed
 from .errors import UsageError
-from .files import check_free, csv_text, write_file
+from .files import check_free, csv_text, put, write_file
 from .rank import Ranking
 
 #: What is written, by the end of the file's name.
@@ -67,13 +68,16 @@ def _write(
         import polars as pl  # noqa: PLC0415
 
         frame = pl.DataFrame({name: pl.Series(values, nan_to_null=True) for name, values in columns.items()})
-        frame.write_parquet(path) if kind == ".parquet" else frame.write_ipc(path)
+        # Not to the path: for a full disk Polars raises a ComputeError, or an OSError without a number.
+        content = io.BytesIO()
+        frame.write_parquet(content) if kind == ".parquet" else frame.write_ipc(content)
+        path.write_bytes(content.getbuffer())
         return
     values = [
         [_field(each) for each in np.asarray(column, dtype=object).tolist()] for column in columns.values()
     ]
     text = csv_text(list(columns), zip(*values, strict=True), separator="\t" if kind == ".tsv" else ",")
-    path.write_text(text, encoding="utf-8", newline="")
+    put(text, path)
 
 
 def _values(column: NDArray[Any], levels: Sequence[str] | None) -> Any:

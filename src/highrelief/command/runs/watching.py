@@ -9,6 +9,9 @@ import numpy as np
 
 from ...table import LabelledTable
 
+#: Of more classes than the former, the screen lists the latter.
+_MOST_SHOWN, _FEW_SHOWN = 20, 5
+
 #: Told how many steps are done, and the most there can be.
 Tell = Callable[[int, int], None]
 
@@ -28,8 +31,10 @@ class Watcher:
         if table.measured:
             target = f"a target from {table.y.min():g} to {table.y.max():g}"
         else:
-            counts = class_counts(table).items()
-            target = "classes " + ", ".join(f"{name} ({count:,})" for name, count in counts)
+            counts = [f"{name} ({count:,})" for name, count in class_counts(table).items()]
+            shown = counts if len(counts) <= _MOST_SHOWN else counts[:_FEW_SHOWN]
+            rest = f" and {len(counts) - len(shown):,} more" if len(shown) < len(counts) else ""
+            target = f"classes {', '.join(shown)}{rest}"
         self.note(f"{len(table.y):,} samples, {len(table.feature_names):,} features, {target}")
         for note in table.notes:
             self.note(f"- {note}")

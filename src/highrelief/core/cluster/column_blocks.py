@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from ..cached_property import cached_property
 from ..columns import Columns
 from ..packed import Packed
 from ..ranges import ColumnRanges

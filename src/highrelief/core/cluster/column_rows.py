@@ -7,12 +7,12 @@ weighs its own columns. The table itself is never moved.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cached_property import cached_property
 from ..neighborhood import Neighborhood
 from ..rows import LocalRows
 from .column_blocks import ColumnBlocks

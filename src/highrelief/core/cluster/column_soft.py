@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from ...kernels import distances, packing
+from ..cached_property import cached_property
 from ..lacks import Lacks
 from ..packed import Packed
 from ..pair_sums import Coefficients, PairSums, sums_of_products

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -12,6 +11,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..cached_property import cached_property
 from ..products import weighted_gram
 from ..threads import one_blas_thread
 from .table import Cut, columns_of, taken

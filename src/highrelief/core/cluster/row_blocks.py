@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from ...kernels import distances, packing
+from ..cached_property import cached_property
 from ..columns import Columns
 from ..packed import Packed
 from ..ranges import ColumnRanges

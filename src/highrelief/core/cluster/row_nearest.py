@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from ..cached_property import cached_property
 from ..columns import Columns
 from ..nearest_rows import Compared, NearestPass
 from ..neighbor_search import NeighborSearch, Report, nothing

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels import candidates, nearest
+from ..cached_property import cached_property
 from ..distances import Distances
 from ..division import added_exact
 from ..neighbor_search import FEW_ANCHORS, distance_array

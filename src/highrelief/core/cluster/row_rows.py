@@ -7,12 +7,12 @@ fixed by the blocks. Here are kept numbers by sample, by class and by feature, n
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cached_property import cached_property
 from ..neighborhood import Neighborhood
 from ..rows import LocalRows
 from .packed import ClusterPacked

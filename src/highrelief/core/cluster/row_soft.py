@@ -6,7 +6,6 @@ distances again and weighs the features by what follows from all of them.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from ...kernels import distances, packing, soft, soft_margins
+from ..cached_property import cached_property
 from ..lacks import Lacks
 from ..packed import Packed
 from ..pair_sums import Coefficients

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from typing import Any
@@ -15,6 +14,7 @@ from dask.array import concatenate, from_delayed, where
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
+from ..cached_property import cached_property
 from ..columns import Columns
 from ..ranges import ColumnRanges, float_type
 from ..scaling import Scaling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from dask.delayed import Delayed, delayed
 
 from ..threads import Exclusive
 from .once import once
+from .scheduler import PATIENCE_KEY, SchedulerSilent, ask, patience
 
 Result = TypeVar("Result")
 
@@ -27,14 +29,10 @@ _FAN_IN = 4
 _ATTEMPTS = 5
 #: Seconds after which those who wait look whether the workers that they wait for are still there.
 _LOOK_EVERY = 1.0
-#: How often the scheduler is asked who is there, until it has named all.
-_MOST_QUESTIONS = 9
 #: What Dask raises where data are lost that it cannot make again.
 _LOST = ("FutureCancelledError", "FuturesCancelledError", "CancelledError", "FutureLostError")
 
 
-#: Seconds without any worker after which a fit is given up; Dask's nannies start others much sooner.
-_PATIENCE = 60.0
 _configuring = Exclusive()
 
 
@@ -102,13 +100,7 @@ class Work:
         """The workers as the fit begins, by their addresses. It is planned by them; they are asked once."""
         if self._client is None:
             return {}
-        said: dict[str, Any] = {"workers": {}, "n_workers": 1}
-        # Dask itself looks at some of them, every two seconds, and is answered in the same place.
-        for _ in range(_MOST_QUESTIONS):
-            if len(said["workers"]) >= said.get("n_workers", 0):
-                break
-            # All of them, which versions before 2025 name without being asked.
-            said = self._told(partial(self._client.scheduler_info, n_workers=-1))
+        said = self._asked(partial(self._client.scheduler.identity, n_workers=-1))
         return {
             address: Worker(each["nthreads"], float(each["memory_limit"] or "inf"))
             for address, each in said["workers"].items()
@@ -116,12 +108,14 @@ class Work:
 
     def _ncores(self) -> dict[str, int]:
         assert self._client is not None
-        return self._told(self._client.ncores)
+        return self._asked(self._client.scheduler.ncores)
 
-    def _told(self, question: Callable[[], Result]) -> Result:
-        """What the scheduler says; one sentence where there is none."""
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        """The answer of the scheduler; one sentence where there is none."""
         try:
-            return question()
+            return ask(self._client, question)
+        except (SchedulerSilent, ValueError):
+            raise
         except Exception as error:
             raise self._explained(error) from error
 
@@ -196,7 +190,7 @@ class Work:
             for future in futures:
                 if future.status == "error":
                     future.result()
-            places = self._client.who_has(futures)
+            places = self._asked(partial(self._client.scheduler.who_has, keys=[each.key for each in futures]))
             self._places.update((each.key, min(places[each.key])) for each in missing if places[each.key])
             missing = [value for value in missing if not places[value.key]]
             if missing:
@@ -255,20 +249,20 @@ class Work:
     ) -> None:
         """Wait until it is over, while the workers are there that tasks are ``bound`` to, or any at all."""
         assert self._client is not None
-        seen = time.monotonic()
+        seen, seconds = time.monotonic(), patience()
         while not is_over(_LOOK_EVERY):
             workers = set(self._ncores())
             if bound - workers:
-                self._client.cancel(futures)
+                self._asked(partial(self._client.cancel, futures, asynchronous=True))
                 # Who brings some of them hears of it, and ends.
                 is_over(_LOOK_EVERY)
                 raise WorkerLost
             if workers:
                 seen = time.monotonic()
-            elif time.monotonic() - seen > _PATIENCE:
+            elif time.monotonic() - seen > seconds:
                 raise RuntimeError(
-                    f"The Dask cluster has had no worker for {_PATIENCE:.0f} seconds. Nothing was fitted; fit"
-                    " again when there are some."
+                    f"The Dask cluster has had no worker for {seconds:g} seconds ({PATIENCE_KEY} in Dask's"
+                    " configuration). Nothing was fitted; fit again when there are workers."
                 )
 
     def made(self, values: Sequence[Delayed]) -> list[Delayed]:
@@ -343,10 +337,13 @@ class Work:
     @property
     def _is_connected(self) -> bool:
         assert self._client is not None
+        if self._client.status != "running":
+            return False
         try:
-            return self._client.status == "running" and self._client.ncores() is not None
+            ask(self._client, self._client.scheduler.ncores)
         except Exception:
             return False
+        return True
 
     def _explained(self, error: Exception) -> Exception:
         """One sentence where it was the cluster that failed, and the error itself where it was not."""
@@ -431,6 +428,16 @@ def in_turn(function: Callable[..., Result]) -> Callable[..., Result]:
 
 _turns: WeakKeyDictionary[Any, threading.Lock] = WeakKeyDictionary()
 _taking_turns = threading.Lock()
+
+
+def _renew_locks() -> None:
+    """Replace locks in a forked child, where nobody would release those that are held."""
+    global _turns, _taking_turns, _configuring
+    _turns, _taking_turns, _configuring = WeakKeyDictionary(), threading.Lock(), Exclusive()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def _own_worker() -> Any:

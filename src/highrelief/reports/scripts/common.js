@@ -102,14 +102,17 @@ function offerText(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-// What makes a spreadsheet take a text for a formula, and what is a number all the same.
-const formulaStart = /^[=+\-@\t\r]/;
+// Where a spreadsheet takes a text for a formula (table/formulas.py), and what is a number all the same.
+const formulaStart = /(^|[,;\t\r\n])('*[=+\-@\uff1d\uff0b\uff0d\uff20][^,;\t\r\n]*)/g;
 const plainNumber = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 /** A value as CSV writes it; words are made inert, as in the files that the command writes. */
 function csvField(value) {
   if (typeof value !== 'string') return value === null ? '' : String(value);
-  const text = formulaStart.test(value) && !plainNumber.test(value) ? `'${value}` : value;
+  if (value === '+' || value === '-') return value;
+  const text = value
+    .replace(formulaStart, (whole, before, start) => (plainNumber.test(start) ? whole : `${before}'${start}`))
+    .replace(/^'*(?=[\t\r\n])/, "'$&");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
