@@ -258,6 +258,20 @@ def test_weights_are_copies(table):
     assert np.abs(found - distances(X, y, Q, n_neighbors=5)).max() > 1e-3
 
 
+@pytest.mark.parametrize("order", range(4))
+def test_a_heavy_sample_does_not_absorb_the_others(order):
+    """1e16 + 3 + 1e-10 − 1e16 is 4: what is counted must not depend on samples farther away."""
+    X = np.concatenate([[[10.0], [1.0]], np.linspace(0.5, 0.1, 40)[:, None], np.linspace(20, 30, 5)[:, None]])
+    y, s = np.repeat([0, 1], [42, 5]), np.concatenate([[1e16, 3.0], np.full(40, 1e-10), np.ones(5)])
+    rows = np.random.default_rng(order).permutation(47) if order else np.arange(47)
+    Q = np.array([[0.0], [0.3], [9.0]])
+    light = np.where(s > 3.0, 3.0, s)
+    expected = distances(X, y, Q, sample_weight=light, n_neighbors=1, alpha=0.5)
+    for _ in range(5):
+        found = distances(X[rows], y[rows], Q, sample_weight=s[rows], n_neighbors=1, alpha=0.5)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_tied_neighbors_share_the_last_place():
     """Four corners at the same distance from the query, two places: each takes half of one."""
     corners = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])

@@ -114,6 +114,13 @@ def test_mixtures_meet_the_conditions_of_a_minimum(neighborhood):
         assert violation(A, alpha) <= 1e-13 + raised / A.diagonal().max()
 
 
+def test_no_number_ends_the_descent():
+    """Each step leaves out one row at least, NaN all of them: it never goes round in circles."""
+    H, L, z, nan = np.ones(3), np.ones(3), np.ones(2), np.full(2, np.nan)
+    beta, support = np.ones(2), np.arange(2)
+    assert kernels._descend.py_func(H, support, beta, nan, L, z, 2) == 0
+
+
 @given(neighborhoods())
 @settings(max_examples=60, deadline=None)
 def test_mixtures_are_as_near_as_any_that_the_supports_offer(neighborhood):

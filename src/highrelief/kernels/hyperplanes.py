@@ -57,6 +57,7 @@ def _kth(products, squares, square, a, b, copies, k, values, rows):
     """
     n, held = 0, 0.0
     enough = k * (1.0 - 1e-9)
+    # A sample counts k copies at most: a heavy one must not absorb the others in the running sum.
     for i in range(a, b):
         d = square + squares[i] - 2.0 * products[i]
         if held >= enough and d >= values[0]:
@@ -64,9 +65,9 @@ def _kth(products, squares, square, a, b, copies, k, values, rows):
         values[n], rows[n] = d, i
         _rise(values, rows, n)
         n += 1
-        held += copies[i]
-        while held - copies[rows[0]] >= enough:
-            held -= copies[rows[0]]
+        held += min(copies[i], k)
+        while n > 1 and held - min(copies[rows[0]], k) >= enough:
+            held -= min(copies[rows[0]], k)
             n -= 1
             values[0], rows[0] = values[n], rows[n]
             _sink(values, rows, 0, n)

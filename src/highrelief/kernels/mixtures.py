@@ -255,7 +255,8 @@ def _minimise(H, m, support, beta, trial, L, z, state):
 @kernel
 def _descend(H, support, beta, trial, L, z, p):
     """Go to the minimum over a support, leaving out whom the way there leads out of."""
-    while True:
+    # Each step leaves out one at least; NaN leaves out all.
+    for _ in range(p):
         smallest = trial[0]
         for q in range(1, p):
             smallest = min(smallest, trial[q])
@@ -266,6 +267,7 @@ def _descend(H, support, beta, trial, L, z, p):
         _step_inside(beta, trial, p)
         p = _drop_zeros(H, support, beta, L, z, p)
         _solve_back(L, z, p, trial)
+    return p
 
 
 @kernel

@@ -131,7 +131,7 @@ def list_others(a, n, position, codes, slot_factors, start, count, rows, shares,
     """List the rows that share in the margin of anchor n, and by how much; returns how many there are."""
     n_slots = start.shape[1]
     hits = 0
-    while slot_factors[codes[n], hits] >= 0.0:
+    while hits < n_slots - 1 and slot_factors[codes[n], hits] >= 0.0:
         hits += 1
     n_others = 0
     for turn in range(n_slots):

@@ -120,7 +120,7 @@ def share_equally(distances, copies, room, tolerance, shares):
     total = 0.0
     for c in range(m):
         total += copies[c]
-    if total <= room * (1.0 + 1e-9):
+    if m == 0 or total <= room * (1.0 + 1e-9):
         for c in range(m):
             shares[c] = copies[c]
         return
