@@ -304,3 +304,39 @@ main()
     assert result.returncode == 1
     assert "pip install 'highrelief[report]'" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+WITHOUT_COMPILER = """
+import json, warnings
+import numpy as np
+from registry import ENTRIES, CLASSIFIERS, EXTRACTORS, FOR_NUMBERS
+warnings.simplefilter("ignore")
+warnings.simplefilter("error", RuntimeWarning)
+y = np.arange(10) % 2
+X = np.random.default_rng(0).normal(size=(10, 3)) + np.outer(y, [1.0, 0.0, 0.5])
+steps = lambda entry: {"max_iter": 2} if entry.family.iterative else {}
+made = {str(entry): entry.make(**steps(entry)) for entry in ENTRIES if entry.plain}
+made |= {str(each): each for each in (*CLASSIFIERS, *EXTRACTORS, *FOR_NUMBERS)}
+found = {}
+for name in NAMES or made:
+    fitted = made[name].fit(X, y)
+    asked = ("feature_weights_", "components_", "hyperplane_distances")
+    what = [each for each in asked if hasattr(fitted, each)][0]
+    value = getattr(fitted, what)
+    found[name] = np.abs(value(X) if callable(value) else value).tolist()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("ReliefF", "SURF", "FisherScore", "HKNNClassifier()"), pytest.param((), marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_without_the_compiler(names):
+    """NUMBA_DISABLE_JIT runs kernels as Python, slowly, to the same numbers."""
+    code = WITHOUT_COMPILER.replace("NAMES", repr(names))
+    found, expected = run(code, NUMBA_DISABLE_JIT=1), run(code)
+    assert found.keys() == expected.keys() != set()
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-9 * np.max(values), err_msg=name)

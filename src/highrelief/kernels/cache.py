@@ -71,8 +71,6 @@ _SETTINGS = (
 
 def keep_compiled(dispatcher: Any) -> Any:
     """Let a kernel be loaded from disk where it was compiled before, and kept there otherwise."""
-    if not hasattr(dispatcher, "enable_caching"):  # NUMBA_DISABLE_JIT leaves Python functions as they are
-        return dispatcher
     if _NUMBA_IS_KNOWN and hasattr(dispatcher, "_cache"):
         dispatcher._cache = KernelCache(dispatcher.py_func)
     else:

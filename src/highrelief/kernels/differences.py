@@ -9,8 +9,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from .intrinsics import intrinsic
 from .jit import fused_kernel, kernel, wide_vectors
 from .simd import element_type, fused, load, row_pointer, splat, store, target_vector_bytes
 

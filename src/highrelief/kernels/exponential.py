@@ -1,7 +1,7 @@
 """exp(x) for x ≤ 0 that vectorises: the libm call costs as much as 160 features of a distance."""
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 from numba.extending import overload
 
 from .jit import float32_from_bits, float64_from_bits
@@ -18,7 +18,7 @@ def decay(x):
     x = k·ln 2 + r with integer k and |r| ≤ ln(2)/2; exp(r) is its Taylor series to the last digit; ln 2 is
     split in two so that k·ln 2 is exact where it is subtracted.
     """
-    raise TypeError("only for compiled code")
+    return _decay(typeof(x))(x)
 
 
 @overload(decay, jit_options={"fastmath": {"contract"}, "error_model": "numpy"})

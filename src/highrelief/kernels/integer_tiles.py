@@ -18,8 +18,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from .intrinsics import intrinsic
 from .jit import kernel, wide_vectors
 from .simd import count_bits, joint_sums, load, row_pointer, splat, store, target_vector_bytes
 
@@ -157,7 +157,8 @@ def _minimum_sums_plainly(A, i, B, j, first, n_items, weight, S, mirror, p, q):
         a = A[i + r, first : first + n_items]
         for c in range(BLOCK):
             b = B[j + c, first : first + n_items]
-            total = 0
+            # As wide as Numba's sums, also where NumPy adds (NUMBA_DISABLE_JIT).
+            total = np.int64(0)
             for k in range(a.shape[0]):
                 total += a[k] if a[k] < b[k] else b[k]
             S[p + r, q + c] += weight * total

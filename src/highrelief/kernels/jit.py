@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
 
 from .cache import keep_compiled
 from .interruption import without_interruption
+from .intrinsics import COMPILED, intrinsic
 from .linking import KernelCompiler
 
 #: Every kernel, in the order of their definition.
@@ -22,10 +23,12 @@ def _compiled(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
     )
 
     def decorate(function: Callable[..., Any]) -> Any:
+        if not COMPILED:
+            # Compiled code neither warns nor raises where a number is divided by 0 or overflows.
+            return np.errstate(all="ignore")(function)
         # A later process loads what was compiled before: hundredths of a second instead of seconds.
         dispatcher = keep_compiled(compile_lazily(function))
-        if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT leaves Python functions as they are
-            dispatcher.compile = without_interruption(dispatcher.compile)
+        dispatcher.compile = without_interruption(dispatcher.compile)
         ALL_KERNELS.append(dispatcher)
         return dispatcher
 

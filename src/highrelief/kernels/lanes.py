@@ -7,8 +7,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from .intrinsics import intrinsic
 from .jit import kernel
 from .networks import LANES
 from .simd import SETTING, element_type, load, row_pointer, splat, store

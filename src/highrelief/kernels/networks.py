@@ -8,8 +8,8 @@ the last, the second with the last but one, …, then rows half as far apart, a 
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from .intrinsics import intrinsic
 from .jit import kernel, wide_vectors
 from .simd import SETTING, load, row_pointer, store
 

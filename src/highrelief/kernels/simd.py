@@ -11,7 +11,8 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
 from numba.core.codegen import get_host_cpu_features
-from numba.extending import intrinsic
+
+from .intrinsics import COMPILED, intrinsic
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
@@ -19,6 +20,8 @@ _I32, _I64 = ir.IntType(32), ir.IntType(64)
 SETTING = os.environ.get("HIGHRELIEF_VECTORS", "auto")
 if SETTING not in ("auto", "512", "256", "128", "off"):
     raise ValueError(f"HIGHRELIEF_VECTORS={SETTING!r} must be one of 'auto', '512', '256', '128', 'off'.")
+if not COMPILED:
+    SETTING = "off"
 
 
 def vector_bytes(cpu, features):

@@ -16,8 +16,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from .intrinsics import intrinsic
 from .jit import kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simd import SETTING, has_fused_multiply_add, vector_bytes
