@@ -70,6 +70,10 @@ def _magnitudes(low, high):
     return lambda n, rng: rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(low, high, n)
 
 
+def _with_holes(column):
+    return lambda n, rng: np.where(rng.uniform(size=n) < 0.5, np.nan, column(n, rng))
+
+
 COLUMNS = {
     "normal": lambda n, rng: rng.normal(size=n),
     "ties": lambda n, rng: rng.integers(0, 3, n).astype(np.float64),
@@ -96,10 +100,19 @@ COLUMNS = {
     "minus infinite": _one_other(1.0, -np.inf),
     "missing": _one_other(1.0, np.nan),
     "all missing": lambda n, rng: np.full(n, np.nan),
-    "holes": lambda n, rng: np.where(rng.uniform(size=n) < 0.5, np.nan, rng.normal(size=n)),
+    "holes": _with_holes(lambda n, rng: rng.normal(size=n)),
+    "large with holes": _with_holes(_magnitudes(306, 308)),
+    "largest with holes": _with_holes(_one_of(-_LARGEST, _LARGEST)),
+    "small with holes": _with_holes(_magnitudes(-308, -290)),
 }
 #: With these a fit is refused, or values are missing.
-NOT_FINITE = ("infinite", "minus infinite", "missing", "all missing", "holes")
+NOT_FINITE = (
+    "infinite",
+    "minus infinite",
+    "missing",
+    "all missing",
+    *(name for name in COLUMNS if "holes" in name),
+)
 
 
 # Numbers as they are kept, and where.
@@ -226,6 +239,7 @@ SAMPLE_WEIGHTS = {
     "least": lambda n, rng: np.full(n, _SMALLEST),
     "mixed": lambda n, rng: 10.0 ** rng.uniform(-300, 300, n),
     "largest": lambda n, rng: np.full(n, _LARGEST),
+    "very different": lambda n, rng: rng.choice([1e16, 3.0, 1e-10], n),
     "one of many": lambda n, rng: np.where(np.arange(n) == rng.integers(n), 1e40, 1e-40),
     "copies": lambda n, rng: rng.integers(1, 10**9, n),
 }
@@ -329,12 +343,19 @@ def cases(most_samples: int = 12) -> st.SearchStrategy[Case]:
     """Tables of few samples and features."""
     finite = sorted(set(COLUMNS) - set(NOT_FINITE))
     columns = st.lists(st.sampled_from(finite), min_size=1, max_size=5)
+    gaps = st.lists(
+        st.sampled_from(sorted(set(COLUMNS) - {"infinite", "minus infinite"})), min_size=1, max_size=4
+    )
     rarely = st.sampled_from([False, False, False, True])
     return st.builds(
         Case,
         n_samples=st.one_of(st.integers(1, 3), *2 * [st.integers(2, most_samples)]),
         columns=st.one_of(
-            columns, columns, columns, st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4)
+            columns,
+            columns,
+            columns,
+            gaps,
+            st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4),
         ).map(tuple),
         kind=_mostly("float64", KINDS),
         layout=_mostly("C", LAYOUTS),

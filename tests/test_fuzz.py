@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from registry import ONLY_PLAIN, continuous_table, over_families, over_registry
 from sklearn.neighbors import KNeighborsClassifier
 
+import highrelief
 from highrelief import (
     FREL,
     LFE,
+    SURF,
     CrossValidatedSelector,
     ErrorControlledSelector,
     GFlip,
@@ -285,3 +287,31 @@ def test_a_given_classifier_is_asked_of_the_largest_numbers():
 def test_a_case_can_be_written_down():
     case = Case(columns=("least",), kind="float32", n_jobs=2)
     assert eval(repr(case)) == case
+
+
+@pytest.mark.parametrize("scale", ["range", "standard"])
+@pytest.mark.parametrize("n_samples", [8, 5000])
+@pytest.mark.parametrize("counted", [False, True])
+def test_missing_values_where_sums_of_the_others_overflow(scale, n_samples, counted):
+    """Expected differences are sums over all values: they are those of the column in smaller units."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.0, 1.0, size=(n_samples, 2)), np.arange(n_samples) % 2
+    X[rng.uniform(size=n_samples) < 0.2, 0] = np.nan
+    X[:4, 0] = [np.nan, 1.0, 1.0, -1.0]
+    weights = rng.integers(1, 4, n_samples) if counted else None
+    weighter = SURF(scale=scale) if n_samples == 8 else ReliefF(n_anchors=20, random_state=0, scale=scale)
+    expected = weighter.fit(X, y, sample_weight=weights).feature_weights_
+    for unit in (1e300, HUGE):
+        found = weighter.fit(X * [unit, 1.0], y, sample_weight=weights).feature_weights_
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["Relief", "ReliefF", "SURF", "SURFStar", "MultiSURF", "MultiSURFStar", "IRelief"]
+)
+def test_missing_values_and_a_range_that_overflows(name):
+    X = np.array([[np.nan], [1e308], [1e308], [-1e308]])
+    parameters = {"n_neighbors": 1} if name == "ReliefF" else {}
+    weighter = getattr(highrelief, name)(**parameters)
+    expected = weighter.fit(X / 1e308, [0, 1, 0, 1]).feature_weights_
+    np.testing.assert_allclose(weighter.fit(X, [0, 1, 0, 1]).feature_weights_, expected, rtol=1e-12)

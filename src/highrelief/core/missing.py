@@ -33,6 +33,8 @@ _VALUES_AT_ONCE = 2**18
 _VALUES_PER_LISTED = 128
 #: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
 _USUAL_EXPONENT = 40
+#: Sums of values and copies have exponents below this, so that twice such a sum is a number.
+_LARGEST_EXPONENT = 1000
 #: Samples whose values a network sorts faster than buckets do.
 MOST_IN_NETWORK = 4096
 #: Partial sums that are made apart, for any number of threads.
@@ -108,8 +110,12 @@ class MissingValues:
             copies = np.ones(n_samples) if self._copies is None else copies
             # At the rows of no sample, which the network clears by itself.
             excess.fill(0)
-        X, low = self._values, self._low
-        by = (self._per_unit, copies, self._row_of, excess[0])
+        X, low, per_unit = self._values, self._low, self._per_unit
+        down = self._down
+        if down.any():
+            X, low = np.ldexp(X, -down), np.ldexp(low, -down)
+            per_unit = np.ldexp(per_unit, down[self._columns])
+        by = (per_unit, copies, self._row_of, excess[0])
 
         def of_features(a: int, b: int) -> None:
             find(X, self._columns, a, b, low, self._absent.start, self._absent.which, *by)
@@ -132,6 +138,16 @@ class MissingValues:
         """Smallest values of all columns."""
         low = self._ranges.low
         return low if self._scaling.unit is None else low * self._scaling.unit
+
+    @property
+    def _down(self) -> NDArray[np.int64]:
+        """Powers of 2 that the columns are divided by, so that sums over all copies do not overflow."""
+        high = self._ranges.high if self._scaling.unit is None else self._ranges.high * self._scaling.unit
+        copies = 0.0 if self._copies is None else self._copies.sum()
+        # Halves: the difference of two large numbers may be beyond the largest.
+        _, width = np.frexp(high.astype(np.float64) / 2.0 - self._low.astype(np.float64) / 2.0)
+        _, n_copies = np.frexp(max(copies, float(self._row_of.size)))
+        return np.maximum(width.astype(np.int64) + n_copies - _LARGEST_EXPONENT, 0)
 
     @cached_property
     def _per_unit(self) -> NDArray[np.float64]:
