@@ -4,6 +4,7 @@ import inspect
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from registry import (
@@ -687,3 +688,25 @@ def test_bad_batches_of_a_stream():
         stream.partial_fit(X, None)
     with raises_naming("inconsistent numbers of samples"):
         stream.partial_fit(X, y[1:])
+
+
+@over_families
+def test_names_that_occur_twice(entry):
+    X, y = continuous_table(20, n_classes=2)
+    twice = pd.DataFrame(X, columns=list("abcdea"))
+    with pytest.raises(ValueError, match=r"^X has the column name 'a' more than once, .* X\.to_numpy\(\)\.$"):
+        entry.make().fit(twice, y)
+    fitted = entry.make().fit(X, y)
+    with pytest.raises(ValueError, match=r"^X has the column name 'a' more than once"):
+        fitted.transform(twice)
+
+
+@over_families
+def test_structured_outcomes(entry):
+    X, y = continuous_table(20, n_classes=2)
+    outcome = np.array(list(zip(y > 0, np.arange(20.0), strict=True)), [("event", bool), ("time", float)])
+    for each in (outcome, outcome.view(np.recarray)):
+        with pytest.raises(ValueError, match=r"structured array \(fields: event, time\) .* y\['time'\]\.$"):
+            entry.make().fit(X, each)
+    with pytest.raises(ValueError, match="structured array"):
+        entry.make().fit(outcome, y)

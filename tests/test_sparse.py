@@ -10,7 +10,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peak_memory import peak_of
-from registry import in_turn
+from registry import CLASSIFIERS, EXTRACTORS, FAMILIES, FOR_NUMBERS, in_turn
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -431,3 +431,109 @@ def test_meta_estimators_pass_sparse_tables_on():
     assert scores[0] == pytest.approx(scores[1], abs=1e-9)
     with pytest.raises(TypeError, match="asks k-NN on dense rows, but X is sparse"):
         CrossValidatedSelector(ReliefF()).fit(table, y)
+
+
+def damaged(kind):
+    """Sparse tables whose arrays do not agree with each other or with their shape."""
+    X, y = sparse_table(40, 8)
+    form, fault = kind.split(", ")
+    X = FORMATS_BY_NAME[form](X)
+    arrays = {"coo": ("col", "row"), "csc": ("indices", "indptr")}.get(form, ("indices", "indptr"))
+    indices, pointer = (getattr(X, name, None) for name in arrays)
+    if fault == "index too large":
+        indices[3] = 10**6
+    elif fault == "negative index":
+        indices[3] = -5
+    elif fault == "rows fall":
+        pointer[4] = pointer[-1] + 7
+    elif fault == "rows begin late":
+        pointer[0] = 1
+    elif fault == "values are missing":
+        X.data = X.data[:-2]
+    elif fault == "too few rows":
+        X.indptr = X.indptr[:-3]
+    return X, y
+
+
+FORMATS_BY_NAME = {
+    "csr": scipy.sparse.csr_matrix,
+    "csr array": scipy.sparse.csr_array,
+    "csc": scipy.sparse.csc_matrix,
+    "bsr": partial(scipy.sparse.bsr_matrix, blocksize=(2, 2)),
+    "coo": scipy.sparse.coo_array,
+}
+DAMAGE = [
+    *(
+        f"{form}, {fault}"
+        for form in ("csr", "csr array", "csc", "bsr")
+        for fault in (
+            "index too large",
+            "negative index",
+            "rows fall",
+            "rows begin late",
+            "values are missing",
+            "too few rows",
+        )
+    ),
+    *(f"coo, {fault}" for fault in ("index too large", "negative index", "values are missing")),
+]
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_tables_are_refused_before_compiled_code_follows_them(kind):
+    X, y = damaged(kind)
+    for estimator in ESTIMATORS.values():
+        with pytest.raises(ValueError, match="not a valid sparse table"):
+            estimator.fit(X, y)
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_damaged_tables_are_refused_after_the_fit_too(kind):
+    good, y = sparse_table(40, 8)
+    X, _ = damaged(kind)
+    fitted = IRelief(sigma=1.0, max_iter=2, tol=1.0).fit(good, y)
+    with pytest.raises(ValueError, match="not a valid sparse table"):
+        fitted.transform(X)
+    with pytest.raises((ValueError, TypeError), match="sparse"):
+        fitted.margins(X, y)
+
+
+EVERYTHING = [
+    *(family.default() for family in FAMILIES),
+    *CLASSIFIERS,
+    *FOR_NUMBERS,
+    *EXTRACTORS,
+]
+
+
+@pytest.mark.parametrize("estimator", EVERYTHING, ids=str)
+def test_no_estimator_follows_a_damaged_table(estimator):
+    for kind in ("csr, index too large", "csc, rows fall", "coo, negative index"):
+        X, y = damaged(kind)
+        with pytest.raises((ValueError, TypeError), match="sparse"):
+            estimator.fit(X, y)
+
+
+@pytest.mark.parametrize("form", ["lil", "dok", "dia"])
+def test_damaged_tables_of_rare_formats(form):
+    X, y = sparse_table(40, 8)
+    X = scipy.sparse.csr_matrix(X).asformat(form)
+    if form == "lil":
+        X.rows[3].append(99)
+    elif form == "dok":
+        X._dict[(3, 99)] = 1.0
+    else:
+        X.offsets = X.offsets[:-1]
+    with pytest.raises(ValueError, match="not a valid sparse table"):
+        FisherScore().fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [FisherScore(), ReliefF(n_neighbors=3)], ids=str)
+def test_a_wrong_note_that_columns_are_sorted_is_not_believed(estimator):
+    X, y = sparse_table(40, 8)
+    X = scipy.sparse.csr_matrix(X)
+    expected = estimator.fit(X, y).feature_weights_
+    for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        X.indices[a:b], X.data[a:b] = X.indices[a:b][::-1].copy(), X.data[a:b][::-1].copy()
+    X.has_sorted_indices = X.has_canonical_format = True
+    np.testing.assert_array_equal(estimator.fit(X, y).feature_weights_, expected)

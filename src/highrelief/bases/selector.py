@@ -24,7 +24,7 @@ from ..core.parameters import (
     checked_thread_count,
 )
 from ..core.scaling import Scaling, finite
-from .checks import check_array, unwarned, validate_data
+from .checks import check_array, check_structure, unwarned, validate_data
 from .cluster_input import refuse_held
 from .cluster_output import kept_columns, mapped_columns, precise_array, transformable
 from .input import PRECISIONS
@@ -177,6 +177,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
         """
         if is_dask(X):
             return self._lazily_transformed(X)
+        check_structure(X)
         if self.weighted is False:
             return unwarned(super().transform)(X)
         check_is_fitted(self)
@@ -224,6 +225,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             that the scaling maps to 0.
         """
         refuse_held(X, f"{type(self).__name__}.inverse_transform")
+        check_structure(X)
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
         if self.weighted is False:
             if is_sparse(X) or not allows_missing:

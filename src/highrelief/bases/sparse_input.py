@@ -71,6 +71,9 @@ def as_rows(X: Any) -> SparseTable:
 
 def canonical(X: SparseTable) -> SparseTable:
     """The same table with sorted columns, none of them twice in a row; a copy if it was not so."""
+    # Looked at anew: the note in X that its columns are sorted may be wrong.
+    n_values = int(X.indptr[-1])
+    X = type(X)((X.data[:n_values], X.indices[:n_values], X.indptr), shape=X.shape)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
