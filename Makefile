@@ -10,8 +10,8 @@ PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 # Byte code is kept, whatever the shell says: to make it anew takes seconds in every process that a test starts.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow test-oldest test-python test-long coverage coverage-kernels docs lint format bench bench-quick \
-	performance-page audit package-check freeze freeze-check freeze-speed clean
+.PHONY: demo test test-slow test-oldest test-python test-long coverage coverage-kernels memory-check docs lint format bench \
+	bench-quick performance-page audit package-check freeze freeze-check freeze-speed clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/highrelief demo
@@ -30,8 +30,7 @@ coverage: $(VENV)/.installed
 
 # The kernels as Python functions, on tables of a few rows: which of their lines and branches nothing runs.
 coverage-kernels: $(VENV)/.installed
-	PYTHONPATH=tests NUMBA_DISABLE_JIT=1 HIGHRELIEF_VECTORS=off \
-		$(VENV)/bin/python -m pytest -p without_jit $(PROCESSES) \
+	NUMBA_DISABLE_JIT=1 $(VENV)/bin/python -m pytest $(PROCESSES) \
 		tests/kernels_as_python.py --cov --cov-config=tests/coverage-kernels.toml --cov-report=term
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
@@ -55,6 +54,14 @@ test-python:
 test-long: $(VENV)/.installed
 	HIGHRELIEF_THOROUGH=1 $(VENV)/bin/python -m pytest $(PROCESSES)
 	$(VENV)/bin/python -m pytest tests/long
+
+# No kernel reads or writes beside its arrays: between unmapped pages, which end the process, and with checked indices,
+# for which all kernels are compiled once more. HIGHRELIEF_THOROUGH=1: every estimator on every table.
+GUARDED := $(VENV)/bin/python -X faulthandler -m pytest $(PROCESSES) -p guarded_memory tests/memory_checks.py
+memory-check: $(VENV)/.installed
+	PYTHONPATH=tests HIGHRELIEF_GUARD=end $(GUARDED)
+	PYTHONPATH=tests HIGHRELIEF_GUARD=begin $(GUARDED)
+	PYTHONPATH=tests NUMBA_BOUNDSCHECK=1 $(GUARDED)
 
 # The site, in docs/_build/html. A warning is an error.
 docs: $(DOCS)/.installed

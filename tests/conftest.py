@@ -10,8 +10,8 @@ from hypothesis import settings
 
 pytest.register_assert_rewrite("page_checks")
 
-# No examples to run: this file, and a plugin that changes Numba where it is imported.
-collect_ignore = ["conftest.py", "without_jit.py"]
+# No examples to run: this file, and a plugin that changes where arrays are.
+collect_ignore = ["conftest.py", "guarded_memory.py", "kernels_as_python.py", "memory_checks.py"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # The same examples in every run, so that a change fails for what it changes; others where there is time.
