@@ -298,12 +298,13 @@ def test_missing_values_where_sums_of_the_others_overflow(scale, n_samples, coun
     X, y = rng.uniform(-1.0, 1.0, size=(n_samples, 2)), np.arange(n_samples) % 2
     X[rng.uniform(size=n_samples) < 0.2, 0] = np.nan
     X[:4, 0] = [np.nan, 1.0, 1.0, -1.0]
-    weights = rng.integers(1, 4, n_samples) if counted else None
+    weights = 10.0 ** rng.integers(0, 40, n_samples) if counted else None
     weighter = SURF(scale=scale) if n_samples == 8 else ReliefF(n_anchors=20, random_state=0, scale=scale)
     expected = weighter.fit(X, y, sample_weight=weights).feature_weights_
-    for unit in (1e300, HUGE):
+    # Powers of 2 round nothing.
+    for unit in (2.0**1000, 2.0**1023):
         found = weighter.fit(X * [unit, 1.0], y, sample_weight=weights).feature_weights_
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0.0)
 
 
 @pytest.mark.parametrize(

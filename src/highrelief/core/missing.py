@@ -33,7 +33,7 @@ _VALUES_AT_ONCE = 2**18
 _VALUES_PER_LISTED = 128
 #: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
 _USUAL_EXPONENT = 40
-#: Sums of values and copies have exponents below this, so that twice such a sum is a number.
+#: Sums over pairs of copies have exponents below this: a few of them together are a number.
 _LARGEST_EXPONENT = 1000
 #: Samples whose values a network sorts faster than buckets do.
 MOST_IN_NETWORK = 4096
@@ -141,13 +141,13 @@ class MissingValues:
 
     @property
     def _down(self) -> NDArray[np.int64]:
-        """Powers of 2 that the columns are divided by, so that sums over all copies do not overflow."""
+        """Powers of 2 that the columns are divided by, so that sums over pairs of copies do not overflow."""
         high = self._ranges.high if self._scaling.unit is None else self._ranges.high * self._scaling.unit
         copies = 0.0 if self._copies is None else self._copies.sum()
         # Halves: the difference of two large numbers may be beyond the largest.
         _, width = np.frexp(high.astype(np.float64) / 2.0 - self._low.astype(np.float64) / 2.0)
         _, n_copies = np.frexp(max(copies, float(self._row_of.size)))
-        return np.maximum(width.astype(np.int64) + n_copies - _LARGEST_EXPONENT, 0)
+        return np.maximum(width.astype(np.int64) + 2 * n_copies - _LARGEST_EXPONENT, 0)
 
     @cached_property
     def _per_unit(self) -> NDArray[np.float64]:
