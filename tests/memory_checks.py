@@ -6,6 +6,7 @@ that dies names its test, and so the estimator.
 
 import os
 
+import numba
 import numpy as np
 import pytest
 from fuzzing import ESTIMATORS, Case, answer_or_clear_error
@@ -43,6 +44,13 @@ PAIRS = [
     if THOROUGH or name not in SLOW
     for step in _MET
 ]
+
+
+def test_arrays_are_guarded_or_indices_checked():
+    """Also in the processes that run the tests."""
+    guarded = np._core.multiarray.get_handler_name() == "guarded"
+    assert guarded == bool(os.environ.get("HIGHRELIEF_GUARD"))
+    assert guarded or numba.config.BOUNDSCHECK == 1
 
 
 @pytest.mark.parametrize(("name", "table"), PAIRS)

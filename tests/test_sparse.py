@@ -496,6 +496,10 @@ def test_damaged_tables_are_refused_after_the_fit_too(kind):
         fitted.transform(X)
     with pytest.raises((ValueError, TypeError), match="sparse"):
         fitted.margins(X, y)
+    with pytest.raises(ValueError, match="not a valid sparse table"):
+        highrelief.interactions(fitted, X, y)
+    with pytest.raises(ValueError, match="not a valid sparse table"):
+        stability_score(FisherScore(), X, y)
 
 
 EVERYTHING = [

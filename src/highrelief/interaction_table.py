@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from .bases.abilities import takes_measurements
 from .bases.balance import label_codes
+from .bases.checks import check_structure
 from .bases.cluster_input import refuse_held
 from .bases.input import warn_user
 from .bases.members import SEEDS, run_some
@@ -254,6 +255,7 @@ def interactions_within(
     if that would.
     """
     refuse_held(X, "interactions")
+    check_structure(X)
     check_count("n_features", n_features, at_least=2)
     resamples = checked_halves("n_resamples", n_resamples, or_none=True)
     random = random_generator("random_state", random_state)
