@@ -316,3 +316,9 @@ def test_missing_values_and_a_range_that_overflows(name):
     weighter = getattr(highrelief, name)(**parameters)
     expected = weighter.fit(X / 1e308, [0, 1, 0, 1]).feature_weights_
     np.testing.assert_allclose(weighter.fit(X, [0, 1, 0, 1]).feature_weights_, expected, rtol=1e-12)
+
+
+def test_margins_where_no_column_varies():
+    """NumPy warns of the mean of nothing."""
+    case = Case(n_samples=3, columns=("constant", "flags"), kind="float32")
+    assert answer_or_clear_error(ESTIMATORS["ErrorControlledSelector(ReliefF) fwer"], case) == "fitted"

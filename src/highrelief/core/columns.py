@@ -119,7 +119,7 @@ class Columns:
         varies = self._ranges.high > self._ranges.low
         used = self.rarity if varies.all() else self.rarity[varies]
         # Written so that what overflowed counts as far out.
-        return not bool(used.mean() >= _SMALL_PART)
+        return used.size == 0 or not bool(used.mean() >= _SMALL_PART)
 
     @cached_property
     def rarity(self) -> NDArray[np.float64]:
