@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster, SchedulerPlugin, wait
 from numpy.typing import NDArray
 
 from highrelief import IRelief, ReliefF
-from highrelief.core.cluster.work import Work
+from highrelief._dask.scheduler import Work
 
 from . import dask_costs as costs
 from .dask_costs import Problem

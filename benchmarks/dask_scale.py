@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief.core.cluster.partition import By, block_sizes
+from highrelief._dask.table import By, block_sizes
 
 from . import dask_costs as costs
 from .dask_costs import FAN_IN, Bytes, Problem

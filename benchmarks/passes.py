@@ -25,10 +25,10 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
 
     X has columns from 0 to 1, and is laid out beforehand; what is on the diagonal does not matter.
     """
-    from highrelief.core.lacks import Lacks
-    from highrelief.core.packed import Packed
-    from highrelief.core.scaling import Scaling
-    from highrelief.kernels import distances, packing, soft
+    from highrelief._engine.layout import Packed
+    from highrelief._engine.missing_pairs import Lacks
+    from highrelief._engine.scaling import Scaling
+    from highrelief._kernels import distances, packing, soft
 
     n_samples, n_features = X.shape
     one_class = np.zeros(n_samples, dtype=np.int64)
@@ -59,9 +59,9 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
 
 def grid_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     """The same as ReliefF takes them: in whole numbers, rounded beforehand to a grid of 16 bits."""
-    from highrelief.core.columns import Columns
-    from highrelief.core.scaling import Scaling
-    from highrelief.core.whole_numbers import WholeNumbers
+    from highrelief._engine.columns import Columns
+    from highrelief._engine.quantized import WholeNumbers
+    from highrelief._engine.scaling import Scaling
 
     n_samples, n_features = X.shape
     n_rows = -(-n_samples // 4) * 4

@@ -15,11 +15,11 @@ from typing import Any
 import highrelief
 from highrelief.catalogue import METHODS
 from highrelief.datasets import make_xor
-from highrelief.halves import fits_to_halves
-from highrelief.reports.contents import Contents
-from highrelief.reports.findings import contents
-from highrelief.reports.page import ranking_page
-from highrelief.reports.stability import stability
+from highrelief.inspection.report.contents import Contents
+from highrelief.inspection.report.diagnostics import stability
+from highrelief.inspection.report.findings import contents
+from highrelief.inspection.report.page import ranking_page
+from highrelief.selection.halves import fits_to_halves
 
 #: At 200 x 20,000: seconds beyond the fit and the resampling, and size.
 TARGET_SECONDS, TARGET_MB = 5.0, 5.0

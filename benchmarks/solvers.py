@@ -18,8 +18,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
-from highrelief.core.losses import LogLoss
-from highrelief.core.minimizers import minimize_l1
+from highrelief._solvers.losses import LogLoss
+from highrelief._solvers.minimizers import minimize_l1
 
 Vector = NDArray[np.float64]
 TOLERANCE = 1e-10
@@ -28,7 +28,7 @@ TOLERANCE = 1e-10
 def margin_rows(n: int, d: int, seed: int = 0) -> NDArray[np.float64]:
     """Margins at the nearest neighbours of a two-class table, ten features of which count."""
     from highrelief import Relief
-    from highrelief.core.neighborhood import Neighborhood
+    from highrelief._engine.neighbors import Neighborhood
 
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from highrelief.command.runs.rank import rank
-from highrelief.command.runs.request import Request
-from highrelief.table import Roles, Source, read_table
+from highrelief.cli.rank import rank
+from highrelief.cli.request import Request
+from highrelief.io import Roles, Source, read_table
 
 
 def write(path: Path, n_samples: int, n_features: int) -> None:

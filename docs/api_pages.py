@@ -22,11 +22,11 @@ import highrelief
 
 #: Modules that are used by their own names, with what they are for.
 MODULES = {
-    "highrelief.reports.report": "What the functions return",
-    "highrelief.interaction_table": "What the functions return",
-    "highrelief.stability_selection": "Which features are real",
-    "highrelief.knockoffs": "Which features are real",
-    "highrelief.comparison": "Methods side by side",
+    "highrelief.inspection.report.report": "What the functions return",
+    "highrelief.inspection.interactions": "What the functions return",
+    "highrelief.selection.stability_selection": "Which features are real",
+    "highrelief.selection.knockoffs": "Which features are real",
+    "highrelief.inspection.comparison": "Methods side by side",
     "highrelief.stability": "Stability",
     "highrelief.plots": "Pictures",
     "highrelief.datasets": "Data sets",

@@ -19,8 +19,8 @@ from scipy.stats import false_discovery_control, ttest_ind
 
 from highrelief import IRelief, ReliefF
 from highrelief.datasets import make_xor
-from highrelief.knockoffs import decide_by_knockoffs
-from highrelief.stability_selection import decide_by_stability, decided, expected_false, usual_size
+from highrelief.selection.knockoffs import decide_by_knockoffs
+from highrelief.selection.stability_selection import decide_by_stability, decided, expected_false, usual_size
 
 HERE = Path(__file__).parent
 PAGE = HERE / "error_control_others.md"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from reproduced_words import FOUND, SHOWN
 
-from highrelief.citations import as_text
-from highrelief.command.runs.reproduce import Reproduction, reproduced
-from highrelief.protocols.beside import FAR, Results
-from highrelief.protocols.experiment import Experiment
-from highrelief.protocols.registry import PAPERS, Paper, papers
+from highrelief.catalogue import as_text
+from highrelief.cli.reproduce import Reproduction, reproduced
+from highrelief.papers.experiment import Experiment
+from highrelief.papers.results import FAR, Results
+from highrelief.papers.runner import PAPERS, Paper, papers
 
 HERE = Path(__file__).parent
 PAGES, PICTURES = HERE / "reproduced", HERE / "pictures"
@@ -87,7 +87,7 @@ def _overview(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
 
 
 def _page(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
-    head = inspect.cleandoc(import_module(f"highrelief.protocols.{module}").__doc__ or "")
+    head = inspect.cleandoc(import_module(f"highrelief.papers.{module}").__doc__ or "")
     parts = [f"# {as_text(paper.key)}\n", head.replace("``", "`"), ""]
     parts += ["How to read the numbers: [the papers' experiments](../reproduced.md).\n", "What came out:\n"]
     parts += [f"- {each}" for each in FOUND[module]]

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 from sklearn.datasets import load_breast_cancer
 
 import highrelief
-from highrelief.comparison import compare
+from highrelief.inspection.comparison import compare
 
 HERE = Path(__file__).parent / "pictures"
 #: Name, page, width, height, colours, and the section to begin with.
@@ -44,7 +44,7 @@ def main() -> None:
         title="Breast tissue",
         feature_names=names,
         methods=methods,
-        again="highrelief.comparison.compare(methods, X, y, cv=5, inner_cv=3, random_state=0)",
+        again="highrelief.inspection.comparison.compare(methods, X, y, cv=5, inner_cv=3, random_state=0)",
     )
     chromium = os.environ.get("HIGHRELIEF_BROWSER") or shutil.which("chromium")
     with sync_playwright() as playwright:

@@ -20,13 +20,13 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **SETTINGS}
 
 def highrelief(*arguments, cwd=None):
     """Run the command in this process, and return what it showed and its exit code as a process would."""
-    from highrelief.command.commands import app
+    from highrelief.cli.commands import app
 
     shown, errors = io.StringIO(), io.StringIO()
     command = ["highrelief", *map(str, arguments)]
     with (
         mock.patch.dict(os.environ, SETTINGS),
-        mock.patch("highrelief.reports.interactions.PATIENCE", 1e6),  # however busy the machine is
+        mock.patch("highrelief.inspection.report.interactions.PATIENCE", 1e6),  # however busy the machine is
         contextlib.chdir(cwd or "."),
         contextlib.redirect_stdout(shown),
         contextlib.redirect_stderr(errors),
@@ -86,10 +86,7 @@ def on_a_terminal(stream, width, *arguments, patience=1e6):
 
     What takes longer than ``patience``, in seconds, shows how long it will take.
     """
-    code = (
-        "from highrelief.command.runs import screen; screen.PATIENCE = %r;"
-        " from highrelief.cli import main; main()"
-    )
+    code = "from highrelief.cli import screen; screen.PATIENCE = %r; from highrelief.cli import main; main()"
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", code % patience, *map(str, arguments)],

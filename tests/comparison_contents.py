@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from highrelief.comparison import Accuracy, Comparison, MethodResult
-from highrelief.reports.contents import Origin, Reference
+from highrelief.inspection.comparison import Accuracy, Comparison, MethodResult
+from highrelief.inspection.report.contents import Origin, Reference
 
 NAMES = ("alpha", "beta", "gamma", "delta")
 N_SAMPLES = 40

@@ -5,7 +5,7 @@ import pytest
 from oracles import gflip_score, scale_range
 from registry import continuous_table, discrete_table, over_entries, rounded_table
 
-from highrelief.bases.weighter import FeatureWeighter
+from highrelief.base.weighter import FeatureWeighter
 
 takes_sample_weight = over_entries(lambda entry: entry.sample_weight)
 copies_count = over_entries(

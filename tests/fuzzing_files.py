@@ -19,13 +19,13 @@ try:
 except ModuleNotFoundError:  # no wheels for Python 3.15 yet
     h5py = None
 
-from highrelief.command.runs.errors import RunError, UsageError
-from highrelief.command.runs.rank import rank, repeated
-from highrelief.command.runs.request import Request
-from highrelief.table import LabelledTable, Roles, Source, TableError, read_table
-from highrelief.table.completing import RULES, completed
-from highrelief.table.delimited import Dialect
-from highrelief.table.h5ad import parsed as parsed_h5ad
+from highrelief.cli.endings import RunError, UsageError
+from highrelief.cli.rank import rank, repeated
+from highrelief.cli.request import Request
+from highrelief.io import LabelledTable, Roles, Source, TableError, read_table
+from highrelief.io.h5ad import parsed as parsed_h5ad
+from highrelief.io.imputation import RULES, completed
+from highrelief.io.text import Dialect
 
 _TEXT = table_text(12, 3)
 _ARFF = (
@@ -233,7 +233,7 @@ def table_or_sentence(ending, data, roles, dialect, *, transpose=False, rule="ke
 def h5ad_or_sentence(data):
     """Parse an AnnData file that HDF5 itself can read; returns its cells, or None after one sentence."""
     try:
-        cells = parsed_h5ad(data, "table.h5ad")
+        cells = parsed_h5ad(data, "io.h5ad")
     except TableError as error:
         assert_one_sentence(error)
         return None

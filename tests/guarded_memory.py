@@ -165,7 +165,7 @@ def _target_context():
 
 def _in_layouts() -> None:
     """Have aligned arrays end where they end: they leave room behind otherwise."""
-    from highrelief.kernels import packing
+    from highrelief._kernels import packing
 
     packing._aligned = lambda make, shape, dtype: make(shape, dtype)
 

@@ -36,7 +36,7 @@ from highrelief import (
     RReliefF,
     SURFStar,
 )
-from highrelief.kernels import candidates, distances, networks
+from highrelief._kernels import candidates, distances, sorting
 
 #: Methods that compute by kernels of their own, and settle or are stopped early.
 METHODS = [entry for entry in ENTRIES if entry.family.inside is None and not entry.cuts_folds]
@@ -214,9 +214,9 @@ def searches():
     X, y = continuous_table(40)
     for way in ("rows", "bands"):
         bounds = {
-            "core.neighbor_search._way": lambda *_, way=way: way,
-            "core.neighbor_search.BAND": 16,
-            "core.neighbor_search._ANCHORS_AT_ONCE": 8,
+            "_engine.search._way": lambda *_, way=way: way,
+            "_engine.search.BAND": 16,
+            "_engine.search._ANCHORS_AT_ONCE": 8,
         }
         for name, model in {
             "manhattan": ReliefF(n_neighbors=2),
@@ -232,7 +232,7 @@ def searches():
         yield f"{way} in floats", partial(with_bounds, bounds, Relief(scale=None), wide, y)
     rng = np.random.default_rng(4)
     tables = {"many": rng.normal(size=(150, 2)), "tied": (rng.uniform(size=(150, 1)) < 0.9).astype(float)}
-    bands = {"core.neighbor_search.BAND": 64}
+    bands = {"_engine.search.BAND": 64}
     for name, X in tables.items():
         for copies in (1.0, 1.0 + np.arange(150) % 2):
             more = {"sample_weight": copies * np.ones(150)}
@@ -240,7 +240,7 @@ def searches():
             yield f"bands {name} {np.max(copies)}", partial(with_bounds, bands, model, *uneven(X), **more)
         few = ReliefF(n_neighbors=3, n_anchors=12, random_state=0)
         yield f"rows {name}", partial(fitted, few, *uneven(X))
-    pieces = {"core.neighbor_search._PIECE_BYTES": 2.0**10}
+    pieces = {"_engine.search._PIECE_BYTES": 2.0**10}
     wide = rng.normal(size=(9, 100))
     yield "pieces", partial(with_bounds, pieces, ReliefF(n_neighbors=2), wide, np.arange(9) % 2)
     most = ReliefF(n_neighbors=165, n_anchors=2, random_state=0)
@@ -254,7 +254,7 @@ def tiles():
     for model in (IRelief(sigma=1.0, max_iter=1), IM4E(sigma=1.0, max_iter=1), MultiSURF()):
         for gaps in (0.0, 0.1):
             yield f"{model} tiles {gaps}", partial(fitted, model, with_gaps(X, gaps), y)
-    few = {"core.rows.WIDTH_ANCHORS": 8}
+    few = {"_engine.engine.WIDTH_ANCHORS": 8}
     yield "tiles of few anchors", partial(with_bounds, few, IRelief(max_iter=1), X, y)
     yield "tiles of whole numbers", partial(fitted, Relief(), X, y)
     wide = np.random.default_rng(4).normal(size=(70, 70)) * np.where(np.arange(70), 1.0, 1e9)
@@ -264,12 +264,12 @@ def tiles():
 def blocks():
     """Tables that are not copied, distances that are not kept, coefficients that are."""
     X, y = np.random.default_rng(2).normal(size=(9, 100)), np.arange(9) % 2
-    uncopied = {"core.weighted_rows.SMALL": 0}
+    uncopied = {"_engine.pair_sums.SMALL": 0}
     for model in (IRelief(sigma=1.0, max_iter=2), IM4E(sigma=1.0, max_iter=2), MultiSURF()):
         for gaps in (0.0, 0.2):
             yield f"{model} blocks {gaps}", partial(with_bounds, uncopied, model, with_gaps(X, gaps), y)
     X, y = continuous_table(15)
-    kept = {"core.soft_rows.FEWEST_TERMS": 0, "core.soft_rows.SMALL_STEP": np.inf}
+    kept = {"_engine.soft.FEWEST_TERMS": 0, "_engine.soft.SMALL_STEP": np.inf}
     for gaps in (0.0, 0.15):
         model = IRelief(sigma=1.0, max_iter=3)
         yield f"coefficients {gaps}", partial(with_bounds, kept, model, with_gaps(X, gaps), y)
@@ -300,7 +300,7 @@ def orders():
     crowded[0] = 1.0
     for way, bounds in {
         "network": {},
-        "buckets": {"core.missing.MOST_IN_NETWORK": 0, "core.missing._VALUES_AT_ONCE": 80},
+        "buckets": {"_engine.missing.MOST_IN_NETWORK": 0, "_engine.missing._VALUES_AT_ONCE": 80},
     }.items():
         for name, table in {"spread": X, "crowded": crowded, "tiny": X * [1e-309, 1, 1, 1, 1, 1]}.items():
             model = ReliefF(n_neighbors=2, scale=None)
@@ -365,9 +365,9 @@ def to_classes(gaps, new_gaps):
 
 
 def sorted_columns(n):
-    keys = np.random.default_rng(n).integers(0, 2**32, size=(n, networks.LANES), dtype=np.uint32)
+    keys = np.random.default_rng(n).integers(0, 2**32, size=(n, sorting.LANES), dtype=np.uint32)
     expected = np.sort(keys, axis=0)
-    networks.sort_columns(keys)
+    sorting.sort_columns(keys)
     np.testing.assert_array_equal(keys, expected)
     return keys[:, 0]
 

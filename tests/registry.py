@@ -52,7 +52,7 @@ from highrelief import (
     SURFStar,
     VarianceReduction,
 )
-from highrelief.bases.width_cv import CrossValidatedWidth
+from highrelief.selection.kernel_width import CrossValidatedWidth
 
 
 @dataclass(frozen=True)

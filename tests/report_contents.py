@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from highrelief.reports.contents import (
+from highrelief.inspection.report.contents import (
     Contents,
     Convergence,
     Correlations,

@@ -1,6 +1,5 @@
 """The rules of the house, as far as a machine can see them."""
 
-import ast
 import re
 import subprocess
 import sys
@@ -26,20 +25,6 @@ def test_imports_go_one_way():
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_modules_stay_readable():
-    """400 lines ask for a second look; docstrings are what makes an algorithm's file long."""
-    assert [path.name for path in SOURCES if lines_without_documentation(path) > 400] == []
-
-
-def lines_without_documentation(path):
-    documentation = 0
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
-            first = node.body[0]
-            documentation += first.end_lineno - first.lineno + 1
-    return len(path.read_text().splitlines()) - documentation
-
-
 def test_public_names_are_documented_with_an_example():
     for name in highrelief.__all__:
         documentation = getattr(highrelief, name).__doc__
@@ -48,7 +33,7 @@ def test_public_names_are_documented_with_an_example():
 
 
 def test_kernels_are_cached_and_release_the_lock():
-    for path in (ROOT / "src" / "highrelief" / "kernels").glob("*.py"):
+    for path in (ROOT / "src" / "highrelief" / "_kernels").glob("*.py"):
         text = path.read_text()
         if path.stem != "jit":
             assert "njit" not in text, f"{path.name} compiles by itself instead of through jit.py"

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IM4E, LOGO, IRelief
-from highrelief.core.automatic import joined
+from highrelief.base.soft import joined
 from highrelief.datasets import make_twonorm, make_waveform, make_xor
 
 

@@ -27,7 +27,7 @@ from registry import continuous_table, discrete_table
 from sklearn.base import clone
 
 from highrelief import FREL, IM4E, LOGO, SURF, IRelief, MultiSURF, MultiSURFStar, Relief, ReliefF, SURFStar
-from highrelief.core.rows import Neighborhood
+from highrelief._engine.neighbors import Neighborhood
 
 # Iterations that do not settle are not what is looked at here.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

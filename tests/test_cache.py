@@ -11,8 +11,8 @@ import pytest
 from numba.core.registry import cpu_target
 from processes import ROOT, answer, run, start
 
-from highrelief.kernels import cache
-from highrelief.kernels.fingerprint import fingerprint
+from highrelief._kernels import cache
+from highrelief._kernels.cache import fingerprint
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ USE = """
 import json, warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    from highrelief.kernels.outer import outer
+    from highrelief._kernels.outer import outer
     results = [outer(20), outer(20.0)]
 stats = outer.stats
 print(json.dumps({
@@ -360,7 +360,7 @@ def test_place_of_the_cache(monkeypatch, platform, environment, expected):
 
 def test_a_numba_of_another_make_keeps_kernels_in_its_own_way_in_the_same_place(tmp_path):
     """Without the parts of Numba that the cache is made of; an edit in a callee must be seen all the same."""
-    strange = "from highrelief.kernels import cache; cache._NUMBA_IS_KNOWN = False" + USE
+    strange = "from highrelief._kernels import cache; cache._NUMBA_IS_KNOWN = False" + USE
     installed = install(tmp_path / "package")
     here = {"path": installed, "HIGHRELIEF_CACHE_DIR": tmp_path / "cache"}
     first, second = run(strange, **here), run(strange, **here)
@@ -400,11 +400,11 @@ def test_what_code_needs_is_there_before_it_runs():
 def test_a_fingerprint_is_the_same_in_every_process():
     code = """
 import json
-from highrelief.kernels.fingerprint import fingerprint
-from highrelief.kernels.candidates import find_candidates
+from highrelief._kernels.cache import fingerprint
+from highrelief._kernels.candidates import find_candidates
 print(json.dumps(fingerprint(find_candidates)))
 """
-    from highrelief.kernels.candidates import find_candidates
+    from highrelief._kernels.candidates import find_candidates
 
     prints = {run(code, PYTHONHASHSEED=seed) for seed in (1, 2)}
     assert prints == {fingerprint(find_candidates)}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command_line import highrelief
 
-from highrelief.protocols.registry import papers
+from highrelief.papers.runner import papers
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ("_build", "api", "gallery")

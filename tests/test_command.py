@@ -40,7 +40,7 @@ class TestRank:
         result = as_a_process("rank", table, "--target", "class", "--out", tmp_path / "out", "--top", 3)
         assert result.returncode == 0, result.stderr
         from highrelief import IRelief
-        from highrelief.table import Roles, Source, read_table
+        from highrelief.io import Roles, Source, read_table
 
         read = read_table(Source(table), Roles("class"))
         weights = IRelief().fit(read.X, read.y).feature_weights_
@@ -261,7 +261,7 @@ class TestSelect:
         out = tmp_path / f"kept.{kind}"
         result = highrelief("select", table, "-t", "class", "--top", 2, "--out", out)
         assert result.returncode == 0, result.stderr
-        from highrelief.table import Roles, Source, read_table
+        from highrelief.io import Roles, Source, read_table
 
         whole = read_table(Source(table), Roles("class"))
         kept = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
@@ -303,7 +303,7 @@ class TestSelect:
             out,
         )
         assert result.returncode == 0, result.stderr
-        from highrelief.table import Roles, Source, read_table
+        from highrelief.io import Roles, Source, read_table
 
         again = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
         assert again.y.tolist() == 4 * labels
@@ -338,8 +338,8 @@ class TestCompare:
         from sklearn.preprocessing import LabelEncoder
 
         from highrelief import FisherScore, ReliefF
-        from highrelief.comparison import compare
-        from highrelief.table import Roles, Source, read_table
+        from highrelief.inspection.comparison import compare
+        from highrelief.io import Roles, Source, read_table
 
         read = read_table(Source(tmp_path / "t.csv"), Roles("class"))
         methods = {"relieff": ReliefF(random_state=0), "fisher": FisherScore()}

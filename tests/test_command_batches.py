@@ -70,7 +70,7 @@ def test_compare_with_batches(table, tmp_path):
     result = highrelief(*arguments, "--batch", "day", "--groups", "who", "--out", out, "--no-report")
     assert result.returncode == 0, result.stderr
     assert json.loads((out / "run.json").read_text())["request"]["batch"] == "day"
-    from highrelief.comparison import compare
+    from highrelief.inspection.comparison import compare
 
     X, y, day = samples()
     rows = list(

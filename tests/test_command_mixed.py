@@ -10,15 +10,18 @@ for needed in ("typer", "rich", "polars"):
     pytest.importorskip(needed, reason="the command needs the extra 'report'")
 
 from highrelief import ReliefF, RReliefF  # noqa: E402
-from highrelief.bases.abilities import takes_categories, takes_measurements, takes_missing  # noqa: E402
+from highrelief.base.abilities import takes_categories, takes_measurements, takes_missing  # noqa: E402
 from highrelief.catalogue import METHODS  # noqa: E402
-from highrelief.command.runs.compare import compared  # noqa: E402
-from highrelief.command.runs.errors import UsageError  # noqa: E402
-from highrelief.command.runs.methods import able, weighter  # noqa: E402
-from highrelief.command.runs.rank import rank, repeated  # noqa: E402
-from highrelief.command.runs.request import Request  # noqa: E402
-from highrelief.command.runs.select import write_selection  # noqa: E402
-from highrelief.table import TableError  # noqa: E402
+from highrelief.cli.compare import compared  # noqa: E402
+from highrelief.cli.endings import UsageError  # noqa: E402
+from highrelief.cli.rank import rank, repeated  # noqa: E402
+from highrelief.cli.request import (  # noqa: E402
+    Request,
+    able,
+    weighter,
+)
+from highrelief.cli.select import write_selection  # noqa: E402
+from highrelief.io import TableError  # noqa: E402
 
 TOWNS = ("Bern", "Graz", "Linz", "Ulm")
 

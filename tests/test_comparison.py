@@ -21,8 +21,8 @@ from sklearn.svm import SVC
 from test_cv_selector import Spy, slow_scores
 
 from highrelief import EnsembleWeighting, FisherScore, OnlineIRelief, Relief, ReliefF
-from highrelief.comparison import Accuracy, accuracy_interval, compare
 from highrelief.datasets import make_xor
+from highrelief.inspection.comparison import Accuracy, accuracy_interval, compare
 from highrelief.stability import accuracy_tradeoff, nogueira, spearman
 
 pytestmark = pytest.mark.slow
@@ -330,7 +330,7 @@ def test_no_extra_is_needed():
         "        if name in self.names:\n"
         "            raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Missing())\n"
-        "from highrelief.comparison import compare\n"
+        "from highrelief.inspection.comparison import compare\n"
         "from highrelief import FisherScore\n"
         "X = [[n % 7, n % 3, n % 2] for n in range(42)]\n"
         "found = compare({'fisher': FisherScore()}, X, [n % 2 for n in range(42)], cv=2, inner_cv=2)\n"

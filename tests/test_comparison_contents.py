@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from comparison_contents import NAMES, small_comparison, small_origin
 
-from highrelief.comparison import Comparison, difference_interval
-from highrelief.reports.comparison_contents import comparison_contents, is_apart
-from highrelief.reports.contents import Estimate
+from highrelief.inspection.comparison import Comparison, difference_interval
+from highrelief.inspection.report.comparison import comparison_contents, is_apart
+from highrelief.inspection.report.contents import Estimate
 
 #: 97.5 % quantile of Student's t with 3 degrees of freedom, from a printed table.
 T3 = 3.182446

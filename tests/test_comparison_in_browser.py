@@ -22,9 +22,9 @@ from page_checks import (
 from report_contents import EVIL
 
 import highrelief
-from highrelief.comparison import Comparison, compare
-from highrelief.reports.comparison_contents import comparison_contents
-from highrelief.reports.comparison_page import comparison_page
+from highrelief.inspection.comparison import Comparison, compare
+from highrelief.inspection.report.comparison import comparison_contents
+from highrelief.inspection.report.page import comparison_page
 
 pytestmark = pytest.mark.slow
 

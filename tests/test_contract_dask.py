@@ -11,10 +11,10 @@ from registry import ALL_ENTRIES, EXTRACTORS, continuous_table, discrete_table, 
 from sklearn.base import clone
 
 from highrelief import LOGO, ReliefF
-from highrelief.bases.cluster_input import is_dask
-from highrelief.core.cluster import partition
-from highrelief.core.cluster.table import ClusterTable
-from highrelief.core.cluster.work import Work
+from highrelief._dask import table as table_module
+from highrelief._dask.collections import is_dask
+from highrelief._dask.scheduler import Work
+from highrelief._dask.table import ClusterTable
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 #: Weights that are the end of an iteration with exact solvers in between differ by what these leave.
 TOLERANCE = {LOGO: 1e-6}
-ways = pytest.mark.parametrize("way", partition.WAYS)
+ways = pytest.mark.parametrize("way", table_module.WAYS)
 #: Sizes of chunks along samples and features: side by side, one above the other, both, uneven, all in one.
 CHUNKS = [(-1, 2), (20, -1), (23, 3), ((7, 13, 40), (1, 5)), (-1, -1)]
 
@@ -42,8 +42,8 @@ plainly_taking_dask = over_entries(lambda entry: takes_dask(entry) and entry.var
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Tables of a few rows and columns are cut as large ones are."""
-    monkeypatch.setattr(partition, "FEWEST_COLUMNS", 1)
-    monkeypatch.setattr(partition, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(table_module, "FEWEST_COLUMNS", 1)
+    monkeypatch.setattr(table_module, "FEWEST_ROWS", 1)
 
 
 def fitted(estimator, X, y, way, chunks=(-1, 2), **more):
@@ -101,7 +101,7 @@ def test_chunks_do_not_matter(entry, chunks, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.sample_weight), way=partition.WAYS)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.sample_weight), way=table_module.WAYS)
 def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     X, y = continuous_table()
     s = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
@@ -110,14 +110,14 @@ def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@in_turn(taking_dask, way=partition.WAYS)
+@in_turn(taking_dask, way=table_module.WAYS)
 def test_two_runs_give_the_same_bits(entry, way):
     X, y = continuous_table()
     first, second = (fitted(entry.make(), X, y, way).feature_weights_ for _ in range(2))
     assert same_bits(first, second)
 
 
-@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.family.margins), way=partition.WAYS)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.family.margins), way=table_module.WAYS)
 def test_margins_of_new_samples(entry, way):
     X, y = continuous_table()
     local = entry.make().fit(X, y)
@@ -173,12 +173,12 @@ def test_nothing_is_left_of_an_earlier_fit_where_one_fails(way):
 def chosen(shape, chunks, n_workers=4, least_memory=np.inf):
     """The partition of a table of float64."""
     work = SimpleNamespace(n_workers=n_workers, least_memory=least_memory)
-    return partition.partition(shape, 8, chunks, work)
+    return table_module.partition(shape, 8, chunks, work)
 
 
 def test_the_partition_is_chosen_by_shape_and_can_be_forced():
     wide = (100, 10_000), ((100,), (5000, 5000))
-    cost = partition.costs(wide[0], 8, wide[1], 4)
+    cost = table_module.costs(wide[0], 8, wide[1], 4)
     assert cost.columns < cost.rows
     assert chosen(*wide) == "columns"
     assert chosen((100_000, 50), ((50_000, 50_000), (50,))) == "rows"
@@ -197,7 +197,7 @@ def test_a_table_whose_pairs_do_not_fit_goes_by_rows(monkeypatch):
     # With a worker, half of whose memory is for all pairs, as here.
     assert chosen(*wide, least_memory=769e6) == "columns"
     assert chosen(*wide, least_memory=767e6) == "rows"
-    monkeypatch.setattr(partition, "memory_budget", lambda asked: 383e6)
+    monkeypatch.setattr(table_module, "memory_budget", lambda asked: 383e6)
     assert chosen(*wide) == "rows"
     # Few pairs are not worth a question.
     assert chosen((1000, 10**6), ((1000,), (10**6,)), least_memory=1.0) == "columns"

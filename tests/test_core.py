@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_threads import n_helpers
 
-from highrelief.core.drivers import fixed_point
-from highrelief.core.perplexity import width_for_entropy
-from highrelief.core.ranges import c_ordered
-from highrelief.core.reservoir import Reservoir
-from highrelief.core.scaling import feature_scaling
-from highrelief.core.threads import even_ranges, run_all
+from highrelief._engine.scaling import c_ordered, feature_scaling
+from highrelief._engine.soft import width_for_entropy
+from highrelief._engine.threads import even_ranges, run_all
+from highrelief._solvers.fixed_point import fixed_point
+from highrelief.methods.online import Reservoir
 
 
 class TestOrder:

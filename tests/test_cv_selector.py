@@ -37,9 +37,8 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
-from highrelief.core.nested_neighbors import NestedNeighbors
-from highrelief.cv_selector import automatic_cuts, checked_cuts, chosen_cut
 from highrelief.datasets import make_xor
+from highrelief.selection.cross_validation import NestedNeighbors, automatic_cuts, checked_cuts, chosen_cut
 
 SCALERS = {"range": MinMaxScaler(), "standard": StandardScaler(), None: FunctionTransformer()}
 

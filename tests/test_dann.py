@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from test_lfe import same_directions, wide_table
 
 from highrelief import DANN
-from highrelief.dann import FEWEST_NEIGHBORS
+from highrelief.methods.dann import FEWEST_NEIGHBORS
 
 
 def average_scatter(fitted):

@@ -24,10 +24,11 @@ from dask_cluster import (
 from registry import THOROUGH, in_turn
 
 from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief, ReliefF
-from highrelief.core.cluster import partition, work
-from highrelief.core.cluster.row_blocks import RowBlocks
-from highrelief.core.cluster.row_ties import tied_copies
-from highrelief.core.cluster.work import Work
+from highrelief._dask import scheduler as scheduler_module
+from highrelief._dask import table as table_module
+from highrelief._dask.row_blocks import RowBlocks
+from highrelief._dask.row_neighbors import tied_copies
+from highrelief._dask.scheduler import Work
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
@@ -36,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]
-ways = pytest.mark.parametrize("way", partition.WAYS)
+ways = pytest.mark.parametrize("way", table_module.WAYS)
 
 
 WEIGHTERS = [
@@ -59,11 +60,11 @@ def two_workers():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(partition, "FEWEST_COLUMNS", 64)
-    monkeypatch.setattr(partition, "FEWEST_ROWS", 16)
+    monkeypatch.setattr(table_module, "FEWEST_COLUMNS", 64)
+    monkeypatch.setattr(table_module, "FEWEST_ROWS", 16)
 
 
-@in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=partition.WAYS)
+@in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=table_module.WAYS)
 def test_a_cluster_gives_the_weights_of_the_table_in_memory(weighter, way, two_workers, small_blocks):
     X, y = wide_table(100, 400)
     local = weighter.fit(X, y).feature_weights_
@@ -384,7 +385,7 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert way == "columns" or held - first
 
 
-@pytest.mark.parametrize("way", partition.WAYS if THOROUGH else ["rows"])
+@pytest.mark.parametrize("way", table_module.WAYS if THOROUGH else ["rows"])
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
     n_blocks, height, width = (40, 300, 16668) if way == "columns" else (40, 260, 19231)
@@ -494,7 +495,7 @@ def test_a_scheduler_that_is_lost_before_a_fit(way, monkeypatch):
     with scheduler_apart() as (address, scheduler):
         client = distributed.Client(address, set_as_default=False, timeout=10)
         # Dask would take the client of another cluster of these tests instead.
-        monkeypatch.setattr(work, "_current_client", lambda: client)
+        monkeypatch.setattr(scheduler_module, "_current_client", lambda: client)
         try:
             scheduler.kill()
             with (

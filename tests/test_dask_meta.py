@@ -45,9 +45,9 @@ from highrelief import (
     SURFStar,
     VarianceReduction,
 )
-from highrelief.comparison import compare
 from highrelief.datasets import make_xor
-from highrelief.knockoffs import decide_by_knockoffs
+from highrelief.inspection.comparison import compare
+from highrelief.selection.knockoffs import decide_by_knockoffs
 
 da = pytest.importorskip("dask.array", reason="needs the extra 'dask'")
 dask = pytest.importorskip("dask")
@@ -419,7 +419,7 @@ class TestRefusals:
     ],
 )
 def test_how_many_fits_are_under_way(n_jobs, more, expected):
-    from highrelief.core.cluster.simultaneous import n_simultaneous
+    from highrelief._dask.table import n_simultaneous
 
     work = SimpleNamespace(**{"keeps": True, "n_workers": 4, "memory": 1e12, "least_memory": 1e12} | more)
 

@@ -16,9 +16,10 @@ da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
 
 from highrelief import FREL, IM4E, LFE, LOGO, IRelief, Relief, ReliefF  # noqa: E402
-from highrelief.core.cluster import partition, row_nearest, row_soft  # noqa: E402
-from highrelief.core.cluster.row_blocks import RowBlock, Stack  # noqa: E402
-from highrelief.core.cluster.row_candidates import merged  # noqa: E402
+from highrelief._dask import row_engine  # noqa: E402
+from highrelief._dask import table as table_module  # noqa: E402
+from highrelief._dask.row_blocks import RowBlock, Stack  # noqa: E402
+from highrelief._dask.row_neighbors import merged  # noqa: E402
 
 N_SAMPLES = 211
 #: Heights of the chunks: one, uneven ones, blocks of one row and of two, whole tiles.
@@ -33,8 +34,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exce
 @pytest.fixture(autouse=True)
 def by_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have small tables cut by rows, and blocks that are the chunks."""
-    monkeypatch.setattr(partition, "_recut", lambda sizes, least, most: list(sizes))
-    with dask.config.set({partition.CONFIG_KEY: "rows", "scheduler": "threads"}):
+    monkeypatch.setattr(table_module, "_recut", lambda sizes, least, most: list(sizes))
+    with dask.config.set({table_module.CONFIG_KEY: "rows", "scheduler": "threads"}):
         yield
 
 
@@ -190,12 +191,12 @@ def test_frel(loss: str, penalty: str, positive: bool, monkeypatch: pytest.Monke
     for heights in CHUNKS:
         assert_same(estimator, X, y, heights)
     # What would be brought here stays with the workers.
-    monkeypatch.setattr(row_nearest, "_SMALL", 0)
+    monkeypatch.setattr(row_engine, "_SMALL", 0)
     assert_same(clone(estimator).set_params(class_weight="balanced"), X, y, CHUNKS[1], sample_weight=copies())
 
 
 def test_frel_with_more_features_than_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_nearest, "_SMALL", 0)
+    monkeypatch.setattr(row_engine, "_SMALL", 0)
     X, y = table()
     wide = np.hstack([X, np.random.default_rng(8).standard_normal((N_SAMPLES, 300))])
     for loss in ("log", "hinge"):
@@ -292,8 +293,8 @@ def _spied(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[tupl
 @pytest.mark.parametrize(
     ("estimator", "module", "name"),
     [
-        (ReliefF(), row_nearest, "candidates_between"),
-        (IRelief(sigma=0.5, max_iter=1), row_soft, "_differences"),
+        (ReliefF(), row_engine, "candidates_between"),
+        (IRelief(sigma=0.5, max_iter=1), row_engine, "_differences"),
     ],
 )
 def test_every_pair_of_blocks_once(
@@ -310,7 +311,7 @@ def test_every_pair_of_blocks_once(
 
 
 def test_few_anchors_leave_pairs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = _spied(monkeypatch, row_nearest, "candidates_between")
+    calls = _spied(monkeypatch, row_engine, "candidates_between")
     X, y = table()
     ReliefF(n_anchors=1, random_state=0).fit(in_chunks(X, CHUNKS[1]), y)
     assert len(calls) == len(CHUNKS[1])
@@ -322,8 +323,8 @@ def test_lists_merge_in_any_order() -> None:
     search = _search_of(np.round(X), y)
     wanted = search.wanted
     blocks = dask.compute(*search._blocks.blocks, scheduler="threads")
-    parts = [row_nearest.candidates_between(blocks[0], None, wanted)[0]]
-    parts += [row_nearest.candidates_between(blocks[0], other, wanted)[0] for other in blocks[1:]]
+    parts = [row_engine.candidates_between(blocks[0], None, wanted)[0]]
+    parts += [row_engine.candidates_between(blocks[0], other, wanted)[0] for other in blocks[1:]]
     at_once = merged(parts, wanted)
     assert at_once is not None
     for order in ([3, 2, 1, 0], [1, 3, 0, 2]):

@@ -15,12 +15,12 @@ da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
 
 from highrelief import FREL, LFE, Relief, ReliefF  # noqa: E402
-from highrelief.core.cluster import partition, row_candidates, row_pairs  # noqa: E402
+from highrelief._dask import row_neighbors, table  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 #: As they are where no test changes them.
-ROOM, LISTED_AT_ONCE = row_candidates.ROOM, row_pairs._LISTED_AT_ONCE
+ROOM, LISTED_AT_ONCE = row_neighbors.ROOM, row_neighbors._LISTED_AT_ONCE
 N_SAMPLES = 130
 HEIGHTS = (50, 1, 79)
 #: A sample of the first class unlike all others there.
@@ -30,9 +30,9 @@ ALONE = 100
 @pytest.fixture(autouse=True)
 def by_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have small tables cut by rows, blocks that are the chunks, and anchors taken a few at a time."""
-    monkeypatch.setattr(partition, "_recut", lambda sizes, least, most: list(sizes))
-    monkeypatch.setattr(row_pairs, "_LISTED_AT_ONCE", 2000)
-    with dask.config.set({partition.CONFIG_KEY: "rows", "scheduler": "threads"}):
+    monkeypatch.setattr(table, "_recut", lambda sizes, least, most: list(sizes))
+    monkeypatch.setattr(row_neighbors, "_LISTED_AT_ONCE", 2000)
+    with dask.config.set({table.CONFIG_KEY: "rows", "scheduler": "threads"}):
         yield
 
 
@@ -98,20 +98,20 @@ def assert_same(
 @pytest.fixture(autouse=True)
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have lists cut wherever somebody is tied with the last who is not needed."""
-    monkeypatch.setattr(row_candidates, "ROOM", 0)
-    monkeypatch.setattr(row_pairs, "ROOM", 0)
+    monkeypatch.setattr(row_neighbors, "ROOM", 0)
+    monkeypatch.setattr(row_neighbors, "ROOM", 0)
 
 
 def n_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows whenever somebody looks again for those who are tied."""
     calls: list[int] = []
-    original: Callable[..., Any] = row_pairs.Direction.tied
+    original: Callable[..., Any] = row_neighbors.Direction.tied
 
     def spy(direction: Any, ties: Any) -> Any:
         calls.append(ties.lists.size)
         return original(direction, ties)
 
-    monkeypatch.setattr(row_pairs.Direction, "tied", spy)
+    monkeypatch.setattr(row_neighbors.Direction, "tied", spy)
     return calls
 
 
@@ -175,9 +175,9 @@ def test_margins_of_samples() -> None:
 
 def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
-    for module in (row_candidates, row_pairs):
+    for module in (row_neighbors, row_neighbors):
         monkeypatch.setattr(module, "ROOM", ROOM)
-    monkeypatch.setattr(row_pairs, "_LISTED_AT_ONCE", LISTED_AT_ONCE)
+    monkeypatch.setattr(row_neighbors, "_LISTED_AT_ONCE", LISTED_AT_ONCE)
     n, y = 2400, np.arange(2400) % 2
     X = da.from_array((np.random.default_rng(0).random((n, 1)) < 0.5).astype(float), chunks=(300, 1))
     with dask.config.set(num_workers=1):

@@ -96,7 +96,7 @@ def test_the_table_of_contents_leads_to_every_page(page):
 
 
 def test_every_published_table_and_figure_is_on_the_pages_of_results():
-    from highrelief.protocols.registry import PAPERS, papers
+    from highrelief.papers.runner import PAPERS, papers
 
     overview = (ROOT / "docs" / "reproduced.md").read_text(encoding="utf-8")
     for module, paper in zip(PAPERS, papers(), strict=True):

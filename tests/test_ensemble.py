@@ -37,8 +37,8 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
-from highrelief.bases.meta import weights_of
-from highrelief.core.subsets import draw_subset
+from highrelief.base.meta import weights_of
+from highrelief.base.resampling import draw_subset
 from highrelief.datasets import flip_labels, make_xor
 from highrelief.stability import nogueira, spearman
 

@@ -24,19 +24,21 @@ from highrelief import (
     ReliefF,
     RReliefF,
 )
-from highrelief.core.multiplicity import (
+from highrelief.datasets import make_xor
+from highrelief.selection.error_control import OPTIONS
+from highrelief.selection.knockoffs import decide_by_knockoffs
+from highrelief.selection.permutation import (
+    Exchange,
     OwnNull,
+    _moved,
     benjamini_hochberg,
     global_pvalue,
     pooled_pvalues,
+    relabelings,
+    same_within,
     step_down_maxt,
 )
-from highrelief.core.relabeling import relabelings, same_within
-from highrelief.datasets import make_xor
-from highrelief.error_control import OPTIONS
-from highrelief.knockoffs import decide_by_knockoffs
-from highrelief.label_permutation import Exchange, _moved
-from highrelief.stability_selection import decide_by_stability
+from highrelief.selection.stability_selection import decide_by_stability
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +194,7 @@ def test_pairs_in_the_product_and_beside_it_add_up(monkeypatch):
     labels = np.stack([rng.permutation(y) for _ in range(30)])
     found = []
     for share in (0.0, 0.3, 2.0):
-        monkeypatch.setattr("highrelief.core.relabeled_rows._DENSE", share)
+        monkeypatch.setattr("highrelief._engine.labelings._DENSE", share)
         found.append(rows.mean_margins(labels))
     np.testing.assert_allclose(found[1], found[0], atol=1e-14)
     np.testing.assert_allclose(found[2], found[0], atol=1e-14)
@@ -205,7 +207,7 @@ def test_labelings_in_several_batches_are_the_same(monkeypatch):
     rows = weighter._rows(weighter._check_fit(X, y)).relabeled(weighter._neighborhood())
     labels = np.stack([rng.permutation(y) for _ in range(20)])
     whole = rows.mean_margins(labels)
-    monkeypatch.setattr("highrelief.core.relabeled_rows._MOST_ENTRIES", 1000)
+    monkeypatch.setattr("highrelief._engine.labelings._MOST_ENTRIES", 1000)
     np.testing.assert_allclose(rows.mean_margins(labels), whole, atol=1e-14)
 
 
@@ -363,7 +365,7 @@ class TestTheSame:
 
     def test_refits_and_all_at_once_decide_the_same(self, monkeypatch, xor):
         at_once = ErrorControlledSelector(ReliefF(), n_permutations=30, random_state=0).fit(*xor)
-        monkeypatch.setattr("highrelief.label_permutation._MOST_LISTED", 0)
+        monkeypatch.setattr("highrelief.selection.permutation._MOST_LISTED", 0)
         refitted = ErrorControlledSelector(ReliefF(), n_permutations=30, random_state=0).fit(*xor)
         np.testing.assert_allclose(at_once.statistic_, refitted.statistic_, atol=1e-4)
         assert np.array_equal(at_once.get_support(), refitted.get_support())

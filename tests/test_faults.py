@@ -26,12 +26,12 @@ from highrelief import (
     IRelief,
     ReliefF,
 )
-from highrelief.bases.progress import watching
-from highrelief.command.runs.errors import RunError
-from highrelief.command.runs.rank import fitted
-from highrelief.core import memory, threads
-from highrelief.core.threads import one_blas_thread, run_all
-from highrelief.table import LabelledTable
+from highrelief._engine import memory, threads
+from highrelief._engine.threads import one_blas_thread, run_all
+from highrelief.base.progress import watching
+from highrelief.cli.endings import RunError
+from highrelief.cli.rank import fitted
+from highrelief.io import LabelledTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

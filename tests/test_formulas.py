@@ -8,8 +8,8 @@ from command_line import highrelief, rows_of, table_text
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highrelief.command.runs.files import csv_text
-from highrelief.table.formulas import inert, read_back
+from highrelief.cli.output import csv_text
+from highrelief.io.formulas import inert, read_back
 
 texts = st.text(st.sampled_from("'=+-@,;\t\r\n\uff1d\uff0b\uff0d\uff20a1. "), max_size=8)
 

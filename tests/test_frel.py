@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVR
 
 from highrelief import FREL, EnsembleWeighting, FisherScore, Lmba, Relief, ReliefF, VarianceReduction
-from highrelief.core.neighborhood import Neighborhood
+from highrelief._engine.neighbors import Neighborhood
 
 LOSSES = ["log", "square", "hinge", "square-exp"]
 TABLES = [continuous_table, discrete_table, rounded_table]
@@ -54,7 +54,7 @@ def test_hits_misses_and_gaps(table, weighted):
 
 def test_many_ties_are_met_in_portions(monkeypatch):
     X, y = discrete_table(40)
-    monkeypatch.setattr("highrelief.core.neighbor_pairs._PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("highrelief._engine.nearest._PAIRS_AT_ONCE", 7)
     _, _, gaps, _ = hits_and_misses(scale_range(X), y)
     near = rows_of(FREL(solver="exact"), X, y).nearest(Neighborhood(1, pooled=True))
     np.testing.assert_allclose(near.compared(gaps=True).gaps, gaps, atol=1e-12)

@@ -11,9 +11,8 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import FREL, LOGO
-from highrelief.core.losses import HingeLoss, LogLoss, SquareLoss
-from highrelief.core.minimizers import minimize_l1, minimize_l2
-from highrelief.core.sparse_logistic import sparse_logistic
+from highrelief._solvers.losses import HingeLoss, LogLoss, SquareLoss
+from highrelief._solvers.minimizers import minimize_l1, minimize_l2, sparse_logistic
 from highrelief.stability import stability_score
 
 

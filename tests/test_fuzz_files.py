@@ -22,9 +22,9 @@ from fuzzing_files import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from highrelief.command.runs.errors import UsageError
-from highrelief.table import Roles, TableError
-from highrelief.table.delimited import Dialect
+from highrelief.cli.endings import UsageError
+from highrelief.io import Roles, TableError
+from highrelief.io.text import Dialect
 
 few = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
@@ -53,7 +53,7 @@ def test_an_h5ad_whose_parts_do_not_fit(data):
 def test_an_h5ad_with_other_bytes(seed, monkeypatch):
     """HDF5 itself may crash over them, in a process of its own."""
     pytest.importorskip("h5py", reason="no wheels for Python 3.15 yet")
-    monkeypatch.setattr("highrelief.table.h5ad._PATIENCE", 1.0)
+    monkeypatch.setattr("highrelief.io.h5ad._PATIENCE", 1.0)
     rng = random.Random(seed)
     data = bytearray(h5ad_bytes(rng.choice(["csr", "csc", "dense", "gzip"])))
     for _ in range(rng.choice([1, 2, 8])):

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from highrelief import EnsembleWeighting, GFlip, ReliefF
-from highrelief.core.feature_flips import ClassedColumns, FeatureSet
-from highrelief.kernels import gflip as kernels
+from highrelief._kernels import gflip as gflip_kernels
+from highrelief.methods.gflip import ClassedColumns, FeatureSet
 
 UTILITIES = ["linear", "sigmoid", "zero-one"]
 
@@ -151,7 +151,7 @@ def test_what_comes_and_goes_leaves_no_trace(seed):
     inside = np.zeros(d, dtype=bool)
     for _ in range(100):
         j = rng.integers(d)
-        kernels.flip(columns.values[j], not inside[j], features._high, features._low)
+        gflip_kernels.flip(columns.values[j], not inside[j], features._high, features._low)
         inside[j] = not inside[j]
         np.testing.assert_array_equal(features._high[pairs], [math.fsum(pair) for pair in squares[inside].T])
         assert features._high[~pairs].min() > 1e300
@@ -272,7 +272,7 @@ def test_the_run_with_the_largest_score_is_kept():
 def test_sweeps_in_pieces(monkeypatch):
     X, y = noisy_table(60, 40, seed=4)
     expected = GFlip(random_state=0).fit(X, y)
-    monkeypatch.setattr("highrelief.gflip.n_pieces", lambda elements: 7)
+    monkeypatch.setattr("highrelief.methods.gflip.n_pieces", lambda elements: 7)
     cut = GFlip(random_state=0).fit(X, y)
     assert same_bits(cut.scores_, expected.scores_)
     assert same_bits(cut.history_, expected.history_)
@@ -284,8 +284,8 @@ def test_a_sweep_that_was_cut_short_has_not_settled(monkeypatch):
     """Nothing was flipped so far, and features that would be have not been tried."""
     y = np.arange(12) % 2
     X = np.column_stack([np.arange(12.0), y])
-    monkeypatch.setattr("highrelief.gflip.n_pieces", lambda elements: 2)
-    monkeypatch.setattr("highrelief.bases.progress.Progress.advance", lambda self: True)
+    monkeypatch.setattr("highrelief.methods.gflip.n_pieces", lambda elements: 2)
+    monkeypatch.setattr("highrelief.base.progress.Progress.advance", lambda self: True)
     with pytest.warns(ConvergenceWarning, match="stopped by a callback after 1 sweeps"):
         model = GFlip(shuffle=False).fit(X, y)
     np.testing.assert_array_equal(model.history_, [0])
@@ -392,7 +392,7 @@ def test_what_is_wrapped_around_it_says_that_the_order_of_features_matters():
 
 def test_a_table_too_long_for_the_memory(monkeypatch):
     X, y = noisy_table()
-    monkeypatch.setattr("highrelief.core.memory.free_memory", lambda: 1e4)
-    monkeypatch.setattr("highrelief.core.memory.UNASKED", 0.0)
+    monkeypatch.setattr("highrelief._engine.memory.free_memory", lambda: 1e4)
+    monkeypatch.setattr("highrelief._engine.memory.UNASKED", 0.0)
     with pytest.raises(MemoryError, match=r"distances of all pairs of 40 samples.* free\. Fewer samples"):
         GFlip().fit(X, y)

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pa
 
 READ = """
 import guarded_memory, json, numpy as np
-from highrelief.kernels.jit import kernel
+from highrelief._kernels.jit import kernel
 
 @kernel
 def read(x, i):

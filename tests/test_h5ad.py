@@ -11,8 +11,8 @@ h5py = pytest.importorskip("h5py", reason="of the extra 'anndata'")
 
 from fuzzing_files import h5ad_bytes  # noqa: E402
 
-from highrelief.table import Roles, Source, TableError, read_table  # noqa: E402
-from highrelief.table.h5ad import parsed  # noqa: E402
+from highrelief.io import Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.io.h5ad import parsed  # noqa: E402
 
 
 def changed(change, form="csr"):

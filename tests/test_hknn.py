@@ -12,9 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 
 from highrelief import HKNNClassifier, IRelief
-from highrelief.core import class_hyperplanes
+from highrelief._engine import hyperplanes
+from highrelief._kernels import hyperplanes as hyperplanes_kernels
 from highrelief.datasets import make_fermat_spiral, make_xor
-from highrelief.kernels import hyperplanes
 
 tables = pytest.mark.parametrize("table", [continuous_table, discrete_table, rounded_table])
 
@@ -347,9 +347,9 @@ def test_single_precision():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("block_bytes", [1.0, class_hyperplanes._PRODUCT_BYTES])
+@pytest.mark.parametrize("block_bytes", [1.0, hyperplanes._PRODUCT_BYTES])
 def test_threads_change_no_bit(dtype, block_bytes, monkeypatch):
-    monkeypatch.setattr(class_hyperplanes, "_PRODUCT_BYTES", block_bytes)
+    monkeypatch.setattr(hyperplanes, "_PRODUCT_BYTES", block_bytes)
     X, y = discrete_table(90)
     X, Q = X.astype(dtype), continuous_table(700)[0][:, :5].astype(dtype)
     one, three = (HKNNClassifier(n_jobs=n).fit(X, y).hyperplane_distances(Q) for n in (1, 3))
@@ -360,9 +360,9 @@ def test_blocks_of_rows_and_columns_give_the_same(monkeypatch):
     rng = np.random.default_rng(0)
     X, y, Q = rng.normal(size=(90, 50)), np.arange(90) % 3, rng.normal(size=(40, 50))
     expected = distances(X, y, Q)
-    monkeypatch.setattr(class_hyperplanes, "_PRODUCT_BYTES", 1.0)
-    monkeypatch.setattr(class_hyperplanes, "_COLUMNS_PER_PRODUCT", 8)
-    monkeypatch.setattr(class_hyperplanes, "_ROWS_PER_PRODUCT", 7)
+    monkeypatch.setattr(hyperplanes, "_PRODUCT_BYTES", 1.0)
+    monkeypatch.setattr(hyperplanes, "_COLUMNS_PER_PRODUCT", 8)
+    monkeypatch.setattr(hyperplanes, "_ROWS_PER_PRODUCT", 7)
     np.testing.assert_allclose(distances(X, y, Q), expected, rtol=1e-13)
 
 
@@ -392,7 +392,7 @@ def test_ridge_distance_equals_that_by_singular_values(shape, rank, alpha):
     left, s, _ = np.linalg.svd(V.T, full_matrices=True)
     c = left.T @ r
     c[:rank] *= alpha / (s[:rank] ** 2 + alpha)
-    found = hyperplanes._ridge_distance(np.vstack([V, r]), n, alpha)
+    found = hyperplanes_kernels._ridge_distance(np.vstack([V, r]), n, alpha)
     assert found == pytest.approx(np.linalg.norm(c), rel=1e-12, abs=1e-13)
 
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-import highrelief.interaction_table as module
+import highrelief.inspection.interactions as module
 from highrelief import (
     IM4E,
     CrossValidatedSelector,
@@ -24,7 +24,7 @@ from highrelief import (
     report,
 )
 from highrelief.datasets import make_epistasis, make_xor
-from highrelief.interaction_table import InteractionTable, TooLongError, interactions_within
+from highrelief.inspection.interactions import InteractionTable, TooLongError, interactions_within
 
 pytestmark = pytest.mark.slow
 
@@ -319,7 +319,7 @@ def test_a_report_says_why_there_are_none():
 
 
 def test_a_report_leaves_out_what_takes_long(monkeypatch):
-    monkeypatch.setattr("highrelief.reports.interactions.PATIENCE", 0.0)
+    monkeypatch.setattr("highrelief.inspection.report.interactions.PATIENCE", 0.0)
     weighter = ReliefF().fit(X, y)
     assert "takes longer" in report(weighter, X, y, resamples=0).contents.absent["interactions"]
     assert report(weighter, X, y, resamples=0, interactions=True).contents.interactions is not None

@@ -6,8 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from highrelief.kernels.interruption import held_interrupts, without_interruption
-from highrelief.kernels.jit import ALL_KERNELS, kernel
+from highrelief._kernels.jit import ALL_KERNELS, held_interrupts, kernel, without_interruption
 
 pytestmark = pytest.mark.usefixtures("usual_handler")
 

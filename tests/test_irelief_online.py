@@ -7,8 +7,9 @@ import oracles
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief import OnlineIRelief, irelief_online
+from highrelief import OnlineIRelief
 from highrelief.datasets import make_waveform, make_xor
+from highrelief.methods import online
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_references_in_columns_give_the_same(monkeypatch, dtype):
     X = X.astype(dtype)
     weights = []
     for fewest in (1, 10**9):
-        monkeypatch.setattr(irelief_online, "FEWEST_COLUMNS", fewest)
+        monkeypatch.setattr(online, "FEWEST_COLUMNS", fewest)
         stream = OnlineIRelief(buffer_size=130, random_state=0)
         for start in range(0, 300, 60):
             stream.partial_fit(X[start : start + 60], y[start : start + 60])

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from highrelief import ReliefF
-from highrelief.core import kept_memory
-from highrelief.core.kept_memory import empty, kept_bytes
+from highrelief._engine import arrays as arrays_module
+from highrelief._engine.arrays import empty, kept_bytes
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(kept_memory, "_free", {})
-    monkeypatch.setattr(kept_memory, "SMALL", 0)
+    monkeypatch.setattr(arrays_module, "_free", {})
+    monkeypatch.setattr(arrays_module, "SMALL", 0)
 
 
 def _address(array):
@@ -60,7 +60,7 @@ def test_little_is_not_put_into_much_memory():
 
 
 def test_nothing_is_kept_of_small_arrays(monkeypatch):
-    monkeypatch.setattr(kept_memory, "SMALL", 8000)
+    monkeypatch.setattr(arrays_module, "SMALL", 8000)
     small, large = empty((999,), np.float64), empty((1000,), np.float64)
     assert _address(small) % 64 == 0
     del small
@@ -70,7 +70,7 @@ def test_nothing_is_kept_of_small_arrays(monkeypatch):
 
 
 def test_no_more_is_kept_than_allowed_and_the_longest_unused_goes_first(monkeypatch):
-    monkeypatch.setattr(kept_memory, "MOST_KEPT", 2_500)
+    monkeypatch.setattr(arrays_module, "MOST_KEPT", 2_500)
     arrays = [empty((1000 + n,), np.uint8) for n in range(3)]
     sizes = [1000 + n + 64 for n in range(3)]
     while arrays:
@@ -87,6 +87,6 @@ def test_a_fit_uses_the_memory_of_the_last_and_the_answer_is_the_same():
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     first = ReliefF(n_neighbors=3).fit(X, y).feature_weights_
     assert kept_bytes() > 0
-    for memory in kept_memory._free.values():
+    for memory in arrays_module._free.values():
         memory[:] = 0xFF  # NaN, wherever something is not written to
     np.testing.assert_array_equal(ReliefF(n_neighbors=3).fit(X, y).feature_weights_, first)

@@ -12,15 +12,16 @@ from numba import njit
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IRelief, ReliefF
-from highrelief.core.class_distances import ClassDistances
-from highrelief.core.lacks import Lacks
-from highrelief.core.neighborhood import Neighborhood
-from highrelief.core.packed import Packed, row_sums
-from highrelief.core.rows import LocalRows
-from highrelief.core.scaling import Scaling, feature_scaling
-from highrelief.core.soft_rows import SoftPasses
-from highrelief.kernels import distances, online, packing, soft
-from highrelief.kernels.exponential import decay
+from highrelief._engine.class_distances import ClassDistances
+from highrelief._engine.engine import LocalRows
+from highrelief._engine.layout import Packed, row_sums
+from highrelief._engine.missing_pairs import Lacks
+from highrelief._engine.neighbors import Neighborhood
+from highrelief._engine.scaling import Scaling, feature_scaling
+from highrelief._engine.soft import SoftPasses
+from highrelief._kernels import distances, online, packing
+from highrelief._kernels import soft as soft_kernels
+from highrelief._kernels.vectors import decay
 
 PRECISIONS = (np.float32, np.float64)
 
@@ -474,12 +475,12 @@ class TestThreads:
     def test_every_bit_is_the_same_for_any_number(self, dtype, kind):
         X, y = draw_table(15, 500, 37, 3, kind, dtype)
         w = np.random.default_rng(0).random(37)
-        nearest, soft = set(), set()
+        nearest, soft_kernels = set(), set()
         for n_threads in (1, 2, 3, 7):
             for memory in (2.0**30, 0.0):
                 rows = local_rows(X, y, n_threads=n_threads, memory=memory)
                 nearest.add(rows.nearest(Neighborhood(10)).mean().tobytes())
-                soft.add(
+                soft_kernels.add(
                     (
                         soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
                         rows.soft_neighborhoods(w, 0.5).margins(pooled=False).tobytes(),
@@ -488,7 +489,7 @@ class TestThreads:
                     )
                 )
         assert len(nearest) == 1
-        assert len(soft) == 1
+        assert len(soft_kernels) == 1
 
 
 class TestFarOut:
@@ -552,4 +553,4 @@ def test_row_sums_have_the_stated_error():
 
 def test_padding_is_out_of_reach():
     for dtype in PRECISIONS:
-        assert np.isfinite(np.array(4 * soft.out_of_reach(dtype), dtype=dtype))
+        assert np.isfinite(np.array(4 * soft_kernels.out_of_reach(dtype), dtype=dtype))

@@ -12,11 +12,17 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.linear_model import LogisticRegression
 
 from highrelief import LOGO, IRelief, ReliefF
-from highrelief.core import gaussian_knockoffs
-from highrelief.core import latent_scores as scores_behind
-from highrelief.core.gaussian_knockoffs import Spectrum, diagonal, draw_knockoffs, one_for_all
-from highrelief.core.latent_scores import latent_scores
-from highrelief.knockoffs import decide_by_knockoffs, knockoff_cut, knockoffs_of
+from highrelief.selection import knockoffs
+from highrelief.selection.knockoffs import (
+    Spectrum,
+    decide_by_knockoffs,
+    diagonal,
+    draw_knockoffs,
+    knockoff_cut,
+    knockoffs_of,
+    latent_scores,
+    one_for_all,
+)
 
 
 def ar(rho, p):
@@ -111,8 +117,8 @@ def test_one_for_all_needs_no_square_matrix():
     assert one_for_all(few) == pytest.approx(one_for_all(whole), rel=1e-4)
     s, noise = one_for_all(few), random.normal(size=Z.shape)
     np.testing.assert_allclose(
-        gaussian_knockoffs._with_one(Z, few, s, noise),
-        gaussian_knockoffs._with_one(Z, whole, s, noise),
+        knockoffs._with_one(Z, few, s, noise),
+        knockoffs._with_one(Z, whole, s, noise),
         rtol=0,
         atol=1e-8,
     )
@@ -184,8 +190,8 @@ def test_scores_are_drawn_given_all_others(n, p, monkeypatch):
         told.append((mean, deviation))
         return mean + 1.0
 
-    monkeypatch.setattr(scores_behind, "_drawn_between", drawn)
-    scores_behind._take_turns(moved := Z.copy(), covariance, np.array([1, 3]), [None, None], None)
+    monkeypatch.setattr(knockoffs, "_drawn_between", drawn)
+    knockoffs._take_turns(moved := Z.copy(), covariance, np.array([1, 3]), [None, None], None)
     sigma = covariance.matrix
     for j, (mean, deviation) in zip((1, 3), told, strict=True):
         others = np.delete(np.arange(p), j)
@@ -241,7 +247,9 @@ def test_swaps_change_signs_only(mains, estimator, monkeypatch):
     places = np.arange(40) % 3 == 0
     found = []
     for first, second in ((X, copied), (np.where(places, copied, X), np.where(places, X, copied))):
-        monkeypatch.setattr("highrelief.knockoffs.knockoffs_of", lambda *a, other=second, **k: other)
+        monkeypatch.setattr(
+            "highrelief.selection.knockoffs.knockoffs_of", lambda *a, other=second, **k: other
+        )
         found.append(decide_by_knockoffs(estimator, first, y, random_state=0).statistic)
     np.testing.assert_allclose(found[1], np.where(places, -found[0], found[0]), rtol=0, atol=1e-10)
 
@@ -317,7 +325,7 @@ def test_more_features_than_samples():
 @pytest.mark.parametrize("equal", [False, True])
 def test_few_samples_of_features_that_depend_on_each_other(n_samples, equal, monkeypatch):
     """Nothing is to be shrunk, and the covariance that the samples have has no inverse."""
-    monkeypatch.setattr("highrelief.knockoffs.MOST_APART", 0 if equal else 600)
+    monkeypatch.setattr("highrelief.selection.knockoffs.MOST_APART", 0 if equal else 600)
     X = np.outer([0.0, 1.0, 0.0][:n_samples], [1.0, -1.0, 2.0])
     found = knockoffs_of(X, np.random.RandomState(0))
     np.testing.assert_array_equal(np.sort(found, axis=0), np.sort(X, axis=0))
@@ -370,7 +378,7 @@ def test_tables_that_have_no_knockoffs(mains):
 
 
 def test_memory_is_asked_for_before(mains, monkeypatch):
-    monkeypatch.setattr("highrelief.knockoffs.memory_budget", lambda asked: 1000.0)
+    monkeypatch.setattr("highrelief.selection.knockoffs.memory_budget", lambda asked: 1000.0)
     with pytest.raises(MemoryError, match="40 features of 500 samples need about"):
         decide_by_knockoffs(ReliefF(), *mains)
 

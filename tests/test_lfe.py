@@ -18,9 +18,10 @@ from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from highrelief import LFE, Relief, lfe
-from highrelief.core.centered_columns import CenteredColumns
-from highrelief.core.scaling import Scaling
+from highrelief import LFE, Relief
+from highrelief._engine.columns import CenteredColumns
+from highrelief._engine.scaling import Scaling
+from highrelief.methods import lfe
 
 TABLES = {"continuous": continuous_table, "discrete": discrete_table, "rounded": rounded_table}
 over_tables = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -13,12 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from test_kernels import packed_table
 
 from highrelief import LHRelief, Relief
-from highrelief.core import local_hyperplanes as hyperplanes
-from highrelief.core import neighbor_search
-from highrelief.core.rows import LocalRows
-from highrelief.core.solvers import unit_positive_part
+from highrelief._engine import hyperplanes, search
+from highrelief._engine.engine import LocalRows
+from highrelief._kernels import hyperplanes as hyperplanes_kernels
+from highrelief._solvers.fixed_point import unit_positive_part
 from highrelief.datasets import make_xor
-from highrelief.kernels import mixtures as kernels
 
 
 def fitted(X, y, sample_weight=None, **parameters):
@@ -42,8 +41,10 @@ def mixture(x, H, w, lam, u):
     both = np.array([m, 0])  # hits; the list of misses is empty
     gram, alpha = np.zeros(m * (m + 1) // 2), np.zeros(m)
     start, place, rows = np.array([0, m]), np.array([0, gram.size]), np.arange(1, m + 1)
-    kernels.add_gram(X, 0, np.sqrt(w), np.zeros(1, np.int64), start, both, rows, place, 0, 2, gram)
-    kernels.solve_mixtures(gram, place, start, both, u, lam, 0, 1, alpha)
+    hyperplanes_kernels.add_gram(
+        X, 0, np.sqrt(w), np.zeros(1, np.int64), start, both, rows, place, 0, 2, gram
+    )
+    hyperplanes_kernels.solve_mixtures(gram, place, start, both, u, lam, 0, 1, alpha)
     return alpha
 
 
@@ -110,7 +111,7 @@ def test_mixtures_meet_the_conditions_of_a_minimum(neighborhood):
     if A.diagonal().max() > 0.0:
         # What a penalty too small to factorise by is raised by.
         farthest = (w * (H - x) ** 2).sum(axis=1).max()
-        raised = 2.0 * max(kernels.SMALLEST_PENALTY * farthest * u.max() - lam, 0.0) / u.min()
+        raised = 2.0 * max(hyperplanes_kernels.SMALLEST_PENALTY * farthest * u.max() - lam, 0.0) / u.min()
         assert violation(A, alpha) <= 1e-13 + raised / A.diagonal().max()
 
 
@@ -118,7 +119,7 @@ def test_no_number_ends_the_descent():
     """Each step leaves out one row at least, NaN all of them: it never goes round in circles."""
     H, L, z, nan = np.ones(3), np.ones(3), np.ones(2), np.full(2, np.nan)
     beta, support = np.ones(2), np.arange(2)
-    assert kernels._descend.py_func(H, support, beta, nan, L, z, 2) == 0
+    assert hyperplanes_kernels._descend.py_func(H, support, beta, nan, L, z, 2) == 0
 
 
 @given(neighborhoods())
@@ -287,7 +288,7 @@ def test_neighbours_from_bands_of_rows(monkeypatch, table):
     X, y = table(300)
     parameters = {"n_neighbors": 4, "max_iter": 2, "tol": 0.0}
     expected = fitted(X, y, **parameters)
-    monkeypatch.setattr(neighbor_search, "BAND", 64)
+    monkeypatch.setattr(search, "BAND", 64)
     banded = fitted(X, y, **parameters)
     np.testing.assert_allclose(banded.feature_weights_, expected.feature_weights_, atol=1e-12)
     np.testing.assert_allclose(banded.margins(X, y), expected.margins(X, y), atol=1e-12)

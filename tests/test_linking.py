@@ -33,8 +33,8 @@ def outer(X, out):
 USE = """
 import json
 import numpy as np
-from highrelief.kernels.inner import inner
-from highrelief.kernels.outer import middle, outer
+from highrelief._kernels.inner import inner
+from highrelief._kernels.outer import middle, outer
 
 def by_inner(X, out):
     for i in range(X.shape[0]):

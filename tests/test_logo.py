@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from test_kernels import packed_table
 
 from highrelief import FREL, LOGO
-from highrelief.core import sparse_margins
-from highrelief.core.rows import LocalRows
-from highrelief.core.sparse_logistic import sparse_logistic
+from highrelief._engine import soft
+from highrelief._engine.engine import LocalRows
+from highrelief._solvers.minimizers import sparse_logistic
 from highrelief.datasets import add_irrelevant_features, make_waveform, make_xor
 
 
@@ -260,9 +260,7 @@ class TestWork:
         X, y = noisy
         ours = fitted(X.astype(dtype), y, **parameters)
         # Nothing is kept to bound later sums by.
-        monkeypatch.setattr(
-            sparse_margins.Reference, "bounds", lambda self, tiles, own, spans: np.inf * spans
-        )
+        monkeypatch.setattr(soft.Reference, "bounds", lambda self, tiles, own, spans: np.inf * spans)
         all_summed = fitted(X.astype(dtype), y, **parameters)
         assert all_summed.execution_["features_summed"][-1] == X.shape[1]
         assert ours.execution_["features_summed"][-1] < 0.2 * X.shape[1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from highrelief.core import memory
+from highrelief._engine import memory
 
 
 @pytest.fixture

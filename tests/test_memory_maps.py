@@ -9,7 +9,7 @@ from registry import THOROUGH
 from sklearn.base import clone
 
 from highrelief import FREL, FisherScore, IRelief, Relief, ReliefF
-from highrelief.core import memory
+from highrelief._engine import memory
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -147,7 +147,7 @@ TALL_FITS = """
 import json, warnings
 import dask, numpy as np
 from highrelief import ReliefF
-from highrelief.core import memory
+from highrelief._engine import memory
 from peak_memory import anonymous_peak_of
 from test_memory_maps import tall_map
 

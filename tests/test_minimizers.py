@@ -9,10 +9,17 @@ from hypothesis import strategies as st
 from oracles import coordinate_descent, fista, frel_objective
 from scipy.optimize import check_grad, linprog
 
-from highrelief.core.box import minimize_in_box
-from highrelief.core.losses import HingeLoss, LogLoss, SmoothedHinge, SquareExpLoss, SquareLoss
-from highrelief.core.minimizers import minimize_l1, minimize_l2
-from highrelief.core.optimality import l1_violations, l2_violation
+from highrelief._solvers.hinge import minimize_in_box
+from highrelief._solvers.losses import (
+    HingeLoss,
+    LogLoss,
+    SmoothedHinge,
+    SquareExpLoss,
+    SquareLoss,
+    l1_violations,
+    l2_violation,
+)
+from highrelief._solvers.minimizers import minimize_l1, minimize_l2
 
 SMOOTH = ["log", "square", "square-exp"]
 LOSSES = [*SMOOTH, "hinge"]
@@ -341,7 +348,7 @@ def test_the_hinge_with_next_to_no_l1_penalty(positive):
 def test_a_programme_that_is_not_solved(monkeypatch):
     message = "The model has gone."
     result = SimpleNamespace(x=None, message=message)
-    monkeypatch.setattr("highrelief.core.hinge.linprog", lambda *_, **__: result)
+    monkeypatch.setattr("highrelief._solvers.hinge.linprog", lambda *_, **__: result)
     loss, A = problem("hinge", *differences())
     with pytest.raises(RuntimeError, match=rf"alpha=0\.01; a larger alpha may help\. HiGHS says: {message}"):
         minimize_l1(loss, A, 0.01)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from oracles.missing_1994 import expected_differences
 
-from highrelief.core.absent import Absent
-from highrelief.core.missing import MissingValues
-from highrelief.core.scaling import feature_scaling
-from highrelief.kernels import packing
-from highrelief.kernels.missing import CHUNK
+from highrelief._engine.missing import MissingValues
+from highrelief._engine.scaling import Absent, feature_scaling
+from highrelief._kernels import packing
+from highrelief._kernels.missing import CHUNK
 
 
 def incomplete_table(dtype, counted, seed=0):

@@ -14,12 +14,10 @@ from sklearn.base import clone
 from test_missing import incomplete_table
 
 from highrelief import FREL, CrossValidatedSelector, EnsembleWeighting, Relief, ReliefF, VarianceReduction
-from highrelief.bases.input import Table, scaled_rows
-from highrelief.core import neighbor_search
-from highrelief.core.absent import Absent
-from highrelief.core.ranges import ColumnRanges
-from highrelief.core.rows import Neighborhood
-from highrelief.core.scaling import Scaling
+from highrelief._engine import search
+from highrelief._engine.neighbors import Neighborhood
+from highrelief._engine.scaling import Absent, ColumnRanges, Scaling
+from highrelief.base.validation import Table, scaled_rows
 from highrelief.stability import stability_score
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
@@ -61,9 +59,9 @@ class TestOracle:
         X, y, _ = incomplete_table(np.float64, False)
         copies = np.where(np.arange(70) % 5, 1.0, 3.0)
         expected = oracle.relieff(X, y, 4, metric, s=copies)
-        monkeypatch.setattr(neighbor_search, "_way", lambda *_: way)
-        monkeypatch.setattr(neighbor_search, "BAND", 64)
-        monkeypatch.setattr(neighbor_search, "_ANCHORS_AT_ONCE", 8)
+        monkeypatch.setattr(search, "_way", lambda *_: way)
+        monkeypatch.setattr(search, "BAND", 64)
+        monkeypatch.setattr(search, "_ANCHORS_AT_ONCE", 8)
         for n_jobs in (1, 2):
             model = ReliefF(n_neighbors=4, metric=metric, n_jobs=n_jobs).fit(X, y, sample_weight=copies)
             np.testing.assert_allclose(model.feature_weights_, expected, atol=1e-12)
@@ -74,7 +72,7 @@ class TestOracle:
         X[:, ::3] = random.integers(0, 2, (20, 234))
         X[random.random(X.shape) < 0.1] = np.nan
         y = np.arange(20) % 2
-        monkeypatch.setattr(neighbor_search, "_PIECE_BYTES", 2**12)
+        monkeypatch.setattr(search, "_PIECE_BYTES", 2**12)
         found = ReliefF(n_neighbors=3).fit(X, y).feature_weights_
         np.testing.assert_allclose(found, oracle.relieff(X, y, 3), atol=1e-12)
 

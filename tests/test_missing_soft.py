@@ -19,9 +19,8 @@ from oracles.soft_missing import (
     given_soft_margins,
 )
 
-import highrelief.core.soft_rows
-import highrelief.core.sparse_margins
-import highrelief.core.weighted_rows
+import highrelief._engine.pair_sums
+import highrelief._engine.soft
 from highrelief import IM4E, LOGO, GFlip, IRelief, LHRelief, OnlineIRelief, Simba
 
 PRECISIONS = [(np.float64, 1e-11), (np.float32, 2e-5)]
@@ -239,7 +238,7 @@ class TestLargerTables:
             for model in (IRelief(max_iter=3), IM4E(max_iter=3)):
                 expected = weights(model, X.astype(dtype), y, s)
                 with monkeypatch.context() as patch:
-                    patch.setattr(highrelief.core.weighted_rows, "SMALL", 0)
+                    patch.setattr(highrelief._engine.pair_sums, "SMALL", 0)
                     np.testing.assert_array_equal(weights(model, X.astype(dtype), y, s), expected)
 
     def test_features_that_stay_negative_are_left_out(self, counted, monkeypatch):
@@ -250,14 +249,14 @@ class TestLargerTables:
                 expected = weights(model, X.astype(dtype), y, s)
                 summed = []
                 with monkeypatch.context() as patch:
-                    patch.setattr(highrelief.core.soft_rows, "FEWEST_TERMS", 0.0)
-                    original = highrelief.core.weighted_rows.WeightedRows.sum_products
+                    patch.setattr(highrelief._engine.soft, "FEWEST_TERMS", 0.0)
+                    original = highrelief._engine.pair_sums.WeightedRows.sum_products
 
                     def counting(rows, S, totals, which, own, original=original, summed=summed):
                         summed.append(which.size)
                         return original(rows, S, totals, which, own)
 
-                    patch.setattr(highrelief.core.weighted_rows.WeightedRows, "sum_products", counting)
+                    patch.setattr(highrelief._engine.pair_sums.WeightedRows, "sum_products", counting)
                     np.testing.assert_array_equal(weights(model, X.astype(dtype), y, s), expected)
                 if model.sigma == 2.0:
                     assert summed[-1] < 300
@@ -265,7 +264,7 @@ class TestLargerTables:
     def test_sums_that_earlier_ones_bound(self, counted, monkeypatch):
         X, y = incomplete(n=60, n_features=400, n_classes=2)
         s = copies_of(y) if counted else None
-        monkeypatch.setattr(highrelief.core.sparse_margins, "_FEWEST_FEATURES", 0)
+        monkeypatch.setattr(highrelief._engine.soft, "_FEWEST_FEATURES", 0)
         for model in (LOGO(max_iter=6), LOGO(sigma=2.0, alpha=0.5, max_iter=10)):
             found = weights(model, X, y, s)
             assert min(model.execution_["features_summed"]) < 400
@@ -273,7 +272,7 @@ class TestLargerTables:
             np.testing.assert_allclose(found, all_summed, rtol=1e-6, atol=1e-9)
 
     def test_some_samples_stand_for_all(self, counted, monkeypatch):
-        monkeypatch.setattr(highrelief.core.rows, "WIDTH_ANCHORS", 30)
+        monkeypatch.setattr(highrelief._engine.engine, "WIDTH_ANCHORS", 30)
         X, y = incomplete(n=90)
         low = np.nanmin(X[:, 0])
         X[20:24, :] = X[20]

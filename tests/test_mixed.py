@@ -7,7 +7,7 @@ import pytest
 from oracles import missing_1994 as oracle
 
 from highrelief import ReliefF
-from highrelief.core import neighbor_search
+from highrelief._engine import search
 
 METRICS = ["manhattan", "euclidean", "sqeuclidean"]
 CATEGORICAL = [1, 3, 4, 6]
@@ -48,9 +48,9 @@ class TestOracle:
         X, y = mixed_table()
         copies = np.where(np.arange(60) % 5, 1.0, 3.0)
         expected = oracle.relieff(X, y, 4, s=copies, categorical=CATEGORICAL)
-        monkeypatch.setattr(neighbor_search, "_way", lambda *_: way)
-        monkeypatch.setattr(neighbor_search, "BAND", 64)
-        monkeypatch.setattr(neighbor_search, "_ANCHORS_AT_ONCE", 8)
+        monkeypatch.setattr(search, "_way", lambda *_: way)
+        monkeypatch.setattr(search, "BAND", 64)
+        monkeypatch.setattr(search, "_ANCHORS_AT_ONCE", 8)
         for n_jobs in (1, 2):
             model = ReliefF(n_neighbors=4, categorical_features=CATEGORICAL, n_jobs=n_jobs)
             model.fit(X, y, sample_weight=copies)

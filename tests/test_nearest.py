@@ -13,21 +13,16 @@ from registry import continuous_table
 from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
-from highrelief.core import (
-    float_distances,
-    nearest_rows,
-    neighbor_search,
-    out_of_reach,
-    ranges,
-    whole_numbers,
-)
-from highrelief.core.columns import Columns
-from highrelief.core.neighborhood import Neighborhood
-from highrelief.core.scaling import Scaling, feature_scaling
-from highrelief.core.threads import even_ranges
-from highrelief.kernels import candidates, integer_tiles, packing
-from highrelief.kernels import columns as column_kernels
-from highrelief.kernels.shares import share_among
+from highrelief._engine import distances, nearest, quantized
+from highrelief._engine import scaling as scaling_module
+from highrelief._engine import search as search_module
+from highrelief._engine.columns import Columns
+from highrelief._engine.neighbors import Neighborhood
+from highrelief._engine.scaling import Scaling, feature_scaling
+from highrelief._engine.threads import even_ranges
+from highrelief._kernels import candidates, packing
+from highrelief._kernels import distances as distances_kernels
+from highrelief._kernels.candidates import share_among
 
 WAYS = ("all", "rows", "bands")
 few_checks = [HealthCheck.function_scoped_fixture]
@@ -36,12 +31,12 @@ few_checks = [HealthCheck.function_scoped_fixture]
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Take one way whatever the shape, in small steps."""
-    monkeypatch.setattr(neighbor_search, "_way", lambda *_: request.param)
-    monkeypatch.setattr(neighbor_search, "BAND", 64)
-    monkeypatch.setattr(neighbor_search, "_ANCHORS_AT_ONCE", 12)
-    monkeypatch.setattr(neighbor_search, "_SETTLED_AT_ONCE", 20)
+    monkeypatch.setattr(search_module, "_way", lambda *_: request.param)
+    monkeypatch.setattr(search_module, "BAND", 64)
+    monkeypatch.setattr(search_module, "_ANCHORS_AT_ONCE", 12)
+    monkeypatch.setattr(search_module, "_SETTLED_AT_ONCE", 20)
     # A piece holds 64 columns at least.
-    monkeypatch.setattr(neighbor_search, "_PIECE_BYTES", 1.0)
+    monkeypatch.setattr(search_module, "_PIECE_BYTES", 1.0)
     return request.param
 
 
@@ -182,15 +177,15 @@ def test_lists_of_many_classes_stay_small(monkeypatch):
     ours = rows.nearest(Neighborhood(10)).mean()
     assert peak_of(lambda: rows.nearest(Neighborhood(10)).mean()) < 70 * 2**20
     # The oracle would take minutes; every way is held against it above.
-    monkeypatch.setattr(neighbor_search, "_way", lambda *_: "all")
+    monkeypatch.setattr(search_module, "_way", lambda *_: "all")
     np.testing.assert_allclose(ours, rows.nearest(Neighborhood(10)).mean(), atol=1e-12)
 
 
 def test_pooled_misses_need_no_table_of_all_classes():
     X, _ = draw_table(18, 2000, 2, 2)
     table = packed_table(X, np.arange(2000) % 500)
-    assert peak_of(lambda: out_of_reach.n_available(table, True)) < 2**20
-    available = out_of_reach.n_available(table, True)
+    assert peak_of(lambda: search_module.n_available(table, True)) < 2**20
+    available = search_module.n_available(table, True)
     np.testing.assert_array_equal(available[table.real], np.tile([3, 1996], (2000, 1)))
 
 
@@ -255,7 +250,7 @@ class TestWholeNumbers:
     def test_distances_are_off_by_no_more_than_stated(self, kind, scale, dtype):
         X, _ = wide_table(kind, dtype=dtype)
         scaling = feature_scaling(X, scale, None)
-        numbers = whole_numbers.WholeNumbers(
+        numbers = quantized.WholeNumbers(
             Columns(X, scaling), np.arange(len(X)), 1e-6 if dtype == np.float32 else 1e-12, 2
         )
         n = len(X)
@@ -282,12 +277,12 @@ class TestWholeNumbers:
     def test_what_is_noted_of_blocks_adds_up_to_the_same_in_any_order(self, kind):
         X, _ = wide_table(kind)
         scaling, position = feature_scaling(X, "range", None), np.arange(len(X))
-        whole = whole_numbers.WholeNumbers(Columns(X, scaling), position, 1e-12, 1)
+        whole = quantized.WholeNumbers(Columns(X, scaling), position, 1e-12, 1)
         whole.piece(0, 1)
         noted = []
         for a, b in even_ranges(X.shape[1], 7):
             columns = Columns(np.ascontiguousarray(X[:, a:b]), scaling.of(slice(a, b)))
-            part = whole_numbers.WholeNumbers(columns, position, 1e-12, 1, whole.plan.of_columns(a, b))
+            part = quantized.WholeNumbers(columns, position, 1e-12, 1, whole.plan.of_columns(a, b))
             part.piece(0, 1)
             noted.append(part.noted)
         total = sum(noted)
@@ -325,13 +320,13 @@ class TestWholeNumbers:
         X = oracles.scale_range(X)
         by_planes = local_rows(X, y).nearest(among)
         assert by_planes.describe()["distances"] == "bit planes"
-        monkeypatch.setattr(whole_numbers, "_FEWEST_LEVEL_COLUMNS", 10**9)
+        monkeypatch.setattr(quantized, "_FEWEST_LEVEL_COLUMNS", 10**9)
         monkeypatch.setattr(
-            whole_numbers,
+            quantized,
             "_levels",
             lambda columns, *_: (
-                whole_numbers.Planes(),
-                whole_numbers.Planes(),
+                quantized.Planes(),
+                quantized.Planes(),
                 np.flatnonzero(columns.spans > 0.0),
                 0.0,
             ),
@@ -367,7 +362,7 @@ class TestWholeNumbers:
         X = np.zeros((8, 200_000), np.int8)
         X[::2] = 100
         X[0, 0], X[1, 1] = 37, 11  # more than three levels
-        numbers = whole_numbers.WholeNumbers(
+        numbers = quantized.WholeNumbers(
             Columns(X, Scaling.none(X.shape[1], np.dtype(np.float64))), np.arange(8), 1e-12, 1
         )
         assert not numbers.exact
@@ -384,9 +379,7 @@ class TestWholeNumbers:
         X[1::2] = 2.0 * (1.0 - 0.9e-6)
         X[1::2, 0] = 1.0
         X[:, -1] = np.linspace(0.0, 1.0, 8)
-        numbers = whole_numbers.WholeNumbers(
-            Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1
-        )
+        numbers = quantized.WholeNumbers(Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1)
         assert numbers.describe()["n_bit_plane_features"] == n_double + 1
         D = np.zeros((8, 64), np.uint32)
         numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)
@@ -401,7 +394,7 @@ def test_few_rows_are_summed_by_the_same_additions(kind, dtype, among, monkeypat
     X, y = wide_table(kind, n=110, d=333, dtype=dtype)
     s = np.random.default_rng(0).integers(1, 3, 110).astype(float)
     by_groups = [local_rows(X, y, copies).nearest(among).mean() for copies in (None, s)]
-    monkeypatch.setattr(nearest_rows, "_FEW_ROWS", 0)
+    monkeypatch.setattr(nearest, "_FEW_ROWS", 0)
     by_anchor = [local_rows(X, y, copies).nearest(among).mean() for copies in (None, s)]
     np.testing.assert_array_equal(by_groups, by_anchor)
 
@@ -430,11 +423,11 @@ class TestProducts:
     def test_a_long_product_is_a_sum_of_short_ones(self, monkeypatch):
         """The bound on its error counts on it, also where all columns are one piece."""
         A, B = np.random.default_rng(0).normal(size=(2, 8, 1000)).astype(np.float32)
-        monkeypatch.setattr(float_distances, "_COLUMNS_PER_PRODUCT", 300)
+        monkeypatch.setattr(distances, "_COLUMNS_PER_PRODUCT", 300)
         expected = A[:, :300] @ B[:, :300].T
         for start in (300, 600, 900):
             expected += A[:, start : start + 300] @ B[:, start : start + 300].T
-        rows = float_distances.ScaledRows(np.vstack([A, B]), np.zeros(len(A) + len(B)))
+        rows = distances.ScaledRows(np.vstack([A, B]), np.zeros(len(A) + len(B)))
         product = rows.product(slice(0, len(A)), slice(len(A), None))
         np.testing.assert_array_equal(product, expected)
 
@@ -469,18 +462,18 @@ class TestColumns:
                     np.zeros(40, dtype),
                 )
                 largest = np.finfo(dtype).max
-                assert column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high, total)
+                assert packing.column_ranges(X, 0, 5, 0, 40, largest, low, high, total)
                 X[3, 33] = bad
-                assert not column_kernels.column_ranges(X, 0, 5, 0, 40, largest, low, high, total)
+                assert not packing.column_ranges(X, 0, 5, 0, 40, largest, low, high, total)
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
     @pytest.mark.parametrize("order", ["C", "F"])
     @pytest.mark.parametrize("n_threads", [1, 3])
     def test_ranges_of_many_blocks(self, dtype, order, n_threads, monkeypatch):
-        monkeypatch.setattr(ranges, "BLOCK_BYTES", 5000)
-        monkeypatch.setattr(ranges, "_WIDEST", 100)
+        monkeypatch.setattr(scaling_module, "BLOCK_BYTES", 5000)
+        monkeypatch.setattr(scaling_module, "_WIDEST", 100)
         X = np.asarray(np.random.default_rng(0).integers(-100, 100, (30, 777)), dtype, order=order)
-        found = ranges.ColumnRanges.of(X, n_threads)
+        found = scaling_module.ColumnRanges.of(X, n_threads)
         assert found.finite
         np.testing.assert_array_equal(found.low, X.min(axis=0))
         np.testing.assert_array_equal(found.high, X.max(axis=0))
@@ -522,5 +515,5 @@ class TestTiles:
         sums = G.sum(axis=1, dtype=np.int64).astype(np.uint32)
         D = np.zeros((n, -(-n // 64) * 64), np.uint32)
         n_tiles = (D.shape[1] // 64) ** 2
-        integer_tiles.fill_tiles(G, sums, P, 8 * n_single, 3, 0, 0, n, n, 0, n_tiles, False, D, D)
+        distances_kernels.fill_tiles(G, sums, P, 8 * n_single, 3, 0, 0, n, n, 0, n_tiles, False, D, D)
         np.testing.assert_array_equal(D[:, :n], exact)

@@ -7,11 +7,10 @@ import pytest
 from protocol_sets import written_set
 from sklearn.utils import Bunch
 
-from highrelief.command.runs.errors import RunError
-from highrelief.command.runs.reproduce import reproduced
-from highrelief.protocols import openml
-from highrelief.protocols.openml import SOURCES, FetchError, Source, fetch
-from highrelief.protocols.sets import Sets
+from highrelief.cli.endings import RunError
+from highrelief.cli.reproduce import reproduced
+from highrelief.papers import data as data_module
+from highrelief.papers.data import SOURCES, FetchError, Sets, Source, fetch
 
 
 def answer(sizes, n_features, *, names=None, categories=None, seed=0):
@@ -34,7 +33,7 @@ def served(monkeypatch):
             raise URLError("no such host")
         return answers[data_id]
 
-    monkeypatch.setattr(openml, "fetch_openml", serve)
+    monkeypatch.setattr(data_module, "fetch_openml", serve)
     return answers
 
 
@@ -104,7 +103,7 @@ def test_what_cannot_be_fetched_does_not_stop_the_rest(served, tmp_path):
 
 def test_a_run_fetches_what_is_neither_at_hand_nor_made(served, tmp_path, monkeypatch):
     monkeypatch.setitem(SOURCES, "thyroid", Source(40682, 5, (40, 12, 10), codes=(0, 1, 1)))
-    monkeypatch.setattr("highrelief.protocols.lfe_2008.uci.N_TRAIN", {"thyroid": 40})
+    monkeypatch.setattr("highrelief.papers.lfe_2008.N_TRAIN", {"thyroid": 40})
     served[40682] = answer((40, 12, 10), 5)
     found = reproduced("lfe-table2", data=None, cache=tmp_path, datasets=["thyroid"], repeats=1, fetch=True)
     assert [cell.dataset for cell in found.outcomes] == ["thyroid"]

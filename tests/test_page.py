@@ -12,19 +12,21 @@ pytest.importorskip("jinja2")
 
 from report_contents import bare_contents, evil_contents, feature_table, full_contents, mixed_contents
 
-from highrelief.reports import page as page_module
-from highrelief.reports.assembling import (
+from highrelief.inspection.report import page as page_module
+from highrelief.inspection.report.contents import Member, SimilarFeatures, TwoFeatures
+from highrelief.inspection.report.page import (
+    N_CARRIED,
+    N_PLAIN,
     count,
     figure,
     label,
+    ranking_page,
     shortly,
     signed,
     two_digits,
     unbroken,
     web_address,
 )
-from highrelief.reports.contents import Member, SimilarFeatures, TwoFeatures
-from highrelief.reports.page import N_CARRIED, N_PLAIN, ranking_page
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
@@ -297,7 +299,7 @@ def test_numbers_and_names_as_the_page_writes_them():
 
 
 def test_without_jinja_one_sentence_says_what_to_install():
-    code = "import sys; sys.modules['jinja2'] = None; import highrelief.reports.page"
+    code = "import sys; sys.modules['jinja2'] = None; import highrelief.inspection.report.page"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1].endswith(

@@ -23,9 +23,9 @@ from page_checks import (
 )
 from report_contents import EVIL, bare_contents, evil_contents, full_contents, mixed_contents
 
-from highrelief.reports.page import ranking_page
-from highrelief.reports.report import Report
-from highrelief.table.formulas import inert
+from highrelief.inspection.report.page import ranking_page
+from highrelief.inspection.report.report import Report
+from highrelief.io.formulas import inert
 
 pytestmark = pytest.mark.slow
 

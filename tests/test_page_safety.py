@@ -13,11 +13,10 @@ pytest.importorskip("jinja2")
 from report_contents import EVIL, bare_contents, evil_contents, full_contents
 from test_page import Document, data_of
 
-from highrelief.reports import assembling
-from highrelief.reports.assembling import Inline, as_json, policy
-from highrelief.reports.page import ranking_page
+from highrelief.inspection.report import page as page_module
+from highrelief.inspection.report.page import Inline, as_json, policy, ranking_page
 
-REPORTS = files("highrelief.reports")
+REPORTS = files("highrelief.inspection.report")
 KINDS = pytest.mark.parametrize("make", [full_contents, bare_contents, evil_contents])
 
 NASTY = [
@@ -138,10 +137,10 @@ def test_data_cannot_end_its_element(name):
 def test_a_script_that_would_end_its_element_is_refused(monkeypatch, tmp_path):
     (tmp_path / "bad.js").write_text("const words = '</SCRIPT><script>';")
     (tmp_path / "comment.js").write_text("const words = '<!-- ';")
-    monkeypatch.setattr(assembling, "files", lambda _: tmp_path)
+    monkeypatch.setattr(page_module, "files", lambda _: tmp_path)
     for name in ("bad.js", "comment.js"):
         with pytest.raises(ValueError, match="would end the element"):
-            assembling._inline(name)
+            page_module._inline(name)
 
 
 def test_the_policy_changes_with_every_script():

@@ -32,10 +32,10 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
-from highrelief.bases.selector import best_features, falling
+from highrelief.base.selector import best_features, falling
 from highrelief.datasets import flip_labels, make_xor
-from highrelief.halves import agreement_by_size, fits_to_halves, halves
 from highrelief.plots.drawing import ALARM, COLORS, shown
+from highrelief.selection.halves import agreement_by_size, fits_to_halves, halves
 from highrelief.stability import nogueira, stability_by_size
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")

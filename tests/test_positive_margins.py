@@ -8,10 +8,9 @@ import pytest
 from test_kernels import PRECISIONS, draw_table, local_rows, packed_table
 
 from highrelief import IRelief
-from highrelief.core import soft_rows
-from highrelief.core.positive_margins import PositiveMargins
-from highrelief.core.weighted_rows import Coefficients, WeightedRows
-from highrelief.kernels import packing, pair_sums
+from highrelief._engine import soft
+from highrelief._engine.pair_sums import Coefficients, PositiveMargins, WeightedRows
+from highrelief._kernels import packing, pair_sums
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def summed(monkeypatch):
         return sum_products(self, S, totals, which, own)
 
     monkeypatch.setattr(WeightedRows, "sum_products", counted)
-    monkeypatch.setattr(soft_rows, "FEWEST_TERMS", 0)
+    monkeypatch.setattr(soft, "FEWEST_TERMS", 0)
     return numbers
 
 
@@ -53,7 +52,7 @@ class TestFit:
         fewer = [fit(X, y, s, margin=margin, n_jobs=n_jobs) for n_jobs in (1, 2)]
         assert min(summed) < 90
         again = fit(X, y, s, margin=margin, memory_budget=0)
-        monkeypatch.setattr(soft_rows, "MOST_BYTES", 0)
+        monkeypatch.setattr(soft, "MOST_BYTES", 0)
         summed.clear()
         whole = fit(X, y, s, margin=margin)
         assert not summed
@@ -74,7 +73,7 @@ class TestFit:
         assert not summed  # weights still change by much
         for name, value in (("FEWEST_TERMS", 1e20), ("MOST_BYTES", 1e4)):
             with monkeypatch.context() as patch:
-                patch.setattr(soft_rows, name, value)
+                patch.setattr(soft, name, value)
                 fit(X, y)
             assert not summed
         distances_only = 8.0 * 64**2 * 3
@@ -86,7 +85,7 @@ class TestBounds:
     @pytest.mark.parametrize("dtype", PRECISIONS)
     @pytest.mark.parametrize("step", [1e-1, 1e-2, 1e-3, 1e-5])
     def test_what_is_left_out_is_not_positive(self, summed, monkeypatch, dtype, step):
-        monkeypatch.setattr(soft_rows, "SMALL_STEP", np.inf)
+        monkeypatch.setattr(soft, "SMALL_STEP", np.inf)
         X, y = noisy_table(3, 130, 200, "continuous", 2, dtype)
         rng = np.random.default_rng(4)
         rows, all_rows = local_rows(X, y), local_rows(X, y)

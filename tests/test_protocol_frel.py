@@ -12,11 +12,10 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from highrelief import FREL, EnsembleWeighting, Lmba, Relief, ReliefF, VarianceReduction
-from highrelief.protocols.experiment import Cell
-from highrelief.protocols.frel_2015 import accuracy, methods, stability, trade_off
-from highrelief.protocols.registry import named
-from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import Sets
+from highrelief.papers import frel_2015
+from highrelief.papers.data import Sets
+from highrelief.papers.experiment import Cell
+from highrelief.papers.runner import carry_out, named, plan
 from highrelief.stability import stability_score
 
 pytestmark = pytest.mark.slow
@@ -31,9 +30,9 @@ def looks(tmp_path_factory):
     written_set(data, "tox_171", n_train=24, n_test=10, n_features=20)
     found = {}
     with pytest.MonkeyPatch.context() as fewer:
-        fewer.setattr(stability, "N_SUBSETS", 3)
-        fewer.setattr(stability, "MEMBERS", (1, 20))
-        fewer.setattr(accuracy, "N_FOLDS", 3)
+        fewer.setattr(frel_2015, "N_SUBSETS", 3)
+        fewer.setattr(frel_2015, "MEMBERS", (1, 20))
+        fewer.setattr(frel_2015, "N_FOLDS", 3)
         for name in FIGURES:
             planned = plan(named(name), data=data, cache=data / "cache", repeats=2, datasets=["tox_171"])
             # The trade-off is made of cells that others have.
@@ -43,8 +42,8 @@ def looks(tmp_path_factory):
 
 
 def test_numbers_of_the_protocol_are_the_papers():
-    assert (stability.N_SUBSETS, stability.SHARE_OF_SUBSET, accuracy.N_FOLDS) == (10, 0.9, 10)
-    assert (methods.N_MEMBERS, methods.SHARE_OF_MEMBER, accuracy.N_SELECTED) == (20, 0.9, 50)
+    assert (frel_2015.N_SUBSETS, frel_2015.SHARE_OF_SUBSET, frel_2015.N_FOLDS) == (10, 0.9, 10)
+    assert (frel_2015.N_MEMBERS, frel_2015.SHARE_OF_MEMBER, frel_2015.N_SELECTED) == (20, 0.9, 50)
 
 
 def test_sets_that_are_not_at_hand_are_named(tmp_path):
@@ -108,16 +107,16 @@ def test_parameters_are_those_of_the_paper():
         ("Log+L1", "log", "l1", 0.01),
         ("Square+L2", "square", "l2", 0.1),
     ):
-        member = methods.PLAIN[name]
+        member = frel_2015.PLAIN[name]
         assert (member.loss, member.penalty, member.alpha, member.solver) == (loss, penalty, alpha, "sgd")
-        ensemble = methods.method(f"En-{name}")
+        ensemble = frel_2015.method(f"En-{name}")
         assert isinstance(ensemble, EnsembleWeighting)
         assert (ensemble.n_estimators, ensemble.max_samples, ensemble.aggregate) == (20, 0.9, "weights")
         assert ensemble.estimator is member
-    assert methods.method("En-ReliefF").estimator.n_neighbors == 10
-    assert isinstance(methods.method("VR-Lmba"), VarianceReduction)
-    assert isinstance(methods.method("VR-Lmba").estimator, Lmba)
-    assert isinstance(methods.method("Relief"), Relief)
+    assert frel_2015.method("En-ReliefF").estimator.n_neighbors == 10
+    assert isinstance(frel_2015.method("VR-Lmba"), VarianceReduction)
+    assert isinstance(frel_2015.method("VR-Lmba").estimator, Lmba)
+    assert isinstance(frel_2015.method("Relief"), Relief)
 
 
 def test_equation_22_literally():
@@ -125,9 +124,9 @@ def test_equation_22_literally():
     ranks = np.array([random.permutation(7) + 1.0 for _ in range(4)])
     d, pairs = 7, [(a, b) for a in range(4) for b in range(a)]
     by_hand = [1 - 6 * np.sum((ranks[a] - ranks[b]) ** 2) / (d * (d**2 - 1)) for a, b in pairs]
-    assert stability.literal_stability(ranks) == pytest.approx(np.mean(by_hand))
+    assert frel_2015.literal_stability(ranks) == pytest.approx(np.mean(by_hand))
     # On ranks without ties it is the rank correlation; on averaged ranks it is not.
-    assert stability.literal_stability(ranks) == pytest.approx(
+    assert frel_2015.literal_stability(ranks) == pytest.approx(
         np.mean([spearmanr(ranks[a], ranks[b]).statistic for a, b in pairs])
     )
 
@@ -136,7 +135,7 @@ def test_random_rankings_score_high_literally():
     """1 − 1/m, whatever the ensembles rank: why averaged ranks are ranked again."""
     random = np.random.default_rng(0)
     mean = [np.mean([random.permutation(2000) + 1.0 for _ in range(20)], axis=0) for _ in range(10)]
-    found = stability._agreement(np.array(mean))
+    found = frel_2015._agreement(np.array(mean))
     assert found["literal"] == pytest.approx(0.95, abs=0.01)
     assert found["re-ranked"] == pytest.approx(0.0, abs=0.02)
 
@@ -146,7 +145,7 @@ def test_stability_is_that_of_the_library(looks):
     held, cell = Sets(data).get("tox_171"), Cell("tox_171", "stability of En-ReliefF", 1)
     outcome = found["frel-fig1"][cell]
     ranked = EnsembleWeighting(ReliefF(n_neighbors=10), n_estimators=20, aggregate="ranks")
-    seed = stability.seed_of(cell)
+    seed = frel_2015.seed_of(cell)
     assert outcome["20"]["re-ranked"] == pytest.approx(
         stability_score(ranked, held.X, held.y, n_subsets=3, random_state=seed), abs=1e-12
     )
@@ -155,34 +154,34 @@ def test_stability_is_that_of_the_library(looks):
         stability_score(VarianceReduction(Lmba()), held.X, held.y, n_subsets=3, random_state=seed), abs=1e-12
     )
     # All methods see the same subsets, each repeat has its own.
-    assert stability.seed_of(plain) == seed
-    assert stability.seed_of(Cell("tox_171", "", 0)) != seed
+    assert frel_2015.seed_of(plain) == seed
+    assert frel_2015.seed_of(Cell("tox_171", "", 0)) != seed
 
 
 def test_smaller_ensembles_are_the_first_members(looks):
     held = Sets(looks[0]).get("tox_171")
-    two, five = (stability.on_subsets(methods.method("En-Fisher", n_members=m), held, 0) for m in (2, 5))
-    assert stability.stabilities(two)["2"] == stability.stabilities(five)["2"]
-    assert list(stability.stabilities(five)) == ["1", "2", "5"]
+    two, five = (frel_2015.on_subsets(frel_2015.method("En-Fisher", n_members=m), held, 0) for m in (2, 5))
+    assert frel_2015.stabilities(two)["2"] == frel_2015.stabilities(five)["2"]
+    assert list(frel_2015.stabilities(five)) == ["1", "2", "5"]
 
 
 def test_lambda_is_the_one_of_the_cell(looks):
     data, found = looks
     held, cell = Sets(data).get("tox_171"), Cell("tox_171", "λ = 0.01, minimised", 0)
     expected = stability_score(
-        FREL(alpha=0.01, solver="exact"), held.X, held.y, n_subsets=3, random_state=stability.seed_of(cell)
+        FREL(alpha=0.01, solver="exact"), held.X, held.y, n_subsets=3, random_state=frel_2015.seed_of(cell)
     )
     assert found["frel-fig2"][cell]["Log+L2"]["re-ranked"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_accuracy_by_scikit_learn(looks, monkeypatch):
     """One cell again: folds, the best features of the training folds, and classifiers of scikit-learn."""
-    monkeypatch.setattr(accuracy, "N_SELECTED", 5)
-    monkeypatch.setattr(accuracy, "N_FOLDS", 4)
+    monkeypatch.setattr(frel_2015, "N_SELECTED", 5)
+    monkeypatch.setattr(frel_2015, "N_FOLDS", 4)
     data, _ = looks
     held = Sets(data).get("tox_171")
-    found = accuracy.accuracies(ReliefF(n_neighbors=10), held, 3)
-    right = {name: [] for name in accuracy.CLASSIFIERS}
+    found = frel_2015.accuracies(ReliefF(n_neighbors=10), held, 3)
+    right = {name: [] for name in frel_2015.CLASSIFIERS}
     for train, test in StratifiedKFold(4, shuffle=True, random_state=3).split(held.X, held.y):
         best = np.argsort(-ReliefF(n_neighbors=10).fit(held.X[train], held.y[train]).feature_weights_)[:5]
         scaling = MinMaxScaler().fit(held.X[train][:, best].astype(float))
@@ -206,7 +205,7 @@ def test_ranking_never_sees_the_test_fold():
     random = np.random.default_rng(0)
     known, new = random.standard_normal((20, 60)), random.standard_normal((6, 60)) + 1000
     y = np.arange(20) % 2
-    kept = accuracy.best_only(Spy(n_neighbors=3), (known, y, new, y[:6]))
+    kept = frel_2015.best_only(Spy(n_neighbors=3), (known, y, new, y[:6]))
     assert kept[0].shape == (20, 50)
     assert kept[0].min() == 0.0
     assert kept[0].max() == 1.0
@@ -214,8 +213,8 @@ def test_ranking_never_sees_the_test_fold():
 
 
 def test_trade_off_is_the_harmonic_mean(looks):
-    assert trade_off.trade_off(0.5, 1.0) == pytest.approx(2 / 3)
-    assert trade_off.trade_off(-0.1, 0.1) == 0.0
+    assert frel_2015.trade_off(0.5, 1.0) == pytest.approx(2 / 3)
+    assert frel_2015.trade_off(-0.1, 0.1) == 0.0
     outcomes = looks[1]["frel-fig5"]
     _, table = named("frel-fig5").results(outcomes)
     pair = next(each for each in table.pairs if (each.row, each.column) == ("tox_171: En-Fisher", "3NN"))

@@ -13,15 +13,21 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from highrelief import IM4E, Relief, ReliefF, Simba
-from highrelief.protocols.experiment import Cell
-from highrelief.protocols.im4e_2012 import chi_square, illustration, microarrays, uci
-from highrelief.protocols.im4e_2012.folds import Fold, standardised, verdict
-from highrelief.protocols.im4e_2012.halving import Halving, halved
-from highrelief.protocols.im4e_2012.learners import MARGIN_LEARNERS, expected_distance, nearest
-from highrelief.protocols.im4e_2012.rivals import RIVALS
-from highrelief.protocols.registry import named
-from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import DataSet, Sets
+from highrelief.papers import im4e_2012
+from highrelief.papers.data import DataSet, Sets
+from highrelief.papers.experiment import Cell
+from highrelief.papers.im4e_2012 import (
+    MARGIN_LEARNERS,
+    RIVALS,
+    Fold,
+    Halving,
+    expected_distance,
+    halved,
+    nearest,
+    standardised,
+    verdict,
+)
+from highrelief.papers.runner import carry_out, named, plan
 
 pytestmark = pytest.mark.slow
 
@@ -39,11 +45,11 @@ def test_quality_warns_of_margins_that_hang_on_one_sample(tmp_path):
     miss = outcomes[Cell("lost_miss", "", 0)]["losses"]
     # As Tables 1 and 2 have it: the margin alone prefers the one, the total loss the other, and rightly so.
     for ours, theirs in (
-        (hit, illustration.PUBLISHED["lost_hit"]),
-        (miss, illustration.PUBLISHED["lost_miss"]),
+        (hit, im4e_2012.PUBLISHED["lost_hit"]),
+        (miss, im4e_2012.PUBLISHED["lost_miss"]),
     ):
         for column in ("L", "Q", "T", "L after", "T after"):
-            place = illustration.COLUMNS.index(column)
+            place = im4e_2012.COLUMNS.index(column)
             order = theirs["w(1,2)"][place] < theirs["w(2,3)"][place]
             assert (ours["w(1,2)"][column] < ours["w(2,3)"][column]) == order, column
     # Only the entropy of the class that loses a sample changes.
@@ -62,7 +68,7 @@ def test_the_losses_are_those_of_the_estimator():
     hits = misses = 0.0
     for n in range(len(y)):
         first = [n, *(i for i in range(len(y)) if i != n)]
-        found = illustration.losses(X[first], y[first], w)
+        found = im4e_2012.losses(X[first], y[first], w)
         hits, misses = hits + found["E_hit"], misses + found["E_miss"]
     assert model.hit_entropy_[0] == pytest.approx(hits)
     assert model.miss_entropy_[0] == pytest.approx(misses)
@@ -83,7 +89,7 @@ def test_table_5_beside_the_paper(table_5):
     outcomes, _ = table_5
     (table,) = named("im4e-table5").results(outcomes)
     assert table.row_names == ["EC", "PARK"]
-    assert table.column_names[:13] == [*uci.METHODS[:-1], "LOGO, eq. 10"]
+    assert table.column_names[:13] == [*im4e_2012.METHODS[:-1], "LOGO, eq. 10"]
     pairs = {(pair.row, pair.column): pair for pair in table.pairs}
     for name in ("ADT", "BN", "RBF"):
         assert pairs["EC", name].ours is None
@@ -149,25 +155,25 @@ def test_the_width_is_the_best_of_internal_cross_validation(table_5):
 def test_which_samples_of_the_uci_sets():
     X = np.arange(20.0)[:, np.newaxis]
     y = np.array([0] * 4 + [1] * 7 + [2] * 6 + [3] * 3)
-    kept, classes = uci.two_classes(DataSet("ecoli", X, y))
+    kept, classes = im4e_2012.two_classes(DataSet("ecoli", X, y))
     assert np.array_equal(kept[:, 0], np.arange(4.0, 17.0))
     assert np.array_equal(classes, [0] * 7 + [1] * 6)
-    kept, classes = uci.two_classes(DataSet("glass", X, y))
+    kept, classes = im4e_2012.two_classes(DataSet("glass", X, y))
     assert np.array_equal(classes, [0] * 17 + [1] * 3)
-    kept, _ = uci.two_classes(DataSet("hayes_roth", np.zeros((160, 4)), np.arange(160) % 3))
+    kept, _ = im4e_2012.two_classes(DataSet("hayes_roth", np.zeros((160, 4)), np.arange(160) % 3))
     assert kept.shape == (88, 4)
 
 
 def test_published_numbers():
     """Lines of the paper's tables."""
     lymphography = "82.70 81.49 75.65 81.19 84.09 83.37 84.54 77.60 65.69 79.81 85.75 85.26 84.94"
-    assert list(uci.TABLE_5["lymphography"].values()) == [float(each) for each in lymphography.split()]
-    assert uci.TABLE_5["wine_quality_white"]["LOGO"] == 53.99
+    assert list(im4e_2012.TABLE_5["lymphography"].values()) == [float(each) for each in lymphography.split()]
+    assert im4e_2012.TABLE_5["wine_quality_white"]["LOGO"] == 53.99
     prostate = "89.83 88.16 85.84 86.59 86.97 87.39 91.51 92.16 92.30 83.01 69.86 88.13"
-    assert list(microarrays.TABLE_3["prostate_singh"].values()) == [float(each) for each in prostate.split()]
-    assert microarrays.TABLE_4["myeloma_tian"]["I-M4E"] == 97.38
-    assert microarrays.STANDINGS_3["SVMR"] == "0/1/4"
-    assert uci.STANDINGS_5["GFP"] == "0/1/10"
+    assert list(im4e_2012.TABLE_3["prostate_singh"].values()) == [float(each) for each in prostate.split()]
+    assert im4e_2012.TABLE_4["myeloma_tian"]["I-M4E"] == 97.38
+    assert im4e_2012.STANDINGS_3["SVMR"] == "0/1/4"
+    assert im4e_2012.STANDINGS_5["GFP"] == "0/1/10"
 
 
 # Who wins
@@ -226,7 +232,7 @@ def genes(tmp_path_factory):
 
 
 def test_tables_3_and_4_beside_the_paper(genes):
-    for name, methods in (("im4e-table3", microarrays.METHODS_3), ("im4e-table4", microarrays.METHODS_4)):
+    for name, methods in (("im4e-table3", im4e_2012.METHODS_3), ("im4e-table4", im4e_2012.METHODS_4)):
         outcomes = quickly(name, genes, repeats=1, datasets=("colon_alon",))
         inside, on_all = named(name).results(outcomes)
         assert inside.title.endswith("in the training folds")
@@ -234,13 +240,13 @@ def test_tables_3_and_4_beside_the_paper(genes):
         assert inside.column_names[: len(methods)] == list(methods)
         pairs = {pair.column: pair for pair in inside.pairs}
         (found,) = outcomes.values()
-        assert pairs["I-M4E"].ours.mean == found[microarrays.IN_FOLDS]["accuracy"]["I-M4E"]
+        assert pairs["I-M4E"].ours.mean == found[im4e_2012.IN_FOLDS]["accuracy"]["I-M4E"]
         json.dumps(found, allow_nan=False)
     sizes = [
         n
         for _, n in quickly("im4e-table3", genes, repeats=1, datasets=("colon_alon",))[
             Cell("colon_alon", "", 0)
-        ][microarrays.IN_FOLDS]["chosen"].values()
+        ][im4e_2012.IN_FOLDS]["chosen"].values()
     ]
     assert set(sizes) <= {60, 30}
 
@@ -288,11 +294,11 @@ def test_chi_square_of_intervals():
     random = np.random.default_rng(0)
     apart, noise, constant = np.arange(40.0), random.standard_normal(40), np.ones(40)
     banded = np.concatenate([np.arange(10.0), 30.0 + np.arange(10.0), 10.0 + np.arange(20.0)])
-    found = chi_square.chi_squares(np.column_stack([apart, noise, constant, banded, -apart]), y)
+    found = im4e_2012.chi_squares(np.column_stack([apart, noise, constant, banded, -apart]), y)
     # Classes that intervals tell apart without an error: chi-square is the number of samples.
     assert found == pytest.approx([40.0, 0.0, 0.0, 40.0, 40.0])
-    assert np.array_equal(chi_square.best_features(np.column_stack([noise, apart, banded]), y, 2), [1, 2])
-    assert np.array_equal(chi_square.best_features(np.column_stack([constant, noise, apart]), y, 2), [0, 2])
+    assert np.array_equal(im4e_2012.best_features(np.column_stack([noise, apart, banded]), y, 2), [1, 2])
+    assert np.array_equal(im4e_2012.best_features(np.column_stack([constant, noise, apart]), y, 2), [0, 2])
 
 
 def test_the_cut_is_where_entropy_falls_most():
@@ -318,7 +324,7 @@ def test_the_cut_is_where_entropy_falls_most():
         delta = np.log2(3.0 ** k[0] - 2.0) - (
             k[0] * bits(ones) - k[1] * bits(parts[1]) - k[2] * bits(parts[2])
         )
-        place, pays = chi_square.best_cuts(values[:, np.newaxis], ones[:, np.newaxis])
+        place, pays = im4e_2012.best_cuts(values[:, np.newaxis], ones[:, np.newaxis])
         assert after[int(place[0])] == pytest.approx(after[best])
         assert pays[0] == (bits(ones) - after[best] > (np.log2(24.0) + delta) / 25)
         accepted += pays[0]

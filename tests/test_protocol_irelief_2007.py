@@ -9,18 +9,27 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from highrelief import IRelief, OnlineIRelief
-from highrelief.protocols.beside import p_value
-from highrelief.protocols.experiment import Cell
-from highrelief.protocols.irelief_2007 import NOT_RUN, microarrays, online, published
-from highrelief.protocols.irelief_2007.errors import compared_by_test
-from highrelief.protocols.irelief_2007.methods import IRELIEF, RELIEF, irelief, weighted_error
-from highrelief.protocols.irelief_2007.microarrays import Figure14
-from highrelief.protocols.irelief_2007.samples import N_IRRELEVANT, Split, curve_at, cuts, mislabelled
-from highrelief.protocols.irelief_2007.uci import _found, tuned
-from highrelief.protocols.judges import best_count, folds_of
-from highrelief.protocols.registry import named
-from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import Sets
+from highrelief.papers import irelief_2007
+from highrelief.papers.data import Sets
+from highrelief.papers.experiment import Cell, best_count, folds_of
+from highrelief.papers.irelief_2007 import (
+    IRELIEF,
+    N_IRRELEVANT,
+    NOT_RUN,
+    RELIEF,
+    Figure14,
+    Split,
+    _found,
+    compared_by_test,
+    curve_at,
+    cuts,
+    irelief,
+    mislabelled,
+    tuned,
+    weighted_error,
+)
+from highrelief.papers.results import p_value
+from highrelief.papers.runner import carry_out, named, plan
 
 pytestmark = pytest.mark.slow
 
@@ -226,14 +235,15 @@ def test_numbers_are_those_of_the_paper():
         ("yeast", "10 %"): "66.2(1.4)	45.5(1.7)	49.0(1.9)	0.00",
     }
     for key, line in lines.items():
-        *errors, p = published.TABLE_2[key]
+        *errors, p = irelief_2007.TABLE_2[key]
         assert "\t".join([*(f"{mean}({deviation})" for mean, deviation in errors), f"{p:.2f}"]) == line
     # The text counts nine wins at the level 0.03; rounded p-values agree.
     wins = sum(
-        row.p <= published.SIGNIFICANT and row.irelief < row.relief for row in published.TABLE_2.values()
+        row.p <= irelief_2007.SIGNIFICANT and row.irelief < row.relief
+        for row in irelief_2007.TABLE_2.values()
     )
-    assert (wins, len(published.TABLE_2) - wins, 0) == published.WINS_TIES_LOSSES
-    assert microarrays.PUBLISHED["srbct", "RELIEF", 5] == 17.0
+    assert (wins, len(irelief_2007.TABLE_2) - wins, 0) == irelief_2007.WINS_TIES_LOSSES
+    assert irelief_2007.PUBLISHED["srbct", "RELIEF", 5] == 17.0
     assert {f"irelief-fig{number}" for number in range(1, 5)} < set(NOT_RUN)
 
 
@@ -272,14 +282,14 @@ def test_online_against_batch(folder):
 def test_watched_weights_are_those_of_the_estimator(folder):
     cell = Cell("ringnorm", "", 0)
     samples = Split(cell, Sets(folder).get("ringnorm")).training
-    way = online.path(samples, 0.5, cell)
-    options = {"sigma": online.SIGMA, "step_decay": 0.5, "scale": None}
-    for passes in (1, online.N_PASSES):
+    way = irelief_2007.path(samples, 0.5, cell)
+    options = {"sigma": irelief_2007.SIGMA, "step_decay": 0.5, "scale": None}
+    for passes in (1, irelief_2007.N_PASSES):
         model = OnlineIRelief(**options, n_epochs=passes, random_state=cell.random("order")).fit(*samples)
         assert np.array_equal(way[3 * passes - 1], model.feature_weights_)
-    assert list(online._seen(60)[:4]) == [20, 40, 60, 80]
-    assert len(online._seen(50)) == len(way)
-    assert list(online._seen(50)[:4]) == [20, 40, 50, 70]
+    assert list(irelief_2007._seen(60)[:4]) == [20, 40, 60, 80]
+    assert len(irelief_2007._seen(50)) == len(way)
+    assert list(irelief_2007._seen(50)[:4]) == [20, 40, 50, 70]
 
 
 def test_microarrays_by_leave_one_out(folder):
@@ -288,7 +298,7 @@ def test_microarrays_by_leave_one_out(folder):
     assert len(planned.left) == 20
     # Every sample is left out once.
     y = Sets(folder).get("srbct").y
-    assert sorted(np.concatenate([microarrays.batch_of(y, name) for name in experiment.settings])) == list(
+    assert sorted(np.concatenate([irelief_2007.batch_of(y, name) for name in experiment.settings])) == list(
         range(30)
     )
     outcomes = {
@@ -318,14 +328,14 @@ def test_microarrays_by_leave_one_out(folder):
         best = np.argsort(-w)[:5]
         model = KNeighborsClassifier(outcome["chosen"]["K"]).fit(X[others][:, best], y[others])
         wrong += int(model.predict(X[[place]][:, best])[0] != y[place])
-    assert outcome["wrong"]["I-RELIEF-2"][microarrays.GENES.index(5)] == wrong
+    assert outcome["wrong"]["I-RELIEF-2"][irelief_2007.GENES.index(5)] == wrong
 
 
 def test_samples_left_out_have_no_part_in_what_is_chosen(folder):
     """Whatever the values of those left out are, the same K, width and number of neighbours are chosen."""
     data, cell = Sets(folder).get("dlbcl_gems"), Cell("dlbcl_gems", "batch 1", 0)
     before = Figure14().run(cell, data)["chosen"]
-    data.X[microarrays.batch_of(data.y, cell.setting)] = 100.0
+    data.X[irelief_2007.batch_of(data.y, cell.setting)] = 100.0
     assert Figure14().run(cell, data)["chosen"] == before
 
 

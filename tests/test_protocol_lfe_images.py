@@ -11,11 +11,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from highrelief import LFE
-from highrelief.protocols.experiment import Cell
-from highrelief.protocols.lfe_2008 import images
-from highrelief.protocols.registry import named
-from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import Sets
+from highrelief.papers import lfe_2008
+from highrelief.papers.data import Sets
+from highrelief.papers.experiment import Cell
+from highrelief.papers.runner import carry_out, named, plan
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +23,8 @@ def look(tmp_path_factory):
     data = tmp_path_factory.mktemp("data")
     written_set(data, "faces", n_train=40, n_test=30, n_features=64)
     with pytest.MonkeyPatch.context() as fewer:
-        fewer.setattr(images, "COSTS", (1.0,))
-        fewer.setattr(images, "WIDTHS", (1.0,))
+        fewer.setattr(lfe_2008, "COSTS", (1.0,))
+        fewer.setattr(lfe_2008, "WIDTHS", (1.0,))
         planned = plan(named("lfe-fig4"), data=data, cache=data / "cache", repeats=2, datasets=["faces"])
         return data, carry_out(planned)
 
@@ -57,8 +56,8 @@ def test_pictures(look):
     assert shown == [(8, 8)] * 12
     (table,) = named("lfe-fig1").results(some)
     assert [pair.ours.mean for pair in table.pairs[:2]] == [70.0, 64.0]
-    assert images._as_image(range(5100)).shape == (85, 60)
-    assert images._as_image(range(6)).shape == (1, 6)
+    assert lfe_2008._as_image(range(5100)).shape == (85, 60)
+    assert lfe_2008._as_image(range(6)).shape == (1, 6)
 
 
 def test_a_run_again_without_the_rotation(look):
@@ -69,7 +68,7 @@ def test_a_run_again_without_the_rotation(look):
     train, test = held.split(1, 500)
     low, high = held.X[train].min(), held.X[train].max()
     known, new = ((held.X[rows].astype(float) - low) / (high - low) for rows in (train, test))
-    assert images.split_of(cell, held).known.shape == (40, 40)
+    assert lfe_2008.image_split_of(cell, held).known.shape == (40, 40)
 
     def wrong(classifier, project):
         return 1.0 - classifier.fit(project(known), held.y[train]).score(project(new), held.y[test])
@@ -89,11 +88,11 @@ def test_nca_works_on_principal_components():
     random = np.random.default_rng(0)
     X, y = random.standard_normal((40, 6)), np.arange(40) % 2
     principal = PCA().fit(X).components_.T
-    A = images.nca_directions(2, (X, y), principal)
+    A = lfe_2008.nca_directions(2, (X, y), principal)
     assert A.shape == (6, 2)
     # Within the span of what it was given.
     few = principal[:, :3]
-    B = images.nca_directions(2, (X, y), few)
+    B = lfe_2008.nca_directions(2, (X, y), few)
     assert few @ (few.T @ B) == pytest.approx(B)
 
 

@@ -8,11 +8,10 @@ from protocol_sets import written_set
 
 from highrelief import LHRelief
 from highrelief.datasets import make_fermat_spiral
-from highrelief.protocols.experiment import Cell
-from highrelief.protocols.lhr_2014 import classifiers, genes, mrmr, published, single_genes, spiral
-from highrelief.protocols.registry import named, not_run
-from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import DataSet, Sets
+from highrelief.papers import lhr_2014
+from highrelief.papers.data import DataSet, Sets
+from highrelief.papers.experiment import Cell
+from highrelief.papers.runner import carry_out, named, not_run, plan
 
 pytestmark = pytest.mark.slow
 
@@ -21,9 +20,9 @@ pytestmark = pytest.mark.slow
 def little_choice():
     """Classifiers that have next to nothing to choose, which is what takes the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classifiers, "SVM_CHOICES", ((1.0, 1.0),))
-        patch.setattr(classifiers, "KNN_CHOICES", (1, 3))
-        patch.setattr(classifiers, "HKNN_CHOICES", ((3, 1.0),))
+        patch.setattr(lhr_2014, "SVM_CHOICES", ((1.0, 1.0),))
+        patch.setattr(lhr_2014, "KNN_CHOICES", (1, 3))
+        patch.setattr(lhr_2014, "HKNN_CHOICES", ((3, 1.0),))
         yield
 
 
@@ -51,21 +50,21 @@ def samples():
 
 
 def test_published_numbers_are_those_of_the_paper():
-    assert published.TABLE_1[5000]["I-RELIEF"] == [79.3, 59.8, 55.0, 75.8, 78.0, 69.5]
-    assert published.TABLE_2[8000]["I-RELIEF"][0] == 0.0
-    assert published.TABLE_4["LHR-KNN"]["Colon"] == 91.94
-    assert published.TABLE_5["KNN"]["MIQ"]["Prostate2"] == 89.6
-    assert published.N_GENES["Leukemia"] == 23
-    for table in published.TABLE_5.values():
-        assert list(table) == list(published.TABLE_5["SVM"])
-        assert all(list(row) == list(published.N_GENES) for row in table.values())
+    assert lhr_2014.TABLE_1[5000]["I-RELIEF"] == [79.3, 59.8, 55.0, 75.8, 78.0, 69.5]
+    assert lhr_2014.TABLE_2[8000]["I-RELIEF"][0] == 0.0
+    assert lhr_2014.TABLE_4["LHR-KNN"]["Colon"] == 91.94
+    assert lhr_2014.TABLE_5["KNN"]["MIQ"]["Prostate2"] == 89.6
+    assert lhr_2014.N_GENES["Leukemia"] == 23
+    for table in lhr_2014.TABLE_5.values():
+        assert list(table) == list(lhr_2014.TABLE_5["SVM"])
+        assert all(list(row) == list(lhr_2014.N_GENES) for row in table.values())
 
 
 @pytest.mark.parametrize(
     ("classifier", "method", "average"), [("SVM", "IG", 91.9), ("LDA", "LHR", 96.8), ("HKNN", "LOGO", 97.9)]
 )
 def test_averages_of_table_5_are_as_printed(classifier, method, average):
-    assert np.mean(list(published.TABLE_5[classifier][method].values())) == pytest.approx(average, abs=0.06)
+    assert np.mean(list(lhr_2014.TABLE_5[classifier][method].values())) == pytest.approx(average, abs=0.06)
 
 
 # Rankings of single genes
@@ -88,7 +87,7 @@ def _entropy(y):
 
 def test_cuts_against_each_cut_by_itself(samples):
     X, y = samples
-    gains, ginis = single_genes.information_gain(X, y), single_genes.gini(X, y)
+    gains, ginis = lhr_2014.information_gain(X, y), lhr_2014.gini(X, y)
     for j in range(X.shape[1]):
         assert gains[j] == pytest.approx(_by_every_cut(X[:, j], y, _entropy), abs=1e-9)
         gini = _by_every_cut(X[:, j], y, lambda side: 1.0 - np.sum((np.bincount(side) / len(side)) ** 2))
@@ -102,7 +101,7 @@ def test_cuts_against_each_cut_by_itself(samples):
 
 def test_the_twoing_rule_is_half_of_what_gini_gains(samples):
     X, y = samples
-    for j, gained in enumerate(single_genes.gini(X, y)):
+    for j, gained in enumerate(lhr_2014.gini(X, y)):
         best = 0.0
         for value in np.unique(X[:, j])[:-1]:
             left, right = y[X[:, j] <= value], y[X[:, j] > value]
@@ -115,12 +114,12 @@ def test_t_statistic(samples):
     from scipy.stats import ttest_ind
 
     X, y = samples
-    found, a, b = single_genes.t_statistic(X, y), X[y == 1, 0], X[y == 0, 0]
+    found, a, b = lhr_2014.t_statistic(X, y), X[y == 1, 0], X[y == 0, 0]
     plainly = (a.mean() - b.mean()) / np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
     assert found[0] == pytest.approx(abs(plainly))
     assert found[5] == 0.0
     assert found[3] == np.inf
-    p = single_genes.t_test(X, y)
+    p = lhr_2014.t_test(X, y)
     assert (p[3], p[5]) == (0.0, 1.0)
     assert p[0] == pytest.approx(ttest_ind(a, b, equal_var=False).pvalue)
 
@@ -133,7 +132,7 @@ def test_one_dimensional_svm_against_libsvm(samples, C):
     X = X[:, np.ptp(X, axis=0) > 0]
     scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
     signs = 2.0 * y - 1.0
-    for j, found in enumerate(single_genes.one_dimensional_svm(X, y, C)):
+    for j, found in enumerate(lhr_2014.one_dimensional_svm(X, y, C)):
         model = SVC(kernel="linear", C=C, tol=1e-6).fit(scaled[:, [j]], y)
         w, b = float(model.coef_[0, 0]), float(model.intercept_[0])
         cost = 0.5 * w * w + C * np.maximum(0.0, 1.0 - signs * (w * scaled[:, j] + b)).sum()
@@ -146,7 +145,7 @@ def test_one_dimensional_svm_against_libsvm(samples, C):
 def test_three_states_as_the_paper_says():
     x = np.array([[-3.0], [0.0], [0.0], [0.1], [4.0]])
     low, high = x.mean() - x.std(ddof=1), x.mean() + x.std(ddof=1)
-    assert mrmr.three_states(x)[:, 0].tolist() == [-1, 0, 0, 0, 1]
+    assert lhr_2014.three_states(x)[:, 0].tolist() == [-1, 0, 0, 0, 1]
     assert low > -3.0
     assert high < 4.0
 
@@ -155,8 +154,8 @@ def test_mutual_information_is_scikit_learns(samples):
     from sklearn.metrics import mutual_info_score
 
     X, y = samples
-    states = mrmr.three_states(X)
-    found = mrmr.States(states)
+    states = lhr_2014.three_states(X)
+    found = lhr_2014.States(states)
     for other in (y, states[:, 0]):
         plainly = [mutual_info_score(states[:, j], other) / np.log(2.0) for j in range(X.shape[1])]
         assert found.information(other) == pytest.approx(plainly, abs=1e-7)
@@ -166,11 +165,11 @@ def test_mutual_information_is_scikit_learns(samples):
 def test_mrmr_takes_genes_one_by_one(quotient, monkeypatch):
     from sklearn.metrics import mutual_info_score
 
-    monkeypatch.setattr(mrmr, "CONFIDENCE", 1.1)
+    monkeypatch.setattr(lhr_2014, "CONFIDENCE", 1.1)
     random = np.random.default_rng(3)
     y = np.arange(60) % 2
     X = random.standard_normal((60, 12)) + np.outer(y, np.linspace(0.0, 2.0, 12))
-    states = mrmr.three_states(X)
+    states = lhr_2014.three_states(X)
 
     def information(a, b):
         return mutual_info_score(a, b) / np.log(2.0)
@@ -186,7 +185,7 @@ def test_mrmr_takes_genes_one_by_one(quotient, monkeypatch):
             else:
                 scores[j] = relevance / (redundancy + 0.01) if quotient else relevance - redundancy
         taken.append(max(scores, key=scores.get))
-    assert mrmr.mrmr(X, y, 5, quotient=quotient).tolist() == taken
+    assert lhr_2014.mrmr(X, y, 5, quotient=quotient).tolist() == taken
 
 
 def test_mrmr_sees_only_what_the_t_test_leaves():
@@ -194,9 +193,9 @@ def test_mrmr_sees_only_what_the_t_test_leaves():
     y = np.arange(50) % 2
     X = random.standard_normal((50, 30))
     X[:, [4, 9, 11]] += 3.0 * y[:, np.newaxis]
-    assert np.sum(single_genes.t_test(X, y) < 0.01) == 3
-    assert sorted(mrmr.mrmr(X, y, 3, quotient=True)) == [4, 9, 11]
-    assert len(mrmr.mrmr(X, y, 6, quotient=False)) == 6
+    assert np.sum(lhr_2014.t_test(X, y) < 0.01) == 3
+    assert sorted(lhr_2014.mrmr(X, y, 3, quotient=True)) == [4, 9, 11]
+    assert len(lhr_2014.mrmr(X, y, 6, quotient=False)) == 6
 
 
 # Classifiers
@@ -209,17 +208,17 @@ def test_classifiers_are_those_that_are_named(samples):
     from sklearn.svm import SVC
 
     X, y = samples[0][:, :3], samples[1]
-    choice = classifiers.Chosen((10.0, 1.0), 5, (3, 1.0))
-    found = classifiers.right(X[:30], y[:30], X[30:], y[30:], choice)
+    choice = lhr_2014.Chosen((10.0, 1.0), 5, (3, 1.0))
+    found = lhr_2014.right(X[:30], y[:30], X[30:], y[30:], choice)
     # γ = 1/(features × variance) is what scikit-learn calls "scale".
     for name, model in (("SVM", SVC(C=10.0, gamma="scale")), ("KNN", KNeighborsClassifier(5))):
         plainly = make_pipeline(MinMaxScaler(), model).fit(X[:30], y[:30]).predict(X[30:])
         assert found[name] == np.sum(plainly == y[30:])
-    assert set(found) == set(published.CLASSIFIERS)
+    assert set(found) == set(lhr_2014.CLASSIFIERS)
     assert all(0 <= count <= 10 for count in found.values())
-    picked = classifiers.chosen(X, y)
-    assert picked.svm in classifiers.SVM_CHOICES
-    assert picked.hknn in classifiers.HKNN_CHOICES
+    picked = lhr_2014.chosen(X, y)
+    assert picked.svm in lhr_2014.SVM_CHOICES
+    assert picked.hknn in lhr_2014.HKNN_CHOICES
 
 
 # The spiral
@@ -245,9 +244,9 @@ def test_the_tables_of_the_spiral(spiral_outcomes):
     assert len(tables) == 6
     assert [("inside the fold" in table.title) for table in tables] == [False] * 3 + [True] * 3
     assert tables[0].row_names == ["1 turn, 0", "1 turn, 1,000"]
-    assert tables[0].column_names == [*published.CLASSIFIERS, "Aver."]
+    assert tables[0].column_names == [*lhr_2014.CLASSIFIERS, "Aver."]
     ours = {(pair.row, pair.column): pair for pair in tables[0].pairs}
-    mean = np.mean([ours["1 turn, 0", name].ours.mean for name in published.CLASSIFIERS])
+    mean = np.mean([ours["1 turn, 0", name].ours.mean for name in lhr_2014.CLASSIFIERS])
     assert ours["1 turn, 0", "Aver."].ours.mean == pytest.approx(mean)
     assert ours["1 turn, 0", "Aver."].theirs.mean == 75.2
     # Without irrelevant features there is nothing to select, and neighbours know their own branch.
@@ -266,7 +265,7 @@ def test_a_cell_of_the_spiral_again(spiral_outcomes):
     from sklearn.preprocessing import MinMaxScaler
 
     cell = Cell("spiral_one_turn", "1000", 1)
-    X, y, _ = spiral.hidden(cell, short_spiral())
+    X, y, _ = lhr_2014.hidden(cell, short_spiral())
     with pytest.warns(Warning, match="LHR often does not"):
         weights = LHRelief(n_features_to_select=5).fit(X, y).feature_weights_
     kept = X[:, np.argsort(-weights)[:5]]
@@ -278,7 +277,7 @@ def test_the_spiral_is_hidden_where_ties_do_not_find_it():
     data = short_spiral()
     places = []
     for repeat in range(3):
-        X, y, relevant = spiral.hidden(Cell("spiral_one_turn", "1000", repeat), data)
+        X, y, relevant = lhr_2014.hidden(Cell("spiral_one_turn", "1000", repeat), data)
         assert X.shape == (N_POINTS, 1002)
         assert len(relevant) == 2
         # The points of the file, with their classes, in some order.
@@ -297,15 +296,15 @@ def test_the_spiral_is_hidden_where_ties_do_not_find_it():
 
 
 def test_the_spiral_has_two_and_a_half_turns_or_one():
-    far = {name: np.hypot(*Sets(None).get(name).X.T).max() ** 2 / (2.0 * np.pi) for name in spiral.TURNS}
+    far = {name: np.hypot(*Sets(None).get(name).X.T).max() ** 2 / (2.0 * np.pi) for name in lhr_2014.TURNS}
     assert far == pytest.approx({"spiral": 2.5, "spiral_one_turn": 1.0}, rel=0.02)
-    assert [len(Sets(None).get(name).y) for name in spiral.TURNS] == [400, 400]
+    assert [len(Sets(None).get(name).y) for name in lhr_2014.TURNS] == [400, 400]
 
 
 def test_features_without_a_weight_are_not_kept():
     X, y, _ = make_fermat_spiral(120, turns=1.0, n_irrelevant=60, random_state=0)
-    assert sorted(spiral.best_features("LOGO", X, y, 5)) == [0, 1]
-    assert len(spiral.best_features("I-RELIEF", X, y, 5)) == 5
+    assert sorted(lhr_2014.best_features("LOGO", X, y, 5)) == [0, 1]
+    assert len(lhr_2014.best_features("I-RELIEF", X, y, 5)) == 5
 
 
 # Genes
@@ -323,7 +322,7 @@ def test_the_tables_of_gene_sets(gene_outcomes, data):
     tables = named("lhr-table5").results(gene_outcomes)
     assert len(tables) == 10
     assert tables[0].column_names == ["colon_alon"]
-    assert tables[0].row_names == list(published.TABLE_5["SVM"])
+    assert tables[0].row_names == list(lhr_2014.TABLE_5["SVM"])
     by_place = {(pair.row, pair.column): pair for pair in tables[0].pairs}
     assert by_place["SumM", "colon_alon"].ours is None
     assert by_place["SumV", "colon_alon"].ours == by_place["Gini", "colon_alon"].ours
@@ -349,7 +348,7 @@ def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, d
     n_right = 0
     for each in range(len(y)):
         others = np.arange(len(y)) != each
-        best = np.argsort(-single_genes.t_statistic(X[others], y[others]))[: published.N_GENES["Colon"]]
+        best = np.argsort(-lhr_2014.t_statistic(X[others], y[others]))[: lhr_2014.N_GENES["Colon"]]
         n_right += GaussianNB().fit(X[others][:, best], y[others]).predict(X[[each]][:, best])[0] == y[each]
     outcome = gene_outcomes[Cell("colon_alon", "t-stat", 0)]
     assert outcome["inside"]["NB"] == n_right
@@ -358,7 +357,7 @@ def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, d
 
 
 def test_a_share_knows_its_deviation():
-    found = genes.share(75.0, 48)
+    found = lhr_2014.share(75.0, 48)
     assert found.error == pytest.approx(100.0 * np.sqrt(0.75 * 0.25 / 48))
     assert str(found) == "75.0"
 
@@ -366,11 +365,11 @@ def test_a_share_knows_its_deviation():
 def test_prostate1_is_the_training_samples():
     X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1, 0, 1, 0, 1], dtype=np.int16)
     more = {"train_idx": np.array([1, 2, 5]), "test_idx": np.array([0, 3, 4])}
-    kept, classes = genes.samples_of(DataSet("prostate_singh", X, y, more))
+    kept, classes = lhr_2014.samples_of(DataSet("prostate_singh", X, y, more))
     assert np.array_equal(kept, X[[1, 2, 5]])
     assert classes.tolist() == [1, 0, 1]
     # Other sets are used whole, whatever they were divided into.
-    assert len(genes.samples_of(DataSet("leukemia_golub", X, y, more))[1]) == 6
+    assert len(lhr_2014.samples_of(DataSet("leukemia_golub", X, y, more))[1]) == 6
 
 
 def test_figures_are_drawn(spiral_outcomes, gene_outcomes):

@@ -13,17 +13,12 @@ import numpy as np
 import pytest
 from protocol_sets import written_set
 
-from highrelief.command.runs.reproduce import Reproduction
-from highrelief.protocols import running
-from highrelief.protocols.beside import Figure, Pair, Results, measured, p_value
-from highrelief.protocols.experiment import Cell, Experiment
-from highrelief.protocols.judges import best_count, curve, error
-from highrelief.protocols.kept import Kept
-from highrelief.protocols.lfe_2008 import uci
-from highrelief.protocols.made import GENERATED
-from highrelief.protocols.registry import experiments, named, not_run
-from highrelief.protocols.running import carry_out, plan
-from highrelief.protocols.sets import BadSetError, DataSet, NoSuchSetError, Sets
+from highrelief.cli.reproduce import Reproduction
+from highrelief.papers import lfe_2008, runner
+from highrelief.papers.data import GENERATED, BadSetError, DataSet, NoSuchSetError, Sets
+from highrelief.papers.experiment import Cell, Experiment, best_count, curve, error
+from highrelief.papers.results import Estimate, Pair, Results, measured, p_value
+from highrelief.papers.runner import Kept, carry_out, experiments, named, not_run, plan
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +54,7 @@ class Counting(Experiment):
 def counting(monkeypatch):
     experiment = Counting()
     monkeypatch.setattr(Counting, "asked", 0)
-    monkeypatch.setattr("highrelief.protocols.running.named", lambda name: experiment)
+    monkeypatch.setattr("highrelief.papers.runner.named", lambda name: experiment)
     return experiment
 
 
@@ -103,7 +98,7 @@ def test_an_interruption_while_processes_are_started_is_not_lost():
     done = []
 
     def start():
-        with running._deaf_children():
+        with runner._deaf_children():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
             done.append(1)
@@ -120,7 +115,7 @@ def test_an_interruption_while_processes_are_started_is_not_lost():
 
 def test_processes_hear_no_interruption():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        with running._deaf_children():
+        with runner._deaf_children():
             found = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
         assert signal.SIGINT in found.result()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
@@ -199,14 +194,14 @@ def test_generated_sets_need_no_folder(name, tmp_path):
 
 
 def test_apart_in_standard_errors():
-    pair = Pair("a", "b", Figure(12.0, 3.0, 9), Figure(10.0, 4.0, 16))
+    pair = Pair("a", "b", Estimate(12.0, 3.0, 9), Estimate(10.0, 4.0, 16))
     assert pair.apart == pytest.approx(2.0 / math.hypot(1.0, 1.0))
     assert not pair.is_far
-    assert Pair("a", "b", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16)).is_far
-    assert Pair("a", "b", Figure(14.0, 3.0, 9), None).apart is None
-    assert Pair("a", "b", Figure(14.0), Figure(10.0, 4.0, 16)).apart is None
+    assert Pair("a", "b", Estimate(14.0, 3.0, 9), Estimate(10.0, 4.0, 16)).is_far
+    assert Pair("a", "b", Estimate(14.0, 3.0, 9), None).apart is None
+    assert Pair("a", "b", Estimate(14.0), Estimate(10.0, 4.0, 16)).apart is None
     # Without a published deviation ours stands in.
-    assert Pair("a", "b", Figure(12.0, 3.0, 9), Figure(10.0, None, 9)).apart == pytest.approx(
+    assert Pair("a", "b", Estimate(12.0, 3.0, 9), Estimate(10.0, None, 9)).apart == pytest.approx(
         2.0 / math.hypot(1.0, 1.0)
     )
 
@@ -216,7 +211,7 @@ def test_measured_and_written_as_in_the_papers():
     assert (found.mean, found.deviation, found.n) == (2.0, 1.0, 3)
     assert str(found) == "2.0(1.0)"
     assert measured([4.0]).deviation is None
-    pairs = [Pair("a", "KNN", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16)), Pair("b", "LFE", found, None)]
+    pairs = [Pair("a", "KNN", Estimate(14.0, 3.0, 9), Estimate(10.0, 4.0, 16)), Pair("b", "LFE", found, None)]
     table = Results("Table", "set", "%", pairs)
     assert table.lines() == [
         ["set", "KNN", "LFE"],
@@ -228,8 +223,8 @@ def test_measured_and_written_as_in_the_papers():
 
 def test_a_page_says_what_is_far_apart_and_why(monkeypatch):
     monkeypatch.setattr(Counting, "reasons", ("The splits differ.",))
-    near = Pair("a", "KNN", Figure(10.1, 3.0, 9), Figure(10.0, 4.0, 16))
-    far = Pair("b", "KNN", Figure(14.0, 3.0, 9), Figure(10.0, 4.0, 16))
+    near = Pair("a", "KNN", Estimate(10.1, 3.0, 9), Estimate(10.0, 4.0, 16))
+    far = Pair("b", "KNN", Estimate(14.0, 3.0, 9), Estimate(10.0, 4.0, 16))
 
     def page(*pairs):
         results = [Results("Table", "set", "%", list(pairs))]
@@ -247,10 +242,10 @@ def test_a_paired_t_test_is_written_as_the_lfe_paper_does():
 
     better, worse = [1.0, 2.0, 3.0, 2.0], [1.5, 2.1, 3.6, 2.2]
     assert p_value(better, worse) == pytest.approx(ttest_rel(better, worse).pvalue)
-    assert str(uci._tested(better, worse)) == f"{ttest_rel(better, worse).pvalue:.2g}+"
-    assert str(uci._tested([1.0, 2.0], [0.0, 1.0])) == "< 0.001-"
-    assert uci._tested([1.0], [2.0]) is None
-    assert uci._quoted("< 0.001-").mean == 0.001
+    assert str(lfe_2008._tested(better, worse)) == f"{ttest_rel(better, worse).pvalue:.2g}+"
+    assert str(lfe_2008._tested([1.0, 2.0], [0.0, 1.0])) == "< 0.001-"
+    assert lfe_2008._tested([1.0], [2.0]) is None
+    assert lfe_2008._quoted("< 0.001-").mean == 0.001
 
 
 # Judges
@@ -306,7 +301,7 @@ def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
     table, tests = named("lfe-table2").results(outcomes)
     assert {pair.theirs.text for pair in tests.pairs if pair.row == "thyroid"} == {"0.001+", "0.36+"}
     assert table.row_names == ["twonorm", "thyroid"]
-    assert table.column_names == list(uci.METHODS)
+    assert table.column_names == list(lfe_2008.METHODS)
     for pair in table.pairs:
         ours = [
             100 * run["errors"].get(pair.column, 0)
@@ -337,17 +332,17 @@ def test_a_cell_does_what_the_paper_says(lfe_outcomes):
     outcomes, data = lfe_outcomes
     cell = Cell("twonorm", "", 1)
     outcome, held = outcomes[cell], Sets(data).get("twonorm")
-    split = uci.split_of(cell, held)
+    split = lfe_2008.split_of(cell, held)
     train, test = held.split(1, 140)
-    assert split.known.shape == (len(train), 3 + uci.N_IRRELEVANT)
+    assert split.known.shape == (len(train), 3 + lfe_2008.N_IRRELEVANT)
     assert split.known.min(axis=0) == pytest.approx(0.0)
     assert split.known.max(axis=0) == pytest.approx(1.0)
     # The irrelevant features are drawn anew for every run, and never depend on the class.
-    assert not np.allclose(split.known[:, -1], uci.split_of(Cell("twonorm", "", 2), held).known[:, -1])
+    assert not np.allclose(split.known[:, -1], lfe_2008.split_of(Cell("twonorm", "", 2), held).known[:, -1])
     k = outcome["chosen"]["K"]
     plainly = KNeighborsClassifier(k).fit(split.known, split.y)
     assert outcome["errors"]["KNN"] == pytest.approx(1.0 - plainly.score(split.new, held.y[test]))
-    A = uci.lfe_directions((split.known, split.y), outcome["chosen"]["M"])[:, : outcome["chosen"]["LFE"]]
+    A = lfe_2008.lfe_directions((split.known, split.y), outcome["chosen"]["M"])[:, : outcome["chosen"]["LFE"]]
     projected = KNeighborsClassifier(k).fit(split.known @ A, split.y)
     assert outcome["errors"]["LFE"] == pytest.approx(1.0 - projected.score(split.new @ A, held.y[test]))
 

@@ -24,9 +24,15 @@ from highrelief import (
     ReliefF,
     RReliefF,
 )
-from highrelief.core.similarity import cramers_v, midranks, pairwise_pearson, pearson, similarities
 from highrelief.datasets import make_xor
-from highrelief.redundancy import group_features
+from highrelief.selection.redundancy import (
+    cramers_v,
+    group_features,
+    midranks,
+    pairwise_pearson,
+    pearson,
+    similarities,
+)
 
 LINKAGES = ["complete", "average", "single"]
 
@@ -222,7 +228,7 @@ def test_more_than_was_looked_at_needs_another_fit():
 
 
 def test_too_many_features_are_refused(monkeypatch):
-    monkeypatch.setattr("highrelief.redundancy.MOST_GROUPED", 5)
+    monkeypatch.setattr("highrelief.selection.redundancy.MOST_GROUPED", 5)
     X, y = related(80, 12)
     with pytest.raises(ValueError, match=r"12 features would be grouped.*at most 5"):
         RedundancyFilter(FisherScore(n_features_to_select=1.0)).fit(X, y)

@@ -41,18 +41,17 @@ from highrelief import (
     VarianceReduction,
     report,
 )
-from highrelief.bases.progress import watching
-from highrelief.catalogue import METHODS, WRAPPERS
-from highrelief.citations import REFERENCES, address, as_text
+from highrelief.base.progress import watching
+from highrelief.catalogue import METHODS, REFERENCES, WRAPPERS, address, as_text
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
-from highrelief.halves import HalfFits, agreement, fits_to_halves, halves, members
-from highrelief.reports.features import Weights, act_together
-from highrelief.reports.findings import contents
-from highrelief.reports.given import given
-from highrelief.reports.page import ranking_page
-from highrelief.reports.sentences import two_digits
-from highrelief.reports.shapes import evenly, pearson, quartiles
-from highrelief.reports.stability import RankSpread, n_best, stability
+from highrelief.inspection.report.diagnostics import RankSpread, n_best, stability
+from highrelief.inspection.report.features import Weights, act_together, evenly, quartiles
+from highrelief.inspection.report.findings import contents
+from highrelief.inspection.report.inputs import given
+from highrelief.inspection.report.page import ranking_page
+from highrelief.inspection.report.wording import two_digits
+from highrelief.selection.halves import HalfFits, agreement, fits_to_halves, halves, members
+from highrelief.selection.redundancy import pearson
 
 pytestmark = pytest.mark.slow
 
@@ -812,9 +811,9 @@ def test_references_can_be_read(key):
 @pytest.fixture
 def page(monkeypatch):
     """A page that needs no template."""
-    stand_in = types.ModuleType("highrelief.reports.page")
+    stand_in = types.ModuleType("highrelief.inspection.report.page")
     stand_in.ranking_page = lambda contents: f'<!doctype html><title>{contents.title}</title>"é"'
-    monkeypatch.setitem(sys.modules, "highrelief.reports.page", stand_in)
+    monkeypatch.setitem(sys.modules, "highrelief.inspection.report.page", stand_in)
 
 
 def test_a_page_is_saved_whole(page, tmp_path):
@@ -836,7 +835,7 @@ def test_a_page_that_cannot_be_made_leaves_what_was_there(page, tmp_path, monkey
     def fail(contents):
         raise RuntimeError("no page")
 
-    monkeypatch.setattr(sys.modules["highrelief.reports.page"], "ranking_page", fail)
+    monkeypatch.setattr(sys.modules["highrelief.inspection.report.page"], "ranking_page", fail)
     with pytest.raises(RuntimeError):
         made.save(path)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["old"]
@@ -864,7 +863,7 @@ def test_a_notebook_shows_the_page_in_a_frame(page):
 def test_without_jinja_a_sentence_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     for name in ("assembling", "page", "comparison_page"):
-        monkeypatch.delitem(sys.modules, f"highrelief.reports.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"highrelief.inspection.report.{name}", raising=False)
     X, y = continuous_table()
     made = report(ReliefF().fit(X, y), X, y, resamples=0)
     with pytest.raises(ImportError, match=r"needs jinja2, .*: pip install 'highrelief\[report\]'"):

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from highrelief import EnsembleWeighting, FisherScore, ReliefF, RReliefF, report
-from highrelief.reports.alone import ranks_alone
-from highrelief.reports.findings import contents
-from highrelief.reports.given import given
-from highrelief.reports.shapes import pairwise_pearson, pearson
-from highrelief.reports.thirds import thirds, thirds_in_words
+from highrelief.inspection.report.features import ranks_alone
+from highrelief.inspection.report.findings import contents
+from highrelief.inspection.report.inputs import given, thirds, thirds_in_words
+from highrelief.selection.redundancy import pairwise_pearson, pearson
 
 
 def mixed_table(seed=0, n_samples=80):

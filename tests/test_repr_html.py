@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
 from highrelief import LFE, EnsembleWeighting, FisherScore, GFlip, HKNNClassifier, IRelief, ReliefF
-from highrelief.bases.selector import falling, largest_first
-from highrelief.bases.views import best_features_table
+from highrelief.base.notebook import best_features_table
+from highrelief.base.selector import falling, largest_first
 
 EVIL = '<img src=x onerror="alert(1)">\'&"</td><script>alert(2)</script>'
 #: All that the table is made of.

@@ -29,8 +29,8 @@ from highrelief import (
     ReliefF,
     VarianceReduction,
 )
-from highrelief.bases.folds import usable_folds
-from highrelief.halves import fits_to_halves
+from highrelief.base.folds import usable_folds
+from highrelief.selection.halves import fits_to_halves
 from highrelief.stability import stability_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -200,9 +200,9 @@ class TestWhatIsRefused:
             ("builtins", "eval"),
             ("subprocess", "Popen"),
             # Of ours, but not what estimators are made of.
-            ("highrelief.core.whole_files", "written_whole"),
-            ("highrelief.kernels.cache", "KernelCache"),
-            ("highrelief.fisher.pickle", "loads"),
+            ("highrelief.io.files", "written_whole"),
+            ("highrelief._kernels.cache", "KernelCache"),
+            ("highrelief.methods.fisher.pickle", "loads"),
         ],
     )
     @pytest.mark.parametrize("loader", ["ObjectNode", "FunctionNode", "TypeNode"])

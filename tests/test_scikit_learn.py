@@ -408,7 +408,7 @@ def without_rich(monkeypatch):
         return None if name == "rich" else find_spec(name, *args)
 
     monkeypatch.setattr(importlib.util, "find_spec", found)
-    monkeypatch.setattr("highrelief.bases.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("highrelief.base.progress._PATIENCE", 0.0)
 
 
 def fits_like_silent(entry, X, y):

@@ -11,10 +11,10 @@ from registry import continuous_table
 SOURCES = sorted((ROOT / "src" / "highrelief").rglob("*.py"))
 #: Modules that run what they read, start programs, or talk to others; and who may use them.
 SOME = {
-    "pickle": {"kernels/cache.py"},  # of this user's own files
-    "http": {"protocols/openml.py"},  # names of exceptions
-    "ctypes": {"core/memory.py"},  # asks Windows how much memory there is
-    "subprocess": {"table/h5ad.py"},  # runs our own reader, since damaged files crash the HDF5 library
+    "pickle": {"_kernels/cache.py"},  # of this user's own files
+    "http": {"papers/data.py"},  # names of exceptions
+    "ctypes": {"_engine/memory.py"},  # asks Windows how much memory there is
+    "subprocess": {"io/h5ad.py"},  # runs our own reader, since damaged files crash the HDF5 library
 }
 NOBODY = {"cloudpickle", "dill", "marshal", "shelve", "code", "runpy"}
 NOBODY |= {"socket", "urllib", "requests", "ftplib", "smtplib", "ssl", "webbrowser"}
@@ -32,7 +32,7 @@ def watch(event, arguments):
     if unpickles:
         frame = sys._getframe()
         # Numba copies what it compiles by pickles in memory, which no file gets into.
-        ours = ("highrelief/kernels/cache.py", "numba/core/serialize.py")
+        ours = ("highrelief/_kernels/cache.py", "numba/core/serialize.py")
         while frame is not None and not frame.f_code.co_filename.endswith(ours):
             frame = frame.f_back
         unpickles = frame is None
@@ -130,7 +130,7 @@ print(json.dumps(seen))
 @pytest.mark.parametrize(
     ("attempt", "event"),
     [
-        ("from highrelief.protocols.openml import fetch; fetch('ecoli', Path('nowhere'))", "urllib.Request"),
+        ("from highrelief.papers.data import fetch; fetch('ecoli', Path('nowhere'))", "urllib.Request"),
         ("import joblib, pickle; pickle.loads(pickle.dumps(joblib.Parallel))", "pickle.find_class"),
     ],
 )
@@ -178,4 +178,4 @@ def test_security_md_names_what_is_there():
     ):
         assert f"`{name}`" in text
         assert (ROOT / name).exists()
-    assert "`kernels/cache.py`" in text
+    assert "`_kernels/cache.py`" in text

@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 
 from highrelief import Simba
+from highrelief._kernels.simba import climb
 from highrelief.datasets import make_xor
-from highrelief.kernels.simba import climb
 
 
 def one_run(X, y, **parameters):

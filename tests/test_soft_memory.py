@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 from test_kernels import PRECISIONS, draw_table, local_rows, packed_table
 
 from highrelief import IRelief
-from highrelief.core import pair_sums, weighted_rows
-from highrelief.core.packed import Packed
-from highrelief.core.scaling import feature_scaling
+from highrelief._engine import pair_sums
+from highrelief._engine.layout import Packed
+from highrelief._engine.scaling import feature_scaling
 
 MARGIN = 4 * 2**20
 
@@ -25,8 +25,8 @@ def peak_of_fit(X, y, **parameters):
 
 def blocks(monkeypatch, wanted):
     """Have all tables taken by blocks of columns, small blocks, or none."""
-    monkeypatch.setattr(weighted_rows, "WIDE", 0 if wanted else 10**9)
-    monkeypatch.setattr(weighted_rows, "SMALL", 0)
+    monkeypatch.setattr(pair_sums, "WIDE", 0 if wanted else 10**9)
+    monkeypatch.setattr(pair_sums, "SMALL", 0)
     monkeypatch.setattr(pair_sums, "_AT_ONCE", 1)
 
 
@@ -45,7 +45,7 @@ class TestPeak:
     @pytest.mark.parametrize("dtype", PRECISIONS)
     def test_no_copy_of_a_wide_table(self, dtype):
         X, y = draw_table(1, 900, 12_000, 2, dtype=dtype)
-        assert X.nbytes > weighted_rows.SMALL
+        assert X.nbytes > pair_sums.SMALL
         one_block = 2**24
         assert peak_of_fit(X, y) <= 0.2 * X.nbytes + one_block + MARGIN
 
@@ -127,7 +127,7 @@ class TestScaledColumns:
 
     def test_order_comes_back(self):
         X, y = draw_table(7, 30, 20, 2)
-        rows = weighted_rows.WeightedRows(packed_table(X, y))
+        rows = pair_sums.WeightedRows(packed_table(X, y))
         before = rows.X.copy()
         for w in (np.arange(20.0) % 3, np.ones(20) - (np.arange(20) == 4), np.ones(20)):
             rows.put_under(w)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from highrelief.core import missing
-from highrelief.core.absent import Absent
-from highrelief.core.missing import MissingValues
-from highrelief.core.scaling import Scaling
-from highrelief.kernels.missing import CHUNK
-from highrelief.kernels.networks import LANES, sort_columns
+from highrelief._engine import missing
+from highrelief._engine.missing import MissingValues
+from highrelief._engine.scaling import Absent, Scaling
+from highrelief._kernels.missing import CHUNK
+from highrelief._kernels.sorting import LANES, sort_columns
 
 
 @pytest.mark.parametrize("n", [8, 16, 24, 40, 96, 104, 256, 264, 520, 1000, 1024])

@@ -17,19 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 import highrelief
-from highrelief import (
-    LOGO,
-    CrossValidatedSelector,
-    EnsembleWeighting,
-    FisherScore,
-    IRelief,
-    Relief,
-    ReliefF,
-)
-from highrelief.core import neighbor_search, sparse_distances
-from highrelief.core.ranges import ColumnRanges
-from highrelief.core.scaling import Scaling, feature_scaling
-from highrelief.core.sparse_columns import sparse_ranges, sparse_scaling
+from highrelief import LOGO, CrossValidatedSelector, EnsembleWeighting, FisherScore, IRelief, Relief, ReliefF
+from highrelief._engine import search, sparse
+from highrelief._engine.columns import sparse_ranges, sparse_scaling
+from highrelief._engine.scaling import ColumnRanges, Scaling, feature_scaling
 from highrelief.stability import stability_score
 
 ESTIMATORS = {
@@ -205,8 +196,8 @@ def test_single_precision(estimator):
 def test_every_way_to_the_neighbours(way, metric, monkeypatch):
     X, y = sparse_table(150, kind="counts")
     expected = ReliefF(metric=metric).fit(X, y).feature_weights_
-    monkeypatch.setattr(neighbor_search, "_way", lambda *_: way)
-    monkeypatch.setattr(neighbor_search, "BAND", 64)
+    monkeypatch.setattr(search, "_way", lambda *_: way)
+    monkeypatch.setattr(search, "BAND", 64)
     found = ReliefF(metric=metric).fit(scipy.sparse.csr_array(X), y).feature_weights_
     assert_same_weights(found, expected)
 
@@ -217,9 +208,9 @@ def test_every_way_to_the_neighbours(way, metric, monkeypatch):
 def test_columns_with_few_zeros_are_filled_up(way, metric, dtype, monkeypatch):
     X, y = sparse_table(150, kind="counts", density=0.2)
     expected = ReliefF(metric=metric).fit(X.astype(dtype), y).feature_weights_
-    monkeypatch.setattr(neighbor_search, "_way", lambda *_: way)
-    monkeypatch.setattr(neighbor_search, "BAND", 64)
-    monkeypatch.setattr(sparse_distances, "_FEWEST_DENSE", 1)
+    monkeypatch.setattr(search, "_way", lambda *_: way)
+    monkeypatch.setattr(search, "BAND", 64)
+    monkeypatch.setattr(sparse, "_FEWEST_DENSE", 1)
     found = ReliefF(metric=metric).fit(scipy.sparse.csr_array(X.astype(dtype)), y)
     assert 0 < found.execution_["n_dense_features"] < X.shape[1]
     np.testing.assert_allclose(

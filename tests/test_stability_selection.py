@@ -5,10 +5,10 @@ import pytest
 from oracles.shah_samworth_2013 import heaviest_concave_tail, plain_bound, unimodal_bound
 
 from highrelief import IRelief, ReliefF, RReliefF
-from highrelief.core.concave_tails import concave_tails
 from highrelief.datasets import make_xor
-from highrelief.stability_selection import (
+from highrelief.selection.stability_selection import (
     LARGEST_SHARE,
+    concave_tails,
     decide_by_stability,
     equal_halves,
     expected_false,

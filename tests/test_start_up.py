@@ -14,7 +14,7 @@ from registry import ENTRIES, continuous_table
 
 import highrelief
 from highrelief import warmup
-from highrelief.bases.width_cv import CrossValidatedWidth
+from highrelief.selection.kernel_width import CrossValidatedWidth
 
 IMPORTED = 'print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))'
 
@@ -74,7 +74,7 @@ print(json.dumps(model.feature_weights_.tolist()))
 
 SIGNATURES = """
 def report():
-    from highrelief.kernels.jit import ALL_KERNELS
+    from highrelief._kernels.jit import ALL_KERNELS
     used, compiled = [], []
     for kernel in ALL_KERNELS:
         name = f"{kernel.__module__}.{kernel.__name__}"
@@ -88,7 +88,7 @@ WARM_UP = """
 import io, json
 from contextlib import redirect_stdout
 from highrelief import warmup
-from highrelief.command.commands import app
+from highrelief.cli.commands import app
 
 steps, warm_up = [], warmup.warm_up
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from processes import run
 
-from highrelief import IRelief, OnlineIRelief, irelief_online
+from highrelief import IRelief, OnlineIRelief
+from highrelief.methods import online
 
 N_FEATURES = 20
 
@@ -141,8 +142,8 @@ def test_a_batch_that_is_interrupted_never_was(monkeypatch, reason, n_before):
             raise reason
         learn_samples(*arguments)
 
-    learn_samples = irelief_online.learn_samples
-    monkeypatch.setattr(irelief_online, "learn_samples", interrupted)
+    learn_samples = online.learn_samples
+    monkeypatch.setattr(online, "learn_samples", interrupted)
     with pytest.raises(reason):
         stream.partial_fit(*batch(n_before))
     assert sum(calls) > 0
@@ -160,7 +161,7 @@ def test_an_interrupted_first_batch_leaves_the_given_generator_where_it_was(monk
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(irelief_online, "learn_samples", interrupted)
+    monkeypatch.setattr(online, "learn_samples", interrupted)
     with pytest.raises(KeyboardInterrupt):
         OnlineIRelief(buffer_size=3, random_state=generator).partial_fit(*batch(0))
     assert generator.randint(10**9) == np.random.RandomState(5).randint(10**9)

@@ -16,19 +16,12 @@ import pytest
 
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
-from highrelief.core import memory  # noqa: E402
-from highrelief.table import (  # noqa: E402
-    LabelledTable,
-    Roles,
-    Source,
-    TableError,
-    read_table,
-    reading,
-)
-from highrelief.table.cells import MISSING, MISSING_NUMBERS, Cells  # noqa: E402
-from highrelief.table.completing import completed  # noqa: E402
-from highrelief.table.delimited import Dialect  # noqa: E402
-from highrelief.table.roles import labelled  # noqa: E402
+from highrelief._engine import memory  # noqa: E402
+from highrelief.io import LabelledTable, Roles, Source, TableError, read_table, reading  # noqa: E402
+from highrelief.io.cells import MISSING, MISSING_NUMBERS, Cells  # noqa: E402
+from highrelief.io.imputation import completed  # noqa: E402
+from highrelief.io.roles import labelled  # noqa: E402
+from highrelief.io.text import Dialect  # noqa: E402
 
 
 def read(
@@ -249,7 +242,7 @@ class TestOtherFiles:
         write[Path(name).suffix](tmp_path / name)
         code = (
             "import resource, sys; from pathlib import Path;"
-            "from highrelief.table import *; import highrelief.table.frames;"
+            "from highrelief.io import *; import highrelief.io.frames;"
             "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize();"
             "resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, used + 2**27));"
             "read_table(Source(Path(sys.argv[1])), Roles('class'))"
@@ -304,7 +297,7 @@ class TestOtherFiles:
             "% a comment\n@relation 'r'\n@ATTRIBUTE 'an a' numeric\n@attribute b {u,'v w'}\n"
             "@attribute class {x,y}\n@data\n1.5,u,x\n% another\n?,'v w',y\n3,u,x\n"
         )
-        table = read(write(content, "table.arff"))
+        table = read(write(content, "io.text"))
         np.testing.assert_array_equal(table.X, [[1.5, 0], [np.nan, 1], [3, 0]])
         assert table.feature_names == ["an a", "b"]
 
@@ -328,7 +321,7 @@ class TestOtherFiles:
     )
     def test_says_what_is_wrong_with_arff(self, write, content, says):
         with pytest.raises(TableError, match=says):
-            read(write(content, "table.arff"))
+            read(write(content, "io.text"))
 
     def test_reads_anndata(self, tmp_path):
         anndata = pytest.importorskip("anndata", reason="of the extra 'anndata'")
@@ -581,7 +574,7 @@ class TestManyColumnsAndClasses:
     @pytest.mark.parametrize("separator", [",", "\t"])
     @pytest.mark.parametrize("quote", ["", '"'])
     def test_a_header_longer_than_what_is_looked_at(self, write, monkeypatch, separator, quote):
-        monkeypatch.setattr("highrelief.table.delimited._BYTES_LOOKED_AT", 64)
+        monkeypatch.setattr("highrelief.io.text._BYTES_LOOKED_AT", 64)
         names = [f"{quote}a name with blanks {place}{quote}" for place in range(40)]
         rows = [[*map(str, range(i, i + 40)), "xy"[i % 2]] for i in range(4)]
         path = write("\n".join(separator.join(row) for row in [[*names, "class"], *rows]) + "\n")

@@ -8,7 +8,7 @@ import pytest
 from command_line import highrelief, on_a_terminal
 from processes import ROOT
 
-from highrelief.command.runs.terminal import escaped
+from highrelief.cli.terminal import escaped
 
 #: Clears the screen, sets its title, links, goes back, turns the writing around, is not seen, ends the line.
 HOSTILE = "\x1b[2J\x1b]0;x\x07\x9b31m\x08\u202e\u2066\u200b\u2028\u2029\x7f[red][link=http://x]"

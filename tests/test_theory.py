@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IRelief, OnlineIRelief, Relief, ReliefF
-from highrelief.core.solvers import unit_positive_part
+from highrelief._solvers.fixed_point import unit_positive_part
 from highrelief.datasets import add_irrelevant_features, flip_labels, make_ringnorm, make_waveform
 
 margins = arrays(np.float64, st.integers(2, 8), elements=st.floats(-1.0, 1.0)).filter(

@@ -18,8 +18,8 @@ from registry import continuous_table
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from highrelief import IRelief, ReliefF
-from highrelief.core import threads
-from highrelief.core.threads import one_blas_thread, run_all, thread_count
+from highrelief._engine import threads
+from highrelief._engine.threads import one_blas_thread, run_all, thread_count
 
 needs_fork = pytest.mark.skipif(
     "fork" not in multiprocessing.get_all_start_methods(), reason="this system does not fork"
@@ -73,7 +73,7 @@ class TestPool:
         code = """
 import json
 from concurrent.futures import ThreadPoolExecutor
-from highrelief.core.threads import run_all
+from highrelief._engine.threads import run_all
 from test_threads import n_helpers
 
 def ask(n_threads):
@@ -218,7 +218,7 @@ print(json.dumps(ends))
 import faulthandler, json, os, threading, time, warnings
 warnings.simplefilter("ignore")
 import numba, llvmlite.binding.ffi
-import highrelief.core.threads
+import highrelief._engine.threads
 begun = threading.Event()
 def compile():
     with {lock}:
@@ -234,7 +234,7 @@ if child == 0:
 ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 other.join()
 # Nothing of it is left to this process.
-print(json.dumps([ended, numba.njit(lambda x: x + 2)(1), highrelief.core.threads._compiler_locks]))
+print(json.dumps([ended, numba.njit(lambda x: x + 2)(1), highrelief._engine.threads._compiler_locks]))
 """
         assert run(code, timeout=120) == [0, 3, []]
 
@@ -259,7 +259,7 @@ print(json.dumps(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
 import json, os, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 from test_threads import fitted_bits
-from highrelief.core.threads import one_blas_thread, run_all
+from highrelief._engine.threads import one_blas_thread, run_all
 bits = fitted_bits()
 def work():
     with one_blas_thread():

@@ -10,8 +10,8 @@ import pytest
 import test_weighted
 from numba import njit
 
-from highrelief.kernels import differences, distances, integer_tiles, packing, simd, vectors
-from highrelief.kernels.jit import wide_vectors
+from highrelief._kernels import distances, nearest, packing, simd, vectors
+from highrelief._kernels.jit import wide_vectors
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def checksums():
         margins = np.zeros((2, 75))
         for square in (False, True):
             others, unit = np.arange(1, 12), np.ones(1, dtype)
-            differences.add_group(B, 0, 33, 75, others, others.size, 0.3, square, unit, margins[int(square)])
+            nearest.add_group(B, 0, 33, 75, others, others.size, 0.3, square, unit, margins[int(square)])
         found.append(zlib.crc32(T.tobytes() + out.tobytes() + margins.tobytes()))
     return [*found, test_weighted.checksum(), checksum_of_whole_numbers()]
 
@@ -72,7 +72,7 @@ def checksum_of_whole_numbers():
     P[:] = rng.integers(0, 2**63, P.shape, dtype=np.uint64)
     sums = G.sum(axis=1, dtype=np.int64).astype(np.uint32)
     D = np.zeros((68, 128), np.uint32)
-    integer_tiles.fill_tiles(G, sums, P, 8, 3, 0, 0, 68, 68, 0, 4, False, D, D)
+    distances.fill_tiles(G, sums, P, 8, 3, 0, 0, 68, 68, 0, 4, False, D, D)
     return zlib.crc32(D.tobytes())
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from highrelief.kernels import distances, packing, vectors
-from highrelief.kernels.jit import wide_vectors
+from highrelief._kernels import distances, packing, vectors
+from highrelief._kernels.jit import wide_vectors
 
 PRECISIONS = (np.float32, np.float64)
 

@@ -23,11 +23,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from highrelief import IM4E, IM4ECV, LOGO, LOGOCV, IRelief, IReliefCV
-from highrelief.bases import soft as soft_base
-from highrelief.bases.folds import usable_folds
-from highrelief.bases.neighbor_rule import NeighborRule
-from highrelief.bases.width_cv import FACTORS, outwards
+from highrelief.base import soft
+from highrelief.base.folds import usable_folds
 from highrelief.datasets import make_twonorm, make_xor
+from highrelief.selection.kernel_width import FACTORS, NeighborRule, outwards
 
 pytestmark = pytest.mark.slow
 
@@ -142,14 +141,14 @@ def test_where_logo_converges_it_is_a_fixed_point():
 def steps(monkeypatch):
     """Iterations of every fit, with the share of the pairs that each went over."""
     taken = []
-    plain = soft_base.fixed_point
+    plain = soft.fixed_point
 
     def counted(*args, **kwargs):
         end = plain(*args, **kwargs)
         taken.append(end.n_iter)
         return end
 
-    monkeypatch.setattr(soft_base, "fixed_point", counted)
+    monkeypatch.setattr(soft, "fixed_point", counted)
     return taken
 
 

@@ -11,36 +11,35 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import plots as plots
     from . import stability as stability
-    from .cv_selector import CrossValidatedSelector
-    from .dann import DANN
-    from .elimination import IterativeElimination
-    from .ensemble import EnsembleWeighting
-    from .error_control import ErrorControlledSelector
-    from .fisher import FisherScore
-    from .frel import FREL
-    from .gflip import GFlip
-    from .hknn import HKNNClassifier
-    from .im4e import IM4E
-    from .im4e_cv import IM4ECV
-    from .interaction_table import interactions as interactions
-    from .irelief import IRelief
-    from .irelief_cv import IReliefCV
-    from .irelief_online import OnlineIRelief
-    from .lfe import LFE
-    from .lhr import LHRelief
-    from .lmba import Lmba
-    from .logo import LOGO
-    from .logo_cv import LOGOCV
-    from .redundancy import RedundancyFilter
-    from .relief import Relief, ReliefF
-    from .reports.comparison_report import comparison_report as comparison_report
-    from .reports.report import report as report
-    from .rrelieff import RReliefF
+    from .inspection.interactions import interactions as interactions
+    from .inspection.report.report import comparison_report as comparison_report
+    from .inspection.report.report import report as report
+    from .methods.dann import DANN
+    from .methods.fisher import FisherScore
+    from .methods.frel import FREL
+    from .methods.gflip import GFlip
+    from .methods.hknn import HKNNClassifier
+    from .methods.im4e import IM4E
+    from .methods.irelief import IRelief
+    from .methods.lfe import LFE
+    from .methods.lhr import LHRelief
+    from .methods.lmba import Lmba
+    from .methods.logo import LOGO
+    from .methods.online import OnlineIRelief
+    from .methods.relief import Relief, ReliefF
+    from .methods.rrelieff import RReliefF
+    from .methods.simba import Simba
+    from .methods.surf import SURF, MultiSURF, MultiSURFStar, SURFStar
     from .saving import load as load
     from .saving import save as save
-    from .simba import Simba
-    from .surf import SURF, MultiSURF, MultiSURFStar, SURFStar
-    from .variance_reduction import VarianceReduction
+    from .selection.cross_validation import CrossValidatedSelector
+    from .selection.elimination import IterativeElimination
+    from .selection.ensemble import EnsembleWeighting
+    from .selection.error_control import ErrorControlledSelector
+    from .selection.kernel_width import IM4ECV, LOGOCV, IReliefCV
+    from .selection.redundancy import RedundancyFilter
+    from .selection.variance_reduction import VarianceReduction
+
 
 __version__ = "0.1.0"
 
@@ -78,41 +77,41 @@ __all__ = [
 
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
 _HOMES = {
-    "DANN": "dann",
-    "FREL": "frel",
-    "LFE": "lfe",
-    "LOGO": "logo",
-    "LOGOCV": "logo_cv",
-    "CrossValidatedSelector": "cv_selector",
-    "EnsembleWeighting": "ensemble",
-    "ErrorControlledSelector": "error_control",
-    "FisherScore": "fisher",
-    "HKNNClassifier": "hknn",
-    "GFlip": "gflip",
-    "IM4E": "im4e",
-    "IM4ECV": "im4e_cv",
-    "IRelief": "irelief",
-    "IReliefCV": "irelief_cv",
-    "IterativeElimination": "elimination",
-    "LHRelief": "lhr",
-    "Lmba": "lmba",
-    "MultiSURF": "surf",
-    "MultiSURFStar": "surf",
-    "OnlineIRelief": "irelief_online",
-    "RReliefF": "rrelieff",
-    "RedundancyFilter": "redundancy",
-    "Relief": "relief",
-    "ReliefF": "relief",
-    "SURF": "surf",
-    "SURFStar": "surf",
-    "Simba": "simba",
-    "VarianceReduction": "variance_reduction",
+    "DANN": "methods.dann",
+    "FREL": "methods.frel",
+    "LFE": "methods.lfe",
+    "LOGO": "methods.logo",
+    "LOGOCV": "selection.kernel_width",
+    "CrossValidatedSelector": "selection.cross_validation",
+    "EnsembleWeighting": "selection.ensemble",
+    "ErrorControlledSelector": "selection.error_control",
+    "FisherScore": "methods.fisher",
+    "HKNNClassifier": "methods.hknn",
+    "GFlip": "methods.gflip",
+    "IM4E": "methods.im4e",
+    "IM4ECV": "selection.kernel_width",
+    "IRelief": "methods.irelief",
+    "IReliefCV": "selection.kernel_width",
+    "IterativeElimination": "selection.elimination",
+    "LHRelief": "methods.lhr",
+    "Lmba": "methods.lmba",
+    "MultiSURF": "methods.surf",
+    "MultiSURFStar": "methods.surf",
+    "OnlineIRelief": "methods.online",
+    "RReliefF": "methods.rrelieff",
+    "RedundancyFilter": "selection.redundancy",
+    "Relief": "methods.relief",
+    "ReliefF": "methods.relief",
+    "SURF": "methods.surf",
+    "SURFStar": "methods.surf",
+    "Simba": "methods.simba",
+    "VarianceReduction": "selection.variance_reduction",
 }
 _FUNCTIONS = {
-    "comparison_report": "reports.comparison_report",
-    "interactions": "interaction_table",
+    "comparison_report": "inspection.report.report",
+    "interactions": "inspection.interactions",
     "load": "saving",
-    "report": "reports.report",
+    "report": "inspection.report.report",
     "save": "saving",
 }
 _MODULES = ("datasets", "plots", "stability")

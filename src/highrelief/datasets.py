@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .core.parameters import check_choice, check_count, check_flag, check_number, random_generator
+from ._engine.parameters import check_choice, check_count, check_flag, check_number, random_generator
 
 __all__ = [
     "add_irrelevant_features",

@@ -12,14 +12,250 @@ import json
 import os
 import warnings
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import highrelief
 
-from .bases.saved_parts import misfits
-from .core.whole_files import written_whole
+from ._engine.class_distances import ClassDistances
+from ._engine.hyperplanes import ClassHyperplanes
+from ._engine.scaling import Scaling
+from ._kernels.packing import FEATURE_BLOCK, PADDING, ROW_BLOCK
+from .base.meta import Decision
+from .base.validation import LARGEST_WEIGHT
+from .io.files import written_whole
+from .methods.online import Reservoir
+
+# Whether the parts of an estimator that comes from a file fit together.
+#
+# Compiled code follows places of samples, codes of classes and lengths without a check, and expects finite
+# numbers. After a fit they are right; a file may contain any. The tables below state, class by class, what
+# its arrays and numbers may be; a part that is not there is not needed.
+
+
+#: Types of arrays, as kernels know them: in the order of the bytes of this machine.
+_TYPES = {"f": (np.float64, np.float32), "i": (np.int64,), "b": (np.bool_,)}
+_HEAVIEST = LARGEST_WEIGHT[0]
+
+
+@dataclass(frozen=True)
+class _Array:
+    """An array: sizes by name (None: any), its kind, and the least and the largest value."""
+
+    shape: tuple[str | None, ...]
+    kind: str = "f"
+    least: float = -np.inf
+    most: float | str = np.inf
+    #: Whether values may be missing (NaN); whether they may be infinite as well.
+    gaps: bool = False
+    infinite: bool = False
+    #: Whether rows need not follow each other: NumPy alone works on it.
+    any_order: bool = False
+
+    def fits(self, value: Any, sizes: Mapping[str, int]) -> bool:
+        if type(value) is not np.ndarray or value.dtype not in _TYPES[self.kind]:
+            return False
+        if value.ndim != len(self.shape) or not (value.flags.c_contiguous or self.any_order):
+            return False
+        wanted = zip(value.shape, self.shape, strict=True)
+        if any(name is not None and size != sizes[name] for size, name in wanted):
+            return False
+        known = value[~np.isnan(value)] if self.gaps else value
+        # The largest place among so many is one less.
+        most = sizes[self.most] - 1 if isinstance(self.most, str) else self.most
+        finite = self.infinite or bool(np.isfinite(known).all())
+        return finite and bool(np.all((known >= self.least) & (known <= most)))
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number: a whole one or not, finite, and the least and the largest value."""
+
+    whole: bool = False
+    least: float = -np.inf
+    most: float = np.inf
+
+    def fits(self, value: Any, sizes: Mapping[str, int]) -> bool:
+        kinds = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            return False
+        return bool(np.isfinite(value) and self.least <= value <= self.most)
+
+
+_FEATURES = _Array(("features",))
+
+#: Of estimators.
+_ESTIMATOR: dict[str, _Array | _Number] = {
+    "n_features_in_": _Number(whole=True, least=1),
+    "feature_weights_": _FEATURES,
+    "_w": _FEATURES,
+    "_nu": _FEATURES,
+    "_ranked": _FEATURES,
+    "_constant": _Array(("features",), "b"),
+    "_class_counts": _Array(("classes",), "i", least=0, most=2.0**62),
+    "_class_weights": _Array(("classes",), least=0),
+    "components_": _Array((None, "features"), any_order=True),
+    "member_weights_": _Array((None, "features"), any_order=True),
+    "eliminated_in_": _Array(("features",), "i", least=0),
+    "labels_": _Array(("features",), "i", least=-1, most="features"),
+    "representatives_": _Array((None,), "i", least=0, most="features"),
+    "sigma_": _Number(least=0),
+    "n_samples_seen_": _Number(whole=True, least=0, most=2.0**62),
+    "_renewal": _Number(whole=True, least=0, most=2.0**62),
+}
+#: Of what they are made of. ``rows`` are those that the first array has.
+_SCALING: dict[str, _Array | _Number] = {
+    "offset": _FEATURES,
+    "divisor": _Array(("features",), least=np.nextafter(0.0, 1.0)),
+    "unit": _Array(("features",), least=np.nextafter(0.0, 1.0)),
+}
+_DECISION: dict[str, _Array | _Number] = {
+    "support": _Array(("features",), "b"),
+    "statistic": _Array(("features",), gaps=True, infinite=True),
+}
+_HYPERPLANES: dict[str, _Array | _Number] = {
+    "_rows": _Array(("rows", "features")),
+    "_starts": _Array(("borders",), "i", least=0, most="borders of rows"),
+    "_copies": _Array(("rows",), least=1.0 / _HEAVIEST, most=_HEAVIEST),
+    "_squares": _Array(("rows",), least=0.0),
+    "_center": _FEATURES,
+    "_ignored": _Array((None,), "i", least=0, most="features"),
+    "_exponent": _Number(whole=True, least=-2200, most=2200),
+    "n_classes": _Number(whole=True, least=1),
+}
+_DISTANCES: dict[str, _Array | _Number] = {
+    "_given": _Array(("rows", "features"), gaps=True, any_order=True),
+    "_position": _Array(("layout",), "i", least=PADDING, most="rows"),
+    "_codes": _Array(("layout",), "i", least=0, most="classes"),
+    "_copies": _Array(("layout",), least=0.0, most=_HEAVIEST),
+    "_w": _Array(("columns",), least=0.0),
+    "_sigma": _Number(least=0.0),
+    "n_classes": _Number(whole=True, least=1),
+}
+_RESERVOIR: dict[str, _Array | _Number] = {
+    "rows": _Array(("rows", "features")),
+    "codes": _Array(("rows",), "i", least=0, most="classes"),
+    "low": _FEATURES,
+    "high": _FEATURES,
+    # Far out of the first batch these are no numbers, and are seen to be none.
+    "mean": _Array(("features",), gaps=True, infinite=True),
+    "squares": _Array(("features",), least=0.0, gaps=True, infinite=True),
+    "n_seen": _Number(whole=True, least=0, most=2.0**62),
+}
+
+
+def misfits(value: Any) -> Iterator[str]:
+    """Names of the estimators of ours, inside of a value, whose parts do not fit together."""
+    waiting, seen = [value], set()
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, (list, tuple)) or (isinstance(each, np.ndarray) and each.dtype == object):
+            waiting += list(each)
+        elif isinstance(each, (np.random.RandomState, np.random.Generator)):
+            if not _draws(each):
+                yield type(each).__name__
+        elif hasattr(each, "get_params") and hasattr(each, "__dict__"):
+            waiting += vars(each).values()
+            if type(each).__module__.startswith("highrelief.") and not _fits(vars(each)):
+                yield type(each).__name__
+
+
+def _fits(parts: dict[str, Any]) -> bool:
+    """Whether the attributes of an estimator are numbers of its features and classes, and its parts too."""
+    inner = [name for name in ("_scaling", "_references", "_reservoir", "_decision") if name in parts]
+    known = {name: parts[name] for name in _ESTIMATOR if parts.get(name) is not None}
+    if not inner and not known:
+        return True
+    if "n_features_in_" not in known:
+        return False
+    sizes = {"features": known["n_features_in_"], "classes": np.size(parts.get("classes_", ()))}
+    return _match(known, _ESTIMATOR, sizes) and all(
+        parts[name] is None or _CHECKS[name](parts[name], parts, sizes) for name in inner
+    )
+
+
+def _match(parts: Mapping[str, Any], rules: Mapping[str, _Array | _Number], sizes: Mapping[str, int]) -> bool:
+    """Whether the parts are what the rules ask for; those that rules do not name are not looked at."""
+    return all(rule.fits(parts[name], sizes) for name, rule in rules.items() if name in parts)
+
+
+def _is_whole(
+    value: Any, kind: type, rules: Mapping[str, _Array | _Number], sizes: Mapping[str, int]
+) -> bool:
+    """Whether it is an object of a class, with all the parts that the rules name, as they ask for."""
+    return type(value) is kind and rules.keys() <= vars(value).keys() and _match(vars(value), rules, sizes)
+
+
+def _scales(scaling: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> bool:
+    rules = {name: rule for name, rule in _SCALING.items() if getattr(scaling, name, None) is not None}
+    return {"offset", "divisor"} <= rules.keys() and _is_whole(scaling, Scaling, rules, sizes)
+
+
+def _decides(decision: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> bool:
+    return _is_whole(decision, Decision, _DECISION, sizes)
+
+
+def _refers(references: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> bool:
+    """Whether the samples that new ones are compared with are whole, and of the estimator's features."""
+    if getattr(references, "n_classes", None) != sizes["classes"]:
+        return False
+    if type(references) is ClassHyperplanes:
+        n = len(references._rows)
+        sizes = {**sizes, "rows": n, "borders of rows": n + 1, "borders": sizes["classes"] + 1}
+        return (
+            _is_whole(references, ClassHyperplanes, _HYPERPLANES, sizes)
+            and references._rows.dtype == references._center.dtype
+            and bool(np.all(np.diff(references._starts) > 0))
+            and (references._starts[0], references._starts[-1]) == (0, n)
+            and _scales(references._scaling, parts, sizes)
+        )
+    d, layout = int(np.count_nonzero(parts["feature_weights_"] > 0.0)), np.size(references._position)
+    columns = -(-max(d, 1) // FEATURE_BLOCK) * FEATURE_BLOCK
+    sizes = {**sizes, "rows": len(references._given), "features": d, "layout": layout, "columns": columns}
+    return (
+        layout % ROW_BLOCK == 0
+        and sizes["rows"] > 0
+        and _is_whole(references, ClassDistances, _DISTANCES, sizes)
+        and bool(np.all(np.diff(references._codes) >= 0))
+        and bool(np.all((references._copies > 0.0) == (references._position != PADDING)))
+        and _scales(references._scaling, parts, sizes)
+    )
+
+
+def _streams(reservoir: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> bool:
+    """Whether the samples that a stream has kept are of its features and classes."""
+    sizes = {**sizes, "rows": len(reservoir.rows)}
+    size = getattr(reservoir, "size", None)
+    return (
+        _is_whole(reservoir, Reservoir, _RESERVOIR, sizes)
+        and (size is None or _Number(whole=True, least=max(1, sizes["rows"])).fits(size, sizes))
+        and bool(np.all(np.isfinite(reservoir.mean) | ~np.isfinite(reservoir.squares)))
+        and _scales(reservoir.first, parts, sizes)
+        and parts.keys() >= {"_w", "_nu", "_class_counts"}
+    )
+
+
+def _draws(generator: Any) -> bool:
+    """Whether a generator of random numbers is at a place of its state: NumPy does not check it."""
+    bits = (
+        generator._bit_generator if isinstance(generator, np.random.RandomState) else generator.bit_generator
+    )
+    state = bits.state
+    inner = state["state"] if isinstance(state["state"], dict) else {}
+    return 0 <= inner.get("pos", 0) <= 624 and 0 <= state.get("buffer_pos", 0) <= 4
+
+
+_CHECKS = {"_scaling": _scales, "_references": _refers, "_reservoir": _streams, "_decision": _decides}
+
 
 #: Goes up when what is in a file changes so that an older version would read it wrongly.
 FORMAT = 1
@@ -28,11 +264,11 @@ _ABOUT = "highrelief.json"
 _ABOUT_BYTES = 1000
 #: What fitted estimators are made of, beside themselves.
 _PARTS = (
-    "core.class_distances.ClassDistances",
-    "core.class_hyperplanes.ClassHyperplanes",
-    "core.reservoir.Reservoir",
-    "core.scaling.Scaling",
-    "bases.decisions.Decision",
+    "_engine.class_distances.ClassDistances",
+    "_engine.hyperplanes.ClassHyperplanes",
+    "methods.online.Reservoir",
+    "_engine.scaling.Scaling",
+    "base.meta.Decision",
 )
 #: Of scikit-learn, and not known to skops, though nothing but numbers and flags: what folds are cut by.
 _SPLITTERS = (

@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from .bases.checks import check_array
-from .bases.input import plain
-from .bases.meta import innermost
-from .bases.resampling import ResampledWeighter
-from .bases.selector import best_features, is_share
-from .core.parameters import check_choice, check_count, check_number
+from ._engine.parameters import check_choice, check_count, check_number
+from .base.meta import innermost
+from .base.resampling import ResampledWeighter
+from .base.selector import best_features, is_share
+from .base.validation import check_array, plain
 
 __all__ = [
     "NogueiraStability",

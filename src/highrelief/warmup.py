@@ -22,19 +22,16 @@ from sklearn.utils.validation import has_fit_parameter
 
 import highrelief
 
-from .core.absent import Absent
-from .core.missing import MOST_IN_NETWORK, MissingValues
-from .core.neighbor_search import BAND
-from .core.neighborhood import Neighborhood
-from .core.packed import Packed
-from .core.positive_margins import PositiveMargins
-from .core.radius_rows import RadiusPasses
-from .core.scaling import Scaling
-from .core.soft_neighborhoods import SoftNeighborhoods
-from .core.soft_rows import SoftPasses
-from .core.weighted_rows import Coefficients, WeightedBlocks, WeightedRows
-from .kernels.cache import kernel_folder
-from .kernels.jit import ALL_KERNELS
+from ._engine.layout import Packed
+from ._engine.missing import MOST_IN_NETWORK, MissingValues
+from ._engine.neighbors import Neighborhood
+from ._engine.pair_sums import Coefficients, PositiveMargins, WeightedBlocks, WeightedRows
+from ._engine.radius import RadiusPasses
+from ._engine.scaling import Absent, Scaling
+from ._engine.search import BAND
+from ._engine.soft import SoftNeighborhoods, SoftPasses
+from ._kernels.cache import kernel_folder
+from ._kernels.jit import ALL_KERNELS
 
 #: Parameters that lead to other kernels than the defaults do; none for what runs those of others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {

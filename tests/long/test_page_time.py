@@ -11,7 +11,7 @@ pytest.importorskip("jinja2", reason="the report needs the extra 'report'")
 def test_20_000_features_take_little_time():
     from dataclasses import replace
 
-    from highrelief.reports.page import ranking_page
+    from highrelief.inspection.report.page import ranking_page
 
     names = [f"ENSG{place:011d}.{place % 20} (symbol {place})" for place in range(20_000)]
     contents = replace(full_contents(20_000, 200), features=feature_table(names))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from highrelief import FisherScore
-from highrelief.halves import HalfFits, fits_to_halves
-from highrelief.reports.stability import stability
+from highrelief.inspection.report.diagnostics import stability
+from highrelief.selection.halves import HalfFits, fits_to_halves
 
 # Samples, features, height of the shifts, how many are shifted, correlation of all, how many are the best.
 KINDS = [

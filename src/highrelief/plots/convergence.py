@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases.meta import fit_inside, innermost
-from ..bases.soft import RepeatedWeighter
-from ..gflip import GFlip
-from ..im4e import IM4E
-from ..irelief_online import OnlineIRelief
+from ..base.meta import fit_inside, innermost
+from ..base.soft import RepeatedWeighter
+from ..methods.gflip import GFlip
+from ..methods.im4e import IM4E
+from ..methods.online import OnlineIRelief
 from .drawing import ALARM, COLORS, axes_or_new, counted, pyplot, quiet_spines, styled
 
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bases.meta import innermost
-from ..interaction_table import InteractionTable, interactions
+from ..base.meta import innermost
+from ..inspection.interactions import InteractionTable, interactions
 from .drawing import INERT, axes_or_new, checked_names, counted, pyplot, shown, styled
 
 #: Most characters side by side below the matrix.

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bases.meta import fit_inside, innermost
-from ..bases.suspects import LIKELY, suspects
-from ..core.parameters import check_whole
-from ..irelief import IRelief
+from .._engine.parameters import check_whole
+from ..base.meta import fit_inside, innermost
+from ..base.weighter import LIKELY, suspects
+from ..methods.irelief import IRelief
 from .drawing import (
     ALARM,
     COLORS,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases.meta import innermost
-from ..bases.selector import WeightSelector, largest_first
-from ..core.parameters import check_count
+from .._engine.parameters import check_count
+from ..base.meta import innermost
+from ..base.selector import WeightSelector, largest_first
 from .drawing import INERT, axes_or_new, counted, feature_labels, pyplot, styled
 
 #: Most features with a name at each axis.

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..bases.meta import innermost
-from ..ensemble import EnsembleWeighting
-from ..halves import agreement_by_size, checked_halves, fits_to_halves
+from ..base.meta import innermost
+from ..selection.ensemble import EnsembleWeighting
+from ..selection.halves import agreement_by_size, checked_halves, fits_to_halves
 from ..stability import checked_sizes, stability_by_size
 from .drawing import COLORS, axes_or_new, pyplot, quiet_spines, styled
 

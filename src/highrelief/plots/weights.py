@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bases.meta import innermost, weights_of
-from ..bases.selector import WeightSelector, largest_first
-from ..core.parameters import check_count
-from ..ensemble import EnsembleWeighting, average_ranks
+from .._engine.parameters import check_count
+from ..base.meta import innermost, weights_of
+from ..base.selector import WeightSelector, largest_first
+from ..selection.ensemble import EnsembleWeighting, average_ranks
 from .drawing import (
     COLORS,
     INERT,

@@ -1,0 +1,1002 @@
+"""Blocks of columns where they lie, and what is asked of all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from .._engine.cached_property import cached_property
+from .._engine.columns import CenteredColumns, Columns
+from .._engine.distances import Doubt, ProductDistances, TileDistances
+from .._engine.engine import LocalRows
+from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
+from .._engine.layout import Packed
+from .._engine.missing_pairs import Lacks
+from .._engine.nearest import Compared, NearestPass
+from .._engine.neighbors import Neighborhood, Neighbors
+from .._engine.pair_sums import Coefficients, PairSums, WeightedBlocks, fill_from_minima, sums_of_products
+from .._engine.quantized import Plan, WholeNumbers, planned
+from .._engine.scaling import ColumnRanges, Scaling, float_type
+from .._engine.search import (
+    Division,
+    NeighborSearch,
+    Report,
+    added_exact,
+    distance_array,
+    nothing,
+    padded_rows,
+)
+from .._engine.soft import (
+    BoundedSums,
+    MarginColumns,
+    SoftNeighborhoods,
+    SoftPasses,
+    SparseMargins,
+    Statistics,
+    parts_of_pass,
+    tile_moments,
+    tile_statistics,
+)
+from .._engine.threads import even_ranges
+from .._kernels import distances as distances_kernels
+from .._kernels import nearest, packing
+from .matrix import ColumnMatrix
+from .scheduler import Worker, boughs, in_turn, once, own_threads
+from .scheduler import added as sum_of_arrays
+from .table import ClusterPacked, ClusterTable, Cut
+
+
+class Layout(NamedTuple):
+    """What all blocks have in common: the classes of the samples, and how much these count."""
+
+    codes: NDArray[np.integer]
+    n_classes: int
+    copies: NDArray[np.float64] | None
+    class_weights: NDArray[np.float64] | None
+    #: A power of 2 that brings the largest scaled range of all columns near 1.
+    distance_unit: float
+
+    def packed(
+        self, X: NDArray[Any], scaling: Scaling, ranges: ColumnRanges | None = None, n_threads: int = 1
+    ) -> Packed:
+        """Some columns of the samples in the layout of the kernels."""
+        return Packed(
+            X,
+            self.codes,
+            self.n_classes,
+            scaling=scaling,
+            copies=self.copies,
+            n_threads=n_threads,
+            ranges=ranges,
+            class_weights=self.class_weights,
+        )
+
+    def bare(self, dtype: np.dtype[Any], n_threads: int) -> Packed:
+        """The layout alone, with no column."""
+        none = np.empty((self.codes.size, 0), dtype)
+        return self.packed(none, Scaling.none(0, np.dtype(np.float64)), n_threads=n_threads)
+
+
+class ColumnBlock:
+    """Some columns of all samples, with the worker that has them.
+
+    Parameters
+    ----------
+    X : (n_samples, width)
+        The columns, not scaled.
+    layout : Layout
+        What all blocks share.
+    scaling : Scaling
+        Of these columns.
+    ranges : ColumnRanges
+        Of these columns.
+    first : int
+        The place of the first of them in the table.
+    """
+
+    def __init__(
+        self, X: NDArray[Any], layout: Layout, scaling: Scaling, ranges: ColumnRanges, first: int
+    ) -> None:
+        self.X, self.layout, self.scaling, self.ranges, self.first = X, layout, scaling, ranges, first
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is moved to the disk."""
+        return object.__sizeof__(self) + self.X.nbytes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent, or moved to the disk: nothing that can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("table", "columns")}
+
+    @cached_property
+    def table(self) -> Packed:
+        """The columns in the layout of the kernels, for all threads of the worker."""
+        return self.layout.packed(self.X, self.scaling, self.ranges, own_threads(1))
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns with what makes them comparable to those of all blocks."""
+        return Columns(self.X, self.scaling, self.ranges, self.layout.distance_unit)
+
+
+class ColumnBlocks:
+    """All blocks of columns of a table, and rounds of work on them.
+
+    Parameters
+    ----------
+    source : ClusterTable
+        The table, cut by columns.
+    table : Packed
+        What is known of it here: all but its values.
+    """
+
+    def __init__(self, source: ClusterTable, table: Packed) -> None:
+        self.source, self.table, self.work = source, table, source.work
+        unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
+        copies = table.copies_given if table.counted else None
+        self.layout = Layout(table.given_codes, table.n_classes, copies, table.class_weights, unit)
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """First and last column of every block."""
+        return self.source.cuts
+
+    @property
+    def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """What :func:`.whole_numbers.marked_levels` says of all columns."""
+        return self.source.levels
+
+    @property
+    def shared_layout(self) -> Delayed:
+        """The layout, which the workers keep."""
+        return self._kept[0]
+
+    @property
+    def blocks(self) -> list[Delayed]:
+        """The blocks, with what makes them comparable, each to be found by a worker."""
+        return self._kept[1:]
+
+    @once
+    def _kept(self) -> list[Delayed]:
+        """The layout, and the blocks."""
+        ranges = self.table.ranges
+        assert ranges is not None
+        layout, make = self.work.shared(self.layout), delayed(ColumnBlock, pure=False)
+        made = [layout]
+        self.work.locate(self.source.blocks)
+        for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
+            with self.work.beside(X, elsewhere=True):
+                of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
+                made.append(make(X, layout, *of_block, a))
+        kept = self.work.kept(made)
+        for block, X in zip(kept[1:], self.source.blocks, strict=True):
+            self.work.lies_with(block, X)
+        return kept
+
+    def task(
+        self, function: Callable[..., Any], block: Delayed, *more: Any, elsewhere: bool = False
+    ) -> Delayed:
+        """A task on a block, to be done where that lies; ``elsewhere``, if that worker is lost."""
+        with self.work.beside(block, elsewhere=elsewhere):
+            return delayed(function, pure=False)(block, *more)
+
+    def each(
+        self,
+        function: Callable[..., Any],
+        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
+        *,
+        shared: Any = None,
+        where: Callable[[Cut], bool] = lambda cut: True,
+    ) -> list[Any]:
+        """What a function of a block, of what is ``shared`` and of its own arguments returns, block by block.
+
+        ``where``: which of the blocks are asked.
+        """
+        return self.work.results(lambda: self.of_blocks(function, self._shared(shared), of_block, where))
+
+    def joined(self, function: Callable[..., NDArray[Any]], *more: Any, shared: Any = None) -> NDArray[Any]:
+        """The same for functions that return something of each column, along the last axis."""
+        return np.concatenate(self.each(function, lambda cut: more, shared=shared), axis=-1)
+
+    def total(
+        self,
+        function: Callable[..., Any],
+        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
+        *,
+        shared: Any = None,
+        where: Callable[[Cut], bool] = lambda cut: True,
+    ) -> Any:
+        """The sums of arrays that a function returns as a tuple, over all blocks; added up by the workers."""
+        return self.work.total(lambda: self.of_blocks(function, self._shared(shared), of_block, where), added)
+
+    def matrix(
+        self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
+    ) -> ColumnMatrix:
+        """What a function returns of each column, as a matrix that stays with the workers."""
+        given = self._shared(shared)
+        made = [self.task(function, block, given, *more, elsewhere=True) for block in self.blocks]
+        return ColumnMatrix(self.work.kept(made), self.cuts, n_rows, self.work)
+
+    def of_blocks(
+        self,
+        function: Callable[..., Any],
+        given: Delayed | None,
+        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
+        where: Callable[[Cut], bool] = lambda cut: True,
+    ) -> list[Delayed]:
+        """Tasks of a round: a function of a block, of what is ``given`` to all, and of its own arguments."""
+        self.work.locate(self.blocks)
+        chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
+        return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
+
+    def _shared(self, value: Any) -> Delayed | None:
+        return None if value is None else self.work.shared(value)
+
+
+def added(parts: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Sums of arrays, place by place of the tuples that hold them; the tuples are not changed."""
+    return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))
+
+
+# Who is near whom, by blocks of columns: workers add up distances, and one of them looks for the nearest.
+
+
+#: Bytes of the columns that a worker turns into whole numbers at a time.
+_PIECE_BYTES = 2.0**24
+#: How much of its memory a worker may need for blocks that wait to be worked on, some of which lie on disk.
+_SHARE_OF_MEMORY = 0.25
+
+Kind = type[WholeNumbers] | type[ProductDistances] | type[TileDistances]
+#: Distances of rows to all over some columns, and what their errors follow from.
+Share = tuple[NDArray[Any], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Whose neighbours are looked for, and who may be one."""
+
+    layout: Layout
+    among: Neighborhood
+    anchors: NDArray[np.bool_]
+    #: Rows whose distances to all are wanted; None: all.
+    rows: NDArray[np.int64] | None
+    kind: Kind
+    dtype: np.dtype[Any]
+    tolerance: float
+    #: Threads where there is no worker to have some.
+    n_threads: int
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is sent to whom."""
+        return object.__sizeof__(self) + _n_bytes(*self.layout, self.anchors, self.rows)
+
+
+@dataclass(frozen=True)
+class GivenNeighbors:
+    """Neighbours that were found, for passes over some of the columns alone."""
+
+    among: Neighborhood
+    anchors: NDArray[np.bool_]
+    found: tuple[Neighbors, ...]
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is sent to whom."""
+        lists = (array for each in self.found for array in vars(each).values())
+        return object.__sizeof__(self) + _n_bytes(self.anchors, *lists)
+
+
+def _n_bytes(*values: Any) -> int:
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+
+
+class ColumnSearch(NeighborSearch):
+    """A search for the nearest neighbours of the anchors, by the workers that have the columns."""
+
+    def __init__(
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
+    ) -> None:
+        self._blocks, self._among = blocks, among
+        super().__init__(table, among, anchors)
+
+    def _plan(self) -> Plan:
+        return planned(self.columns, *self._blocks.levels, self._tolerance)
+
+    @property
+    def n_reports(self) -> int:
+        """How often a search reports."""
+        return 1
+
+    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+        """Neighbours of all anchors that have a hit, brought here."""
+        (given,) = self._blocks.work.results(lambda: [self.found()])
+        report()
+        yield from given.found
+
+    def found(self) -> Delayed:
+        """A task of a round: the neighbours of all anchors that have a hit.
+
+        The shares of all columns in the distances are added up, who may be a neighbour is looked for in the
+        sums, and the workers measure where that leaves a doubt.
+        """
+        work, blocks = self._blocks.work, self._blocks.blocks
+        anchors = np.flatnonzero(self._chosen)
+        if not anchors.size:
+            return work.shared(GivenNeighbors(self._among, self._anchors, ()))
+        sought = work.shared(self._sought(padded_rows(anchors) if self._way == "rows" else None))
+        shares = boughs(self._distance_shares(sought), added)
+        given = work.halfway(delayed(_candidates, pure=False)(sought, shares))
+        if not self._must_measure:
+            return given
+        task = self._blocks.task
+        lengths = boughs([task(_measured, block, given, self._metric) for block in blocks], added)
+        return work.halfway(delayed(_divided, pure=False)(given, lengths, self._division))
+
+    def _sought(self, rows: NDArray[np.int64] | None) -> Sought:
+        layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
+        of_table = self._table.dtype, self._tolerance, self._table.n_threads
+        return Sought(layout, self._among, self._anchors, rows, kind, *of_table)
+
+    def _distance_shares(self, sought: Delayed) -> list[Delayed]:
+        """Tasks that have the distances over some of the columns each, and over all of them together.
+
+        Whole numbers add up to the same in any order: each worker adds the shares of its blocks to each
+        other, of as many at a time as it has room for. Floats are added along a tree of all blocks, whose
+        shape does not depend on where these lie.
+        """
+        work, blocks, cuts = self._blocks.work, self._blocks.blocks, self._blocks.cuts
+        plan = self._distances.plan if isinstance(self._distances, WholeNumbers) else None
+        if plan is not None:
+            chains = [self._at_a_time(*each) for each in work.by_worker(blocks)]
+        else:
+            chains = [[[i]] for i in range(len(blocks))]
+        share = delayed(_share, pure=False)
+        ends: list[Delayed] = []
+        for chain in chains:
+            total: Any = None
+            for which in chain:
+                plans = None if plan is None else [plan.of_columns(*cuts[i]) for i in which]
+                with work.beside(blocks[which[0]]):
+                    total = share(total, [blocks[i] for i in which], plans, sought)
+            ends.append(total)
+        return ends
+
+    def _at_a_time(self, which: list[int], worker: Worker) -> list[list[int]]:
+        """The blocks of a worker that are taken at a time, which must be in its memory all at once.
+
+        As many tasks may have theirs there, and wait for their turn, as the worker has threads.
+        """
+        widest = max(b - a for a, b in self._blocks.cuts)
+        block_bytes = widest * self._table.n_samples * self._blocks.source.dtype.itemsize
+        room = _SHARE_OF_MEMORY * worker.memory / worker.n_threads
+        n = max(worker.n_threads, int(min(room / block_bytes, len(which))))
+        return [which[a : a + n] for a in range(0, len(which), n)]
+
+
+class _CandidateSearch(NeighborSearch):
+    """A search in distances that were added up already; who is left in doubt is measured later."""
+
+    def __init__(self, sought: Sought, distances: Doubt, D: NDArray[np.uint32]) -> None:
+        # The layout of the rows is all that counts here.
+        table = sought.layout.bare(sought.dtype, own_threads(sought.n_threads))
+        self._known, self._D, self._few = distances, D, sought.rows is not None
+        super().__init__(table, sought.among, sought.anchors)
+
+    def _make_columns(self) -> Any:
+        return None
+
+    def _choose_distances(self) -> Any:
+        return self._known
+
+    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+        """Candidates of all anchors that have a hit, divided unless they must be measured first."""
+        anchors = np.flatnonzero(self._chosen)
+        if not self._few:
+            yield from self._from_all_distances(anchors, report)
+            return
+        self._keep_out_of_reach(self._D, anchors, (0, self._table.n_rows))
+        yield super()._candidates(self._D, anchors)
+
+    def _all_distances(self, report: Report) -> NDArray[np.uint32]:
+        return self._D
+
+    def _share(self, found: Neighbors) -> None:
+        if not self._must_measure:
+            super()._share(found)
+
+
+# What workers do
+
+
+@in_turn
+def _share(
+    before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, sought: Sought
+) -> Share:
+    """The share of some blocks in the distances of rows to all, added to that of those before."""
+    n_rows, rows = blocks[0].table.n_rows, sought.rows
+    D = distance_array(n_rows if rows is None else rows.size, n_rows)
+    noted: Any = 0.0
+    if before is not None:
+        D[...], noted = before
+    n_threads, everything = own_threads(1), (0, n_rows)
+    for i, block in enumerate(blocks):
+        of_block = block.columns, block.table.position
+        if plans is not None:
+            distances: Any = WholeNumbers(*of_block, sought.tolerance, n_threads, plans[i])
+        else:
+            distances = cast("type[TileDistances]", sought.kind)(*of_block, n_threads)
+        for part, n_parts in distances.pieces(_PIECE_BYTES):
+            piece = distances.piece(part, n_parts)
+            add = before is not None or i > 0 or part > 0
+            if rows is None:
+                distances.add_tiles(piece, everything, everything, D, D, add=add)
+            else:
+                distances.fill_rows(piece, rows, D, add=add)
+        noted = noted + distances.noted
+    D[:, n_rows:] = 0  # what the kernels look at, and nobody has written
+    # As what they are, so that they can be added up.
+    return D.view(np.float32) if sought.kind.as_float else D, noted
+
+
+@in_turn
+def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
+    """Who may be a neighbour of each anchor, by the distances over all columns."""
+    parts, notes = zip(*shares, strict=True)
+    keys, noted = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
+    total = keys.view(parts[0].dtype)
+    total[...] = parts[0]
+    for part in parts[1:]:
+        total += part
+    doubt = sought.kind.doubt(noted, float_type(sought.dtype))
+    found = tuple(_CandidateSearch(sought, doubt, keys).neighbors())
+    return GivenNeighbors(sought.among, sought.anchors, found)
+
+
+@in_turn
+def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[NDArray[np.float64], ...]:
+    """Shares of the columns of a block in the exact distances of candidates that are not sure."""
+    columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
+    shares = []
+    for found in given.found:
+        ranges = even_ranges(found.anchors.size, 4 * n_threads)
+        shares.append(added_exact(columns, position, found, metric, ranges, n_threads))
+    return tuple(shares)
+
+
+def _divided(
+    given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], division: Division
+) -> GivenNeighbors:
+    """Neighbours by the exact distances of all candidates."""
+    divided = []
+    for found, exact in zip(given.found, added(lengths), strict=True):
+        divided.append(replace(found, shares=np.zeros(found.rows.size)))
+        division.divide(divided[-1], exact)
+    return replace(given, found=tuple(divided))
+
+
+# Nearest neighbours by blocks of columns: workers add up distances, and weigh their own columns.
+
+
+class ColumnNearestPass(NearestPass):
+    """One pass over the nearest neighbours of the anchors; workers compare what lies with them."""
+
+    _search: ColumnSearch
+
+    def __init__(
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
+    ) -> None:
+        self._blocks, self._among = blocks, among
+        super().__init__(table, among, anchors)
+
+    def _make_search(self, among: Neighborhood) -> ColumnSearch:
+        return ColumnSearch(self._table, among, self._anchors, self._blocks)
+
+    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z².
+
+        In one round: the workers find the neighbours, and go on from there.
+        """
+
+        def tasks() -> list[Delayed]:
+            found = self._search.found()
+            return [self._blocks.task(_sums, block, found, with_squares) for block in self._blocks.blocks]
+
+        parts = self._blocks.work.results(tasks)
+        report()
+        return np.concatenate(parts, axis=-1)
+
+    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+        """Every anchor compared with its neighbours.
+
+        The rows are a matrix that lies with the workers, unless it is smaller than all distances.
+        """
+        found = self.found(report)
+        between = np.zeros(0)
+        if gaps:
+            (between,) = self._blocks.total(_gaps, shared=found)
+        n_rows = self._table.n_samples * (1 + apart)
+        if self._table.n_features <= self._table.n_samples:
+            rows: Any = self._blocks.joined(_compared, apart, shared=found)
+        else:
+            rows = self._blocks.matrix(_compared, apart, shared=found, n_rows=n_rows)
+        return Compared(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
+
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
+        (margins,) = self._blocks.total(
+            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.found(nothing)
+        )
+        return margins
+
+    def found(self, report: Report) -> GivenNeighbors:
+        """The neighbours of all anchors, for workers to compare them with."""
+        return GivenNeighbors(self._among, self._anchors, tuple(self._search.neighbors(report)))
+
+
+class _GivenSearch:
+    """What a pass asks of a search that is over."""
+
+    n_reports = 0
+
+    def __init__(self, block: ColumnBlock, given: GivenNeighbors) -> None:
+        self.columns, self._found = block.columns, given.found
+
+    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
+        """The neighbours that were found."""
+        yield from self._found
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing is chosen here."""
+        return {}
+
+
+class _BlockPass(NearestPass):
+    """One pass over the columns of a block, with neighbours that were found elsewhere."""
+
+    def __init__(self, block: ColumnBlock, given: GivenNeighbors) -> None:
+        self._block, self._given = block, given
+        super().__init__(block.table, given.among, given.anchors)
+
+    def _make_search(self, among: Neighborhood) -> Any:
+        return _GivenSearch(self._block, self._given)
+
+
+# What workers do
+
+
+@in_turn
+def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:
+    return _BlockPass(block, given).sums(with_squares=with_squares)
+
+
+@in_turn
+def _compared(block: ColumnBlock, given: GivenNeighbors, apart: bool) -> NDArray[np.float64]:
+    return _BlockPass(block, given).compared(apart=apart).rows
+
+
+@in_turn
+def _gaps(block: ColumnBlock, given: GivenNeighbors) -> tuple[NDArray[np.float64]]:
+    return (_BlockPass(block, given).compared(gaps=True).gaps,)
+
+
+@in_turn
+def _margins_under(
+    block: ColumnBlock, given: GivenNeighbors, w: NDArray[np.float64]
+) -> tuple[NDArray[np.float64]]:
+    return (_BlockPass(block, given).rows() @ w,)
+
+
+# Soft neighbourhoods by blocks of columns: workers add up distances, and weigh their own columns.
+
+
+class ColumnPasses(SoftPasses):
+    """Passes over all pairs of rows, whose distances lie with a worker."""
+
+    rows: ColumnWeightedRows  # type: ignore[assignment]
+
+    def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
+        super().__init__(table, memory)
+        self.rows = ColumnWeightedRows(table, blocks)
+        if not self.stored:
+            size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
+            raise MemoryError(
+                f"By columns, {table.n_samples} samples need {size / 1e6:.3g} MB for the distances of all"
+                f" pairs, but memory_budget allows {memory / 1e6:.3g} MB. Raise it, or have Dask's"
+                ' configuration say highrelief.partition="rows".'
+            )
+
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature."""
+        return self.rows.summed(by)
+
+    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
+        """The same: the workers do not know which can be left out."""
+        return self.sum_differences(by)
+
+
+class ColumnWeightedRows:
+    """Rows under weights that change; columns lie with the workers, and the distances with one of them."""
+
+    by_blocks = True
+
+    def __init__(self, table: Packed, blocks: ColumnBlocks) -> None:
+        self._table, self._blocks = table, blocks
+        self.lacks = Lacks(table)
+        self.sums = np.zeros(table.n_rows)
+        self._given = np.empty(0)
+        self._held: _Held | None = None
+
+    def put_under(self, w: NDArray[np.float64]) -> None:
+        """Take these weights from now on."""
+        self._given, self._held = w, None
+
+    def fill(self, tiles: NDArray[np.floating]) -> None:
+        """Bring the distances of all pairs here, and the sums of the rows."""
+        (near,) = self._blocks.work.results(lambda: [self._distances()])
+        tiles[...], self.sums = near.tiles, near.sums
+
+    def ask(self, function: Callable[..., Any], *more: Any) -> Any:
+        """What a function of the distances returns, with the worker that has them."""
+        (answer,) = self._blocks.work.results(
+            lambda: [delayed(function, pure=False)(self._distances(), *more)]
+        )
+        return answer
+
+    def summed(self, by: Coefficients) -> NDArray[np.float64]:
+        """Σ over pairs of coefficient·|x − x'|, feature by feature: each worker for its own columns."""
+        work, blocks = self._blocks.work, self._blocks
+
+        def tasks() -> list[Delayed]:
+            made = delayed(_coefficients, pure=False)(self._distances(), work.shared(by))
+            return blocks.of_blocks(_sums_of_products, work.halfway(made))
+
+        return np.concatenate(work.results(tasks))
+
+    def content(self) -> NDArray[np.float64]:
+        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
+        (content,) = self._blocks.total(_content)
+        return content
+
+    def _distances(self) -> Delayed:
+        """For the tasks of a round: the distances of all pairs. They stay until the weights change.
+
+        Tasks that add them up are bound to the workers of the blocks. Where one of these is lost, nobody can
+        make again what it took along, and another attempt begins with these.
+        """
+        blocks, work, w, loss = self._blocks, self._blocks.work, self._given, self._blocks.work.loss
+        if self._held is None or self._held.loss is not loss:
+            minima = blocks.of_blocks(
+                _minima,
+                None,
+                lambda cut: (w[slice(*cut)],),
+                # A block of which nothing counts has no part in the distances.
+                where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
+            )
+            given = blocks.shared_layout, self._table.dtype, self._table.n_threads
+            near = delayed(_near, pure=False)(boughs(minima, added), *given)
+            self._held = _Held(work.made([near])[0], loss, work.places_of(blocks.blocks))
+        # Other fits may have noted a loss since.
+        work.bind(self._held.places)
+        return self._held.near
+
+
+class _Held(NamedTuple):
+    """Distances that a worker keeps for the next rounds."""
+
+    near: Delayed
+    #: The last loss of workers before they were asked for.
+    loss: object
+    #: The workers that they are made by alone.
+    places: frozenset[str]
+
+
+class ColumnNeighborhoods(SoftNeighborhoods):
+    """Who is near whom, from statistics that the worker gathers which has the distances."""
+
+    _passes: ColumnPasses
+
+    def _statistics_of_pairs(self) -> Statistics:
+        self._passes.put_under(self._w)
+        return self._passes.rows.ask(_statistics, self._per_sigma)
+
+    def _moments_of_pairs(self) -> NDArray[np.float64]:
+        self._passes.put_under(self._w)
+        return self._passes.rows.ask(_moments, self._per_sigma, self._low)
+
+
+def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.float64]:
+    """Σ over pairs of coefficient·|x − x'|, whose coefficients are here: each worker for its own columns."""
+    return blocks.joined(_sums_of_products, shared=(pairs.tiles, pairs.row_totals))
+
+
+# What workers do
+
+
+class Near:
+    """The distances of all pairs, with the worker that has them.
+
+    Offers what passes over stored distances ask of rows.
+    """
+
+    def __init__(
+        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: Layout, n_threads: int
+    ) -> None:
+        self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
+        #: No row: kernels find all distances stored.
+        self.X, self.w = np.empty((0, 0), tiles.dtype), np.empty(0, tiles.dtype)
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which Dask decides what is sent to whom, and moved to the disk."""
+        return object.__sizeof__(self) + self.tiles.nbytes + self.sums.nbytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is sent, or moved to the disk: nothing that can be made again."""
+        return Near, (self.tiles, self.sums, self._layout, self._n_threads)
+
+    @cached_property
+    def table(self) -> Packed:
+        """The layout of the rows, for all threads of the worker whose task asks first."""
+        return self._layout.bare(self.tiles.dtype, own_threads(self._n_threads))
+
+    @cached_property
+    def lacks(self) -> Lacks:
+        """Nothing is missing."""
+        return Lacks(self.table)
+
+
+@in_turn
+def _minima(
+    block: ColumnBlock, shared: Any, w: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rows = WeightedBlocks(block.table)
+    rows.put_under(w)
+    return rows.minima()
+
+
+@in_turn
+def _near(
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    layout: Layout,
+    dtype: np.dtype[Any],
+    n_threads: int,
+) -> Near:
+    """Distances of all pairs, from the sums of smaller values over all columns."""
+    minima, sums = added(parts)
+    near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
+    fill_from_minima(near.table, minima, near.sums, near.lacks, near.tiles)
+    return near
+
+
+@in_turn
+def _statistics(near: Near, per_sigma: np.floating) -> Statistics:
+    return tile_statistics(near.table, near, near.tiles, True, per_sigma, parts_of_pass(near.table))
+
+
+@in_turn
+def _moments(near: Near, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
+    return tile_moments(near.table, near, near.tiles, True, per_sigma, low, parts_of_pass(near.table))
+
+
+@in_turn
+def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """Coefficients of all pairs, and their sums by row."""
+    tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
+    tiles[...] = near.tiles  # which others will ask again
+    pairs = PairSums(near.table, tiles, by, near.lacks)
+    return pairs.tiles, pairs.row_totals
+
+
+@in_turn
+def _sums_of_products(
+    block: ColumnBlock, shared: tuple[NDArray[np.floating], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    return sums_of_products(block.table, np.arange(block.table.n_features), *shared)
+
+
+def _content(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
+    return (WeightedBlocks(block.table, block.first).content(),)
+
+
+# Margins of single samples by blocks of columns, for the few features that a sparse solution is about.
+
+
+#: Up to this share of the features, those at work are brought here.
+_FEW = 1 / 16
+
+
+class ColumnMargins(SparseMargins):
+    """Margins under weights that change, of which few are not 0.
+
+    The columns of these few are brought here, where all that is about them is found. The workers tell, by
+    sums over their own columns, which others ask to come back.
+    """
+
+    def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
+        super().__init__(table, memory)
+        self.blocks = blocks
+
+    def _few(self, n_features: int, n_all: int) -> bool:
+        return n_features <= _FEW * n_all
+
+    def _passes_over(self, table: Packed) -> SoftPasses:
+        if table is not self.table:
+            return SoftPasses(table, self._memory)
+        return ColumnPasses(table, self._memory, self.blocks)
+
+    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
+        of_passes = ColumnNeighborhoods if isinstance(passes, ColumnPasses) else SoftNeighborhoods
+        return of_passes(passes, w, sigma)
+
+    def _columns(self, *of: Any) -> MarginColumns:
+        return ColumnMarginColumns(self, *of)
+
+
+class ColumnMarginColumns(MarginColumns):
+    """The margins z̄_n of all samples under one w; sums over samples are those of all features."""
+
+    _source: ColumnMargins
+
+    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+        few = self._table.of_features(features)
+        width = packing.padded_width(features.size, few.dtype.itemsize)
+        X = packing.aligned_zeros((few.n_rows, width), few.dtype)
+        few.scaled.write(np.arange(features.size), X)
+        return X
+
+    def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
+        by = self._near.coefficients(factors)
+        if isinstance(self._passes, ColumnPasses):
+            exact = self._passes.sum_differences(by)
+        else:
+            # The few features at work are here, and so are the distances that they make.
+            pairs = PairSums(self._table, self._passes.tiles()[0].copy(), by, self._source.lacks)
+            exact = summed_differences(self._source.blocks, pairs)
+        return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
+
+
+# Nearest neighbours under many labelings, by blocks of columns.
+#
+# Distances are added up over all workers once; the lists of neighbours, and what each pair counts under
+# each labeling, are made here and sent to all workers, which weigh their own columns for all labelings at
+# once.
+
+
+class ColumnRelabeledRows(RelabeledRows):
+    """Rows, whose columns lie with workers, under many labelings."""
+
+    def __init__(
+        self,
+        table: Packed,
+        among: Neighborhood,
+        class_weights: NDArray[np.float64] | None,
+        blocks: ColumnBlocks,
+    ) -> None:
+        self._blocks = blocks
+        super().__init__(table, among, class_weights)
+
+    def _distances(self) -> NDArray[np.float64]:
+        (D,) = self._blocks.total(_distances, shared=self._metric)
+        return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else np.array(D)
+
+    def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
+        return self._blocks.joined(_summed, shared=(pairs, self._metric == nearest.SQUARED_EUCLIDEAN))
+
+
+# What workers do
+
+
+@in_turn
+def _distances(block: ColumnBlock, metric: int) -> tuple[NDArray[np.float64]]:
+    return (added_distances(block.table, metric),)
+
+
+@in_turn
+def _summed(block: ColumnBlock, given: tuple[Pairs, bool]) -> NDArray[np.floating]:
+    pairs, squared = given
+    return summed_pairs(block.table, pairs, squared)
+
+
+# A table in blocks of columns, scaled and measured from its mean.
+
+
+class CenteredBlocks:
+    """What :class:`.centered_columns.CenteredColumns` offers, of columns that lie with workers."""
+
+    def __init__(self, blocks: ColumnBlocks) -> None:
+        self._blocks = blocks
+        self.n_samples, self.n_features = blocks.source.shape
+
+    @once
+    def _held(self) -> ColumnMatrix:
+        return self._blocks.matrix(_whole, n_rows=self.n_samples)
+
+    def matrix(self) -> ColumnMatrix:
+        """Something to multiply vectors with; it lies with the workers."""
+        return self._held
+
+    def squares(self) -> NDArray[np.float64]:
+        """Sums of the squares of every row."""
+        (squares,) = self._blocks.total(_squares)
+        return squares
+
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """XᵀLX, (n_features, n_features), from all pairs of blocks."""
+        return self._held.scatter(L)
+
+    def gram(self) -> NDArray[np.float64]:
+        """Scalar products of all rows, (n_samples, n_samples)."""
+        (gram,) = self._blocks.total(_gram)
+        return gram
+
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
+        return self._blocks.joined(_combined, shared=weights)
+
+
+def _centered(block: ColumnBlock) -> CenteredColumns:
+    return CenteredColumns(block.X, block.scaling, 1)
+
+
+def _whole(block: ColumnBlock, shared: Any) -> NDArray[np.float64]:
+    return _centered(block).whole()
+
+
+def _squares(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
+    return (_centered(block).squares(),)
+
+
+def _gram(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
+    return (_centered(block).gram(),)
+
+
+def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _centered(block).combined(weights)
+
+
+# Rows of a table that is worked on by blocks of columns.
+#
+# Distances add up over columns. Each worker finds the share of its columns in the distances of all pairs;
+# the shares are added up, neighbourhoods are formed once, by one of the workers, and sent to the others,
+# and each weighs its own columns. The table itself is never moved.
+
+
+class ColumnRows(LocalRows):
+    """Rows of a table whose columns lie with workers."""
+
+    _table: ClusterPacked
+
+    def __init__(self, table: ClusterPacked, memory: float) -> None:
+        super().__init__(table, memory)
+        self._blocks = ColumnBlocks(table.raw, table)
+
+    @cached_property
+    def _soft(self) -> ColumnPasses:
+        return ColumnPasses(self._table, self._memory, self._blocks)
+
+    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> ColumnNeighborhoods:
+        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        return ColumnNeighborhoods(self._soft, w, sigma)
+
+    def execution(self, *, soft: bool = False) -> dict[str, Any]:
+        """What was chosen for these rows, for the user to see."""
+        return super().execution(soft=soft) | self._table.raw.execution()
+
+    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
+        return ColumnNearestPass(self._table, among, anchors, self._blocks)
+
+    def relabeled(
+        self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> ColumnRelabeledRows:
+        """The nearest neighbours of all samples under many labelings; every sample once, and complete."""
+        return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
+
+    def sparse_margins(self) -> ColumnMargins:
+        """Margins of single samples for few features, under weights that are mostly 0."""
+        return ColumnMargins(self._table, self._memory, self._blocks)
+
+    def centered(self) -> CenteredBlocks:  # type: ignore[override]
+        """The rows, scaled, measured from their mean."""
+        return CenteredBlocks(self._blocks)

@@ -1,0 +1,301 @@
+"""Categorical features as columns of numbers that every kernel can work on.
+
+Two values of a categorical feature differ by 0 or by 1. A feature of one or two levels is a column of 0 and
+1. One of more levels has a column for each, 1 where the sample has it: two levels are told apart by two
+columns, whose differences count one half. Where a value is missing all its columns hold 0, and the expected
+differences are those of :class:`MissingLevels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import missing, packing
+from .cached_property import cached_property
+from .memory import check_room
+from .missing import MissingValues
+from .scaling import Absent, Scaling, precise_type
+
+#: Shares of levels that are held at a time.
+_SHARES_AT_ONCE = 2**20
+#: A code for what is missing.
+ABSENT = -1
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Which columns of numbers stand for which features, and the values of the categorical ones."""
+
+    #: (n_columns,) the feature that each column belongs to, from the first on.
+    owner: NDArray[np.int64]
+    #: (n_categorical,) the categorical features.
+    features: NDArray[np.int64]
+    #: (n_categorical,) how many levels they have.
+    n_levels: NDArray[np.int64]
+    #: (n_categorical, n_samples) the level of each sample, or ``ABSENT``.
+    codes: NDArray[np.int64]
+    #: Whether differences are squared for distances.
+    squared: bool = False
+
+    @classmethod
+    def of(
+        cls, n_features: int, features: NDArray[np.int64], codes: NDArray[np.int64], *, squared: bool = False
+    ) -> Self:
+        """Lay out the columns of a table in which some features are categorical."""
+        n_levels = codes.max(axis=1, initial=ABSENT) + 1
+        width = np.ones(n_features, np.int64)
+        width[features] = np.where(n_levels > 2, n_levels, 1)
+        return cls(np.repeat(np.arange(n_features), width), features, n_levels, codes, squared)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.owner[-1]) + 1
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """First column of every feature."""
+        return np.searchsorted(self.owner, np.arange(self.n_features))
+
+    @cached_property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Which features are."""
+        mask = np.zeros(self.n_features, dtype=bool)
+        mask[self.features] = True
+        return mask
+
+    @cached_property
+    def _is_half(self) -> NDArray[np.bool_]:
+        """Columns whose differences count one half."""
+        return np.bincount(self.owner)[self.owner] > 1
+
+    def table(self, numbers: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The columns, given the features that are numbers."""
+        n_samples, n_columns = self.codes.shape[1], self.owner.size
+        check_room(
+            float(n_samples) * n_columns * dtype.itemsize,
+            f"The {n_columns} columns that the categories of {n_samples} samples become",
+            "Fewer categories, such as the rare ones as one, would do.",
+        )
+        X = np.empty((n_samples, n_columns), dtype)
+        X[:, self.first[~self.is_categorical]] = numbers
+        for feature, n_levels, codes in zip(self.features, self.n_levels, self.codes, strict=True):
+            first = self.first[feature]
+            if n_levels > 2:
+                X[:, first : first + n_levels] = codes[:, np.newaxis] == np.arange(n_levels)
+            else:
+                X[:, first] = codes == 1
+        return X
+
+    def of_samples(self, kept: NDArray[np.bool_ | np.int64]) -> Self:
+        """The same for some of the samples."""
+        return replace(self, codes=self.codes[:, kept])
+
+    def of_features(self, scaling: Scaling, constant: NDArray[np.bool_]) -> tuple[Scaling, NDArray[np.bool_]]:
+        """Scaling of the features, and which are constant, given those of the columns.
+
+        Categorical features are not scaled.
+        """
+        scaling = scaling.of(self.first)
+        offset, divisor = scaling.offset.copy(), scaling.divisor.copy()
+        offset[self.features], divisor[self.features] = 0.0, 1.0
+        return replace(scaling, offset=offset, divisor=divisor), np.logical_and.reduceat(constant, self.first)
+
+    def of_columns(self, scaling: Scaling) -> Scaling:
+        """Scaling of the columns, given that of the features."""
+        scaling = scaling.of(self.owner)
+        half = np.sqrt(2.0) if self.squared else 2.0
+        return replace(
+            scaling, divisor=np.where(self._is_half, half, scaling.divisor).astype(scaling.divisor.dtype)
+        )
+
+    def joined(self, of_columns: NDArray[np.float64], *, rooted: bool = False) -> NDArray[np.float64]:
+        """Add up differences of columns to those of the features, along the last axis.
+
+        ``rooted``: columns are scaled for squares, but the differences are not squared.
+        """
+        if rooted:
+            of_columns = of_columns * np.where(self._is_half, np.sqrt(0.5), 1.0)
+        return np.add.reduceat(of_columns, self.first, axis=-1)
+
+    def largest(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest of the columns of each feature."""
+        return np.maximum.reduceat(of_columns, self.first)
+
+    def spans(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ranges of the features, given those of their columns: 1 for one that is categorical and varies."""
+        spans = self.largest(of_columns)
+        return np.where(self.is_categorical & (spans > 0.0), 1.0, spans)
+
+    @property
+    def observed(self) -> NDArray[np.float64]:
+        """Levels of the categorical features, (n_samples, n_categorical), NaN where one is missing."""
+        return np.where(self.codes == ABSENT, np.nan, self.codes).T
+
+    @cached_property
+    def absent(self) -> Absent | None:
+        """What is missing of the categorical features; None: nothing."""
+        lacking = self.codes == ABSENT
+        incomplete = lacking.any(axis=1)
+        if not incomplete.any():
+            return None
+        samples, which = np.nonzero(lacking[incomplete].T)
+        count = np.bincount(samples, minlength=self.codes.shape[1])
+        return Absent(self.features[incomplete], np.concatenate([[0], np.cumsum(count)]), which)
+
+
+class MissingLevels(MissingValues):
+    """What is missing of categorical features (Kononenko 1994; Robnik-Šikonja and Kononenko 2003).
+
+    A sample without a value and one with the value v differ by 1 − P(v | class of the former), two samples
+    without one by 1 − Σ_v P(v | one class)·P(v | the other). A class that has no value at all has the P(v)
+    of all samples.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        The features.
+    X : (n_samples, n_columns)
+        Its table.
+    scaling : Scaling
+        Of the columns.
+    position : (n_rows,) int64
+        The row of the table that stands at each row of the layout, or ``PADDING``.
+    codes : (n_rows,) int64
+        Class of each row of the layout.
+    copies : (n_samples,) float64 or None
+        How often each sample counts; None: once.
+    n_threads : int
+        Threads to use.
+    """
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        absent: Absent,
+        X: NDArray[Any],
+        scaling: Scaling,
+        position: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        *,
+        copies: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        super().__init__(absent, X, scaling, position, copies=copies, n_threads=n_threads)
+        self._encoding = encoding
+        self.set_of, self.n_sets = codes, int(codes.max()) + 1
+        self._classes = codes[self._row_of]
+
+    root_unit = 1.0
+
+    @cached_property
+    def excess(self) -> NDArray[np.floating]:
+        """By how much a difference is too small where one lacks the value."""
+        shape = (self.n_sets, self._n_chunks, self.features.size, missing.CHUNK)
+        excess = packing.aligned_zeros(shape, precise_type(self._X.dtype))
+        which = np.searchsorted(self._encoding.features, self.features)
+        n_levels = np.maximum(self._encoding.n_levels[which], 1)
+        by_row = np.zeros((self.n_sets, which.size, self._n_chunks * missing.CHUNK))
+        # Features of many levels apart, so that others need no room for as many.
+        order = np.argsort(n_levels, kind="stable")
+        start = 0
+        while start < order.size:
+            end = start + 1
+            while (
+                end < order.size and (end + 1 - start) * n_levels[order[end]] * self.n_sets <= _SHARES_AT_ONCE
+            ):
+                end += 1
+            block = order[start:end]
+            by_row[:, block[:, np.newaxis], self._row_of] = self._excess_of(which[block])
+            start = end
+        chunks = by_row.reshape(self.n_sets, which.size, self._n_chunks, missing.CHUNK)
+        np.copyto(excess, chunks.transpose(0, 2, 1, 3))
+        return excess
+
+    def _spans(self, squared: bool) -> NDArray[np.float64]:
+        return np.ones(self.features.size)
+
+    @cached_property
+    def squared_excess(self) -> NDArray[np.floating]:
+        """The same: a difference is 0 or 1, and so is its square."""
+        return self.excess
+
+    def _excess_of(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Excess of some of the categorical features, (n_sets, n_some, n_samples)."""
+        codes, n_levels = self._encoding.codes[which], self._encoding.n_levels[which]
+        P = self._shares(codes, max(int(n_levels.max()), 1))
+        lacking = codes == ABSENT
+        at = np.maximum(codes, 0)
+        places = np.arange(which.size)[:, np.newaxis]
+        expected = 1.0 - P[:, places, at]
+        # What the columns say: a half for each of several, or the column itself.
+        found = np.where(n_levels[:, np.newaxis] > 2, 0.5, (codes == 1).astype(np.float64))
+        both = 1.0 - np.einsum("sfv,tfv->stf", P, P)
+        half = 0.5 * both[:, self._classes].transpose(0, 2, 1)
+        nothing = (P.sum(axis=(0, 2)) == 0.0)[:, np.newaxis]
+        return np.where(nothing, 0.0, np.where(lacking, half, expected - found))
+
+    def _shares(self, codes: NDArray[np.int64], n_levels: int) -> NDArray[np.float64]:
+        """P(level | class), (n_sets, n_some, n_levels)."""
+        n_some, n_sets = len(codes), self.n_sets
+        copies = np.ones(self._classes.size) if self._copies is None else self._copies
+        cell = (np.arange(n_some)[:, np.newaxis] * n_levels + codes) * n_sets + self._classes
+        seen = codes != ABSENT
+        weights = np.broadcast_to(copies, codes.shape)[seen]
+        found = np.bincount(cell[seen], weights=weights, minlength=n_some * n_levels * n_sets)
+        # NumPy counts no values at all in whole numbers.
+        counts: NDArray[np.float64] = found.astype(np.float64, copy=False)
+        counts = counts.reshape(n_some, n_levels, n_sets).transpose(2, 0, 1)
+        of_class = counts.sum(axis=2, keepdims=True)
+        counts = np.where(of_class > 0.0, counts, counts.sum(axis=0))
+        total = counts.sum(axis=2, keepdims=True)
+        return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0.0)
+
+
+# Values of a categorical feature, of any kind, as numbers of levels.
+
+
+def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Number the levels of a column; None, NaN, NaT and pandas' NA are missing.
+
+    Levels are numbered in their order, if they have one, so that the order of the samples does not matter.
+    """
+    if values.dtype == object:
+        return _codes_of_objects(values.tolist())
+    codes = np.full(values.size, ABSENT)
+    seen = ~is_absent(values)
+    codes[seen] = np.unique(values[seen], return_inverse=True)[1]
+    return codes
+
+
+def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which values are missing: None, NaN, NaT and pandas' NA."""
+    if values.dtype == object:
+        return np.array([_is_absent(value) for value in values.tolist()], dtype=bool)
+    return np.not_equal(values, values)
+
+
+def _codes_of_objects(values: Iterable[Any]) -> NDArray[np.int64]:
+    numbers: dict[Any, int] = {}
+    codes = [ABSENT if _is_absent(value) else numbers.setdefault(value, len(numbers)) for value in values]
+    try:
+        ordered = sorted(numbers)
+    except TypeError:  # of different kinds
+        ordered = sorted(numbers, key=lambda level: (type(level).__name__, str(level)))
+    place = np.empty(len(numbers) + 1, np.int64)
+    place[[numbers[level] for level in ordered]] = np.arange(len(numbers))
+    place[ABSENT] = ABSENT
+    return place[codes]
+
+
+def _is_absent(value: Any) -> bool:
+    if value is None:
+        return True
+    equal = value == value  # noqa: PLR0124
+    # What pandas has for nothing is not even equal or unequal to itself.
+    return not isinstance(equal, bool | np.bool_) or not equal

@@ -1,0 +1,131 @@
+"""Expected distances of new samples to the classes of fitted ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import distances, packing, soft
+from .cached_property import cached_property
+from .missing_pairs import FittedExpectations
+from .scaling import Scaling
+from .threads import run_all
+
+# Values farther out are cut: sums of a few of them under weights of sum 1 must not overflow.
+_FARTHEST = 1e305
+
+
+class ClassDistances:
+    """Ψ_c(x) = Σ_{n in c} P_n d(x_n, x), with P the softmax of −d/σ over class c (Bei and Hong 2015, eq. 10).
+
+    In float64, whatever the data are: a decision may hang on the last digits. The samples are scaled and laid
+    out when the first query comes: of most fits only the weights are of interest.
+
+    A missing value, of a fitted sample or of a new one, may be any that the fitted samples have.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features)
+        The fitted samples, not scaled; only features of positive weight. NaN where a value is missing.
+    scaling : Scaling
+        Of these features.
+    codes : (n_samples,) int
+        Class codes 0 … n_classes − 1, each present.
+    w : (n_features,)
+        Weights of the distance.
+    sigma : float
+        Kernel width.
+    copies : (n_samples,) or None
+        How often each sample counts; None: once.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.floating],
+        scaling: Scaling,
+        codes: NDArray[np.integer],
+        w: NDArray[np.float64],
+        sigma: float,
+        copies: NDArray[np.float64] | None = None,
+    ) -> None:
+        self._given, self._scaling, self._sigma = X, scaling, sigma
+        self.n_classes = int(codes.max()) + 1
+        self._position, self._codes = packing.class_layout(codes, self.n_classes)
+        real = self._position != packing.PADDING
+        self._copies = np.zeros(self._position.size)
+        self._copies[real] = 1.0 if copies is None else copies[self._position[real]]
+        self._w = np.zeros(-(-max(w.size, 1) // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK)
+        self._w[: w.size] = w
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of; what is laid out is aligned in memory, and a copy of it would not be."""
+        made_of = ("n_classes", "_scaling", "_sigma", "_position", "_codes", "_copies", "_w")
+        return {"_given": self._X} | {name: vars(self)[name] for name in made_of}
+
+    @cached_property
+    def _X(self) -> NDArray[np.floating]:  # noqa: N802
+        """The fitted samples; where Dask holds them, they are brought here."""
+        return np.asarray(self._given)
+
+    def expected(self, X: NDArray[np.floating], n_threads: int) -> NDArray[np.float64]:
+        """Ψ of the rows of X, not scaled, (n_rows, n_classes)."""
+        fitted, fitted_sums = self._fitted
+        expectations_of_missing = self._expectations
+        blocks = [(start, min(start + distances.TILE, len(X))) for start in range(0, len(X), distances.TILE)]
+        per_sigma = 1.0 / min(max(self._sigma, 1e-290), 1e290)
+        far = soft.out_of_reach(np.float64)
+
+        def of_block(a: int, b: int) -> NDArray[np.float64]:
+            above = self._above(X[a:b])
+            queries, sums = self._laid_out(above)
+            lacks = expectations_of_missing.lacks(above, len(queries))
+            found = np.empty((self.n_classes, len(queries)))
+            soft.expected_distances(
+                fitted,
+                self._w,
+                fitted_sums,
+                self._codes,
+                self._copies,
+                queries,
+                sums,
+                lacks,
+                per_sigma,
+                far,
+                found,
+            )
+            return found[:, : b - a].T
+
+        return np.concatenate(run_all(of_block, blocks, n_threads))
+
+    @cached_property
+    def _fitted(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        # Padding repeats the last sample; it counts nothing.
+        return self._laid_out(self._above(self._X[self._position]))
+
+    @cached_property
+    def _low(self) -> NDArray[np.floating]:
+        """Smallest values, scaled: what all samples have in common would cost digits of sums."""
+        return np.nanmin(self._scaling.apply(self._X), axis=0)
+
+    @cached_property
+    def _expectations(self) -> FittedExpectations:
+        return FittedExpectations(self._above(self._X), self._position, self._copies, self._w)
+
+    def _laid_out(self, above: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows, whole blocks of them, as wide as the weights, and their weighted sums."""
+        n_rows = -(-len(above) // packing.ROW_BLOCK) * packing.ROW_BLOCK
+        rows = packing.aligned_zeros((n_rows, self._w.size), np.float64)
+        # The smallest value stands where one is missing.
+        rows[: len(above), : above.shape[1]] = np.nan_to_num(above, nan=0.0)
+        sums = np.zeros(n_rows)
+        distances.add_row_sums(rows, self._w, 0, n_rows, sums)
+        return rows, sums
+
+    def _above(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Values, scaled, above the smallest ones; NaN where they are missing."""
+        with np.errstate(over="ignore"):
+            above = self._scaling.apply(X).astype(np.float64, copy=False)
+            above -= self._low
+        return np.clip(above, -_FARTHEST, _FARTHEST)

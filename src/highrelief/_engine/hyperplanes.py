@@ -1,0 +1,404 @@
+"""Samples and the hyperplanes of their nearest hits and misses, under weights that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import hyperplanes
+from .columns import Columns
+from .distances import tie_tolerance
+from .layout import Packed, sum_in_order
+from .neighbors import HITS, MISSES, Neighborhood, Neighbors
+from .scaling import Scaling
+from .search import NeighborSearch
+from .threads import even_ranges, one_blas_thread, run_all
+
+#: Neighbours in a list beyond which rows that are equal, in all features that have a weight, are merged:
+#: ties among few values would make lists very long.
+_LONG_LIST = 32
+#: Bytes of the Gram matrices that are held at a time, if those of one sample are not larger.
+_GRAM_BYTES = 2.0**26
+#: Products that are added up before one partial sum is worth another.
+_WORK_PER_PART = 1.6e7
+#: A mean margin that is smaller, relative to the range of its feature, is 0.
+_SMALLEST_MARGIN = 1e-12
+
+Indices = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+@dataclass
+class Mixtures:
+    """Lists of neighbours of some anchors, hits then misses of each, and the mixtures nearest to them."""
+
+    #: (n_anchors,) rows of the layout.
+    anchors: Indices
+    #: (2·n_anchors,) where each list begins, and how many there are in it.
+    start: Indices
+    size: Indices
+    #: Rows of the layout, their copies u, and their coefficients α in the mixture.
+    rows: Indices
+    copies: Vector
+    coefficients: Vector
+
+    @classmethod
+    def of(cls, anchors: Indices, owner: Indices, rows: Indices, copies: Vector) -> Mixtures:
+        """Lists whose entries are given in order, with the list that each belongs to."""
+        size = np.bincount(owner, minlength=2 * anchors.size)
+        return cls(anchors, np.cumsum(size) - size, size, rows, copies, np.zeros(rows.size))
+
+    def merged(self, equal: Indices) -> tuple[Mixtures, Indices]:
+        """The same lists with equal rows as one, and the place there of each entry here.
+
+        ``equal``: for every row the one that stands for it.
+        """
+        n_rows = equal.size
+        owner = np.repeat(np.arange(self.size.size), self.size)
+        keys, place = np.unique(owner * n_rows + equal[self.rows], return_inverse=True)
+        copies = np.bincount(place, weights=self.copies, minlength=keys.size).astype(np.float64)
+        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, copies), place
+
+    def portions(self) -> list[tuple[int, int]]:
+        """Cut the anchors so that the Gram matrices of a portion take little memory."""
+        entries = (self.size * (self.size + 1) // 2).reshape(-1, 2).sum(axis=1)
+        portion = (np.cumsum(8.0 * entries) // _GRAM_BYTES).astype(np.int64)
+        borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [self.anchors.size]])
+        return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]
+
+
+class LocalHyperplanes:
+    """Margins |x − miss| − |x − hit| of samples, miss and hit the nearest mixtures of their neighbours.
+
+    The k nearest, by Σ_j w_j|x_j − x'_j|, are mixed so that
+    ½(x − Hα)ᵀW(x − Hα) + λ·Σα_i²/u_i is smallest, Σα = 1, α ≥ 0. u_i is how many of the k copies row i has:
+    s for a sample of weight s, and less for those tied with the k-th.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows.
+    n_neighbors : int
+        k.
+    penalty : float
+        λ.
+    """
+
+    def __init__(self, table: Packed, n_neighbors: int, penalty: float) -> None:
+        self._table = table
+        self._among = Neighborhood(n_neighbors, pooled=True)
+        self._penalty = penalty
+        self._columns = Columns(table.raw, table.scaling, table.ranges)
+        self._distances: dict[str, Any] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """How the last neighbours were found, for the user to see."""
+        return self._distances
+
+    def mean_margin(self, w: Vector) -> Vector:
+        """Mean over the samples of |x − miss| − |x − hit|, (n_features,)."""
+        table = self._table
+        total = np.zeros(table.n_features)
+        for found in self._mixtures(w):
+            copies, lists = table.row_weights[found.anchors], self._lists(found)
+
+            def of_block(
+                array: NDArray[np.floating],
+                first: int,
+                of: slice,
+                copies: Vector = copies,
+                lists: tuple[Any, ...] = lists,
+            ) -> None:
+                def part(a: int, b: int) -> Vector:
+                    out = np.zeros(of.stop - of.start)
+                    hyperplanes.add_margin(array, first, lists[0], copies, *lists[1:], a, b, out)
+                    return out
+
+                total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
+
+            _over_blocks(self._columns, of_block)
+        mean = total * self._columns.factors / table.total_weight
+        # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
+        return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
+
+    def margins(self, w: Vector) -> Vector:
+        """Σ_j w_j(|x_j − miss_j| − |x_j − hit_j|) of every sample; 0 where there is no hit."""
+        table = self._table
+        margins = np.zeros(table.n_rows)
+        factors = w * self._columns.factors
+        for found in self._mixtures(w):
+            out, lists = np.zeros(found.anchors.size), self._lists(found)
+
+            def of_block(
+                array: NDArray[np.floating],
+                first: int,
+                of: slice,
+                out: Vector = out,
+                lists: tuple[Any, ...] = lists,
+            ) -> None:
+                def part(a: int, b: int) -> None:
+                    hyperplanes.sample_margins(array, first, lists[0], factors[of], *lists[1:], a, b, out)
+
+                run_all(part, self._parts(out.size), table.n_threads)
+
+            _over_blocks(self._columns, of_block)
+            margins[found.anchors] = out
+        return table.unpacked(margins)
+
+    def _parts(self, n_anchors: int) -> list[tuple[int, int]]:
+        """Cut anchors by the shape of the table alone: the bits do not depend on the number of threads."""
+        table = self._table
+        work = 2.0 * n_anchors * table.n_features * min(self._among.n_neighbors, table.n_samples)
+        return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART)))
+
+    def _lists(self, found: Mixtures) -> tuple[Any, ...]:
+        """What the kernels that make margins ask for: anchors and neighbours as rows of the table."""
+        position = self._table.position
+        return position[found.anchors], found.start, found.size, position[found.rows], found.coefficients
+
+    # From weights to mixtures
+
+    def _mixtures(self, w: Vector) -> Iterator[Mixtures]:
+        """Neighbours of all samples that have a hit, some at a time, mixed."""
+        if not w.any():
+            return
+        weighed = self._table.under(w)
+        search = NeighborSearch(weighed, self._among, self._table.real)
+        self._distances = search.describe()
+        roots = np.sqrt(w[w > 0.0])
+        equal: Indices | None = None
+        for neighbors in search.neighbors():
+            found = self._listed(neighbors)
+            if found.size.max(initial=0) <= _LONG_LIST:
+                self._mix(found, search.columns, roots)
+            else:
+                # Equal rows stand for each other: each gets its part of what all of them get.
+                equal = _equal_rows(weighed) if equal is None else equal
+                merged, place = found.merged(equal)
+                self._mix(merged, search.columns, roots)
+                found.coefficients = (merged.coefficients / merged.copies)[place] * found.copies
+            yield found
+
+    def _listed(self, neighbors: Neighbors) -> Mixtures:
+        """Lists of the neighbours that have a share, with their copies among the k."""
+        owner, place = neighbors.all_listed()
+        copies = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
+        return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], copies)
+
+    def _n_found(self, anchors: Indices) -> Vector:
+        """How many copies the neighbours of anchors are, by slot: k, or as many as there are."""
+        table = self._table
+        own = table.copies[anchors]
+        of_class = table.priors[table.codes[anchors]] * table.n_copies
+        found = np.empty((anchors.size, 2))
+        found[:, HITS] = of_class - own + np.maximum(own - 1.0, 0.0)
+        found[:, MISSES] = table.n_copies - of_class
+        return np.minimum(found, self._among.n_neighbors)
+
+    def _mix(self, found: Mixtures, columns: Columns, roots: Vector) -> None:
+        """Find the coefficients of the nearest mixtures (Cai et al. 2014, eq. 4).
+
+        ``columns``: the features of positive weight, times it; ``roots``: of these weights.
+        """
+        # In units in which squares of differences are at most about 1.
+        unit = float((columns.spans / roots).max()) or 1.0
+        for portion in found.portions():
+            self._mix_portion(
+                found, columns, columns.factors / roots / unit, self._penalty / unit / unit, portion
+            )
+
+    def _mix_portion(
+        self,
+        found: Mixtures,
+        columns: Columns,
+        factors: Vector,
+        penalty: float,
+        portion: tuple[int, int],
+    ) -> None:
+        table = self._table
+        a0, a1 = portion
+        start, size = found.start[2 * a0 : 2 * a1], found.size[2 * a0 : 2 * a1]
+        entries = size * (size + 1) // 2
+        place = np.cumsum(entries) - entries
+        gram = np.zeros(int(entries.sum()))
+        anchors, rows = table.position[found.anchors[a0:a1]], table.position[found.rows]
+        systems = [(2 * a, 2 * b) for a, b in self._parts(a1 - a0)]
+
+        def of_block(array: NDArray[np.floating], first: int, of: slice) -> None:
+            def part(s: int, t: int) -> None:
+                hyperplanes.add_gram(array, first, factors[of], anchors, start, size, rows, place, s, t, gram)
+
+            run_all(part, systems, table.n_threads)
+
+        def solve(s: int, t: int) -> None:
+            hyperplanes.solve_mixtures(
+                gram, place, start, size, found.copies, penalty, s, t, found.coefficients
+            )
+
+        _over_blocks(columns, of_block)
+        run_all(solve, systems, table.n_threads)
+
+
+def _over_blocks(columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]) -> None:
+    """Call with each block of columns: its array, where it begins there, which columns it holds."""
+    # Cut where the sums are, so that their bits are the same for any order and type of the table.
+    for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=hyperplanes.FEATURES_AT_ONCE):
+        array, first = columns.block(a, b)
+        work(array, first, slice(a, b))
+
+
+def _equal_rows(table: Packed) -> Indices:
+    """For every row of the layout the first one that is equal in all features."""
+    first: dict[bytes, int] = {}
+    return np.array(
+        [
+            first.setdefault(table.raw[position].tobytes(), row) if table.real[row] else row
+            for row, position in enumerate(table.position)
+        ]
+    )
+
+
+# Distances of new samples from the hyperplanes through their nearest neighbours of every class.
+
+
+#: Bytes of the scalar products that a thread holds at a time, and samples at least and at most.
+_PRODUCT_BYTES = 2.0**25
+_FEWEST_ROWS, _MOST_ROWS = 16, 512
+#: Columns of a matrix product; bounds the error of its sums.
+_COLUMNS_PER_PRODUCT = 2048
+#: Fitted rows that are measured from the centre at a time.
+_ROWS_PER_PRODUCT = 1024
+# Samples farther out, in units of the range of the fitted ones, are cut: their squares must not overflow.
+_FARTHEST = 1e150
+# In products in single precision: beyond it their part in a distance is rounding.
+_FARTHEST_SINGLE = 1e18
+
+
+class ClassHyperplanes:
+    """Fitted samples by class, whose nearest span a hyperplane for every new sample.
+
+    Squared distances by matrix products, |x|² + |y|² − 2x·y, measured from the mean of the fitted samples,
+    say who may be among the k nearest; exact ones decide where that is not enough. Products are in the
+    precision of the fitted samples, everything else is in float64.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32 or float64
+        The fitted samples, not scaled.
+    scaling : Scaling
+        Of the features.
+    codes : (n_samples,) int
+        Class codes 0 … n_classes − 1, each present.
+    copies : (n_samples,) or None
+        How often each sample counts; None: once.
+    ignored : (n_features,) bool or None
+        Constant features, in which new samples count as if they were like the fitted ones; None: none.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.floating],
+        scaling: Scaling,
+        codes: NDArray[np.integer],
+        copies: NDArray[np.float64] | None = None,
+        ignored: NDArray[np.bool_] | None = None,
+    ) -> None:
+        by_class = np.argsort(codes, kind="stable")
+        self.n_classes = int(codes.max()) + 1
+        self._starts = np.searchsorted(codes[by_class], np.arange(self.n_classes + 1))
+        self._copies = np.ones(codes.size) if copies is None else copies[by_class]
+        self._scaling = scaling
+        self._ignored = np.flatnonzero(np.zeros(X.shape[1], bool) if ignored is None else ignored)
+        rows = np.ascontiguousarray(scaling.apply(X[by_class]))
+        low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
+        # A power of 2, by which nothing is rounded: the largest range is near 1, the halves do not overflow.
+        self._exponent = int(np.frexp((high / 2.0 - low / 2.0).max())[1]) + 1
+        self._rows = np.ldexp(rows, -self._exponent)
+        self._center = self._rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
+        self._squares = np.empty(len(rows))
+        for start in range(0, len(rows), _ROWS_PER_PRODUCT):
+            which = slice(start, start + _ROWS_PER_PRODUCT)
+            self._squares[which] = _squares(self._rows[which] - self._center)
+
+    @property
+    def tie_tolerance(self) -> float:
+        """Distances that differ by less, relatively, are equal."""
+        return tie_tolerance(self._rows.dtype)
+
+    def distances(
+        self, X: NDArray[np.floating], n_neighbors: int, alpha: float, n_threads: int
+    ) -> NDArray[np.float64]:
+        """Distances of the rows of X, not scaled, (n_rows, n_classes)."""
+        found = np.empty((len(X), self.n_classes))
+        # λ is in the units of squares.
+        with np.errstate(over="ignore", under="ignore"):
+            ridge = float(np.ldexp(np.float64(alpha), -2 * self._exponent))
+
+        def of_block(a: int, b: int) -> None:
+            queries = self._in_units(X[a:b])
+            from_center = queries - self._center
+            hyperplanes.hyperplane_distances(
+                queries,
+                _squares(from_center),
+                self._rows,
+                self._squares,
+                self._products(from_center),
+                self._starts,
+                self._copies,
+                n_neighbors,
+                ridge,
+                self._off(from_center),
+                self.tie_tolerance,
+                found[a:b],
+            )
+
+        # Cut by the shape alone: the rounding of a product may depend on its size.
+        size = int(_PRODUCT_BYTES / (self._rows.dtype.itemsize * len(self._rows)))
+        size = min(max(size, _FEWEST_ROWS), _MOST_ROWS)
+        blocks = [(start, min(start + size, len(X))) for start in range(0, len(X), size)]
+        run_all(of_block, blocks, n_threads)
+        with np.errstate(over="ignore"):
+            return np.ldexp(found, self._exponent)
+
+    def _in_units(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Samples scaled, in float64 and C-ordered, in units of the range of the fitted ones."""
+        with np.errstate(over="ignore", under="ignore"):
+            scaled = self._scaling.apply(X).astype(np.float64, copy=False)
+            units = np.ldexp(scaled, -self._exponent, order="C")
+        units[:, self._ignored] = self._rows[0, self._ignored]
+        return np.clip(units, -_FARTHEST, _FARTHEST, out=units)
+
+    def _products(self, from_center: NDArray[np.float64]) -> NDArray[np.floating]:
+        """Scalar products of samples and fitted ones, measured from the centre."""
+        n, d = self._rows.shape
+        queries: NDArray[np.floating] = from_center
+        if self._rows.dtype == np.float32:
+            queries = np.clip(from_center, -_FARTHEST_SINGLE, _FARTHEST_SINGLE).astype(np.float32)
+        total = np.zeros((len(queries), n), self._rows.dtype)
+        for a in range(0, n, _ROWS_PER_PRODUCT):
+            for first in range(0, d, _COLUMNS_PER_PRODUCT):
+                which = slice(first, first + _COLUMNS_PER_PRODUCT)
+                rows = self._rows[a : a + _ROWS_PER_PRODUCT, which] - self._center[which]
+                with one_blas_thread():
+                    total[:, a : a + _ROWS_PER_PRODUCT] += queries[:, which] @ rows.T
+        return total
+
+    def _off(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By how much squared distances of samples may be off."""
+        d = queries.shape[1]
+        # 2·Σ|x·y| ≤ |x|² + |y|²; each of the sums has at most so many additions.
+        n_additions = min(_COLUMNS_PER_PRODUCT, d) + d // _COLUMNS_PER_PRODUCT + 16.0
+        rounding = float(np.finfo(self._rows.dtype).eps) / 2.0
+        # What single terms lose that are too small for their type; the largest are near 1.
+        vanished = d * float(np.finfo(self._rows.dtype).tiny)
+        return 2.0 * n_additions * rounding * (_squares(queries) + self._squares.max()) + vanished
+
+
+def _squares(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Squared lengths of rows."""
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

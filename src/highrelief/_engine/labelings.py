@@ -1,0 +1,219 @@
+"""Margins at the nearest neighbours under many labelings of the same rows.
+
+Distances do not depend on labels. The lists of all others from the nearest on are made once, and so are the
+differences of those pairs that are neighbours under many labelings: weights by B labelings are then a product
+of the (B, pairs) coefficients and the (pairs, features) differences. Pairs that are neighbours now and then
+are added one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import distances, labelings, nearest
+from .layout import Packed
+from .memory import check_room
+from .neighbors import METRICS, Neighborhood
+from .threads import even_ranges, one_blas_thread, run_all
+
+#: A pair that is needed by fewer labelings than this share costs less one by one than in the product.
+_DENSE = 0.2
+#: Bytes of the differences, and of the coefficients, that are held at a time.
+_BLOCK_BYTES = 2.0**25
+#: Columns of a block at least: shorter rows leave vectors, and products, half empty.
+_LEAST_COLUMNS = 128
+#: Labelings whose neighbours are held at a time.
+_MOST_ENTRIES = 2**25
+#: Square matrices that there are at the same time: distances, orders, uses, places.
+_N_SQUARES = 6
+
+
+class RelabeledRows:
+    """Rows whose nearest hits and misses are asked for under many labelings.
+
+    Parameters
+    ----------
+    table : Packed
+        The rows, each once, complete, all in reach of each other.
+    among : Neighborhood
+        Which neighbours count.
+    class_weights : (n_classes,) float64 or None
+        By how much more the samples of a class count.
+    """
+
+    def __init__(
+        self, table: Packed, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
+    ) -> None:
+        self._table, self._among = table, among
+        self._n_classes = table.n_classes
+        self._n_threads = table.n_threads
+        self._tolerance = table.tie_tolerance
+        self._class_weights = np.ones(table.n_classes) if class_weights is None else class_weights
+        self._metric = METRICS[among.metric]
+        check_room(
+            8.0 * _N_SQUARES * float(table.n_samples) ** 2,
+            f"The neighbours of {table.n_samples} samples in order, which permuted labels are counted by,",
+            "Fewer samples would do.",
+        )
+        self._ranked, self._sorted = _ranked(self._distances())
+        self._tied = np.empty(len(self._ranked), np.bool_)
+        labelings.has_ties(self._sorted, self._tolerance, self._tied)
+
+    def mean_margins(
+        self, labels: NDArray[np.integer], dtype: type[np.floating] = np.float64
+    ) -> NDArray[np.floating]:
+        """Mean over the samples of E|x − miss| − E|x − hit| by every labeling, (n_labelings, n_features).
+
+        ``labels`` (n_labelings, n_samples) holds codes of classes, each present. In float32 sums are good to
+        about six digits, and take half the time.
+        """
+        out = np.zeros((len(labels), self._table.n_features), dtype)
+        for a, b in even_ranges(len(labels), -(-self._most_entries(len(labels)) // _MOST_ENTRIES)):
+            pairs = self._pairs(np.ascontiguousarray(labels[a:b], dtype=np.int64), out.dtype)
+            out[a:b] = self._summed(pairs)
+        return out
+
+    def _most_entries(self, n_labelings: int) -> int:
+        n_slots = 2 if self._among.pooled else self._n_classes
+        return n_labelings * len(self._ranked) * n_slots * self._among.n_neighbors
+
+    def _distances(self) -> NDArray[np.float64]:
+        """Distances of all samples to all."""
+        D = added_distances(self._table, self._metric)
+        return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D
+
+    def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
+        """Sums over the pairs, (n_labelings, n_features)."""
+        return summed_pairs(self._table, pairs, self._metric == nearest.SQUARED_EUCLIDEAN)
+
+    def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> Pairs:
+        """The pairs that count under any labeling, and how much they do."""
+        among, n = self._among, labels.shape[1]
+        n_slots = 2 if among.pooled else self._n_classes
+        rank_weights = among.rank_weights(n)
+        lists = (self._ranked, self._sorted, self._tied, labels)
+        uses = np.zeros(self._ranked.shape, np.int64)
+        labelings.count_uses(*lists, n_slots, among.pooled, rank_weights.size, self._tolerance, uses)
+        # A pair has no direction: what it counts seen from either side is added up.
+        rows = np.arange(n)[:, np.newaxis]
+        pair = np.minimum(rows, self._ranked) * n + np.maximum(rows, self._ranked)
+        often = np.bincount(pair.ravel(), uses.ravel(), minlength=n * n) >= _DENSE * len(labels)
+        chosen = np.flatnonzero(often)
+        column = np.where(often, np.cumsum(often) - 1, -1)[pair]
+        coefficients = np.zeros((len(labels), chosen.size), dtype)
+        n_scarce = int(uses[column < 0].sum())
+        start = np.empty(len(labels) + 1, np.int64)
+        first, second = np.empty(n_scarce, np.int64), np.empty(n_scarce, np.int64)
+        scarce = np.empty(n_scarce, dtype)
+        labelings.fill_coefficients(
+            *lists,
+            self._row_weights(labels),
+            self._factors(labels),
+            n_slots,
+            among.pooled,
+            rank_weights,
+            among.rank_decay is None,
+            self._tolerance,
+            column,
+            coefficients,
+            start,
+            first,
+            second,
+            scarce,
+        )
+        return Pairs(coefficients, chosen // n, chosen % n, (start, first, second, scarce))
+
+    def _row_weights(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What the term of every sample counts in the mean; 0 for one that is alone in its class."""
+        weights = self._class_weights[labels]
+        sizes = _class_sizes(labels, self._n_classes)
+        alone = np.take_along_axis(sizes, labels, axis=1) < 2
+        return np.where(alone, 0.0, weights / weights.sum(axis=1, keepdims=True))
+
+    def _factors(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Sign and weight of hits and misses, (n_labelings, class of the sample, slot); as in Packed."""
+        n_classes = self._n_classes
+        if self._among.pooled:
+            return np.tile([-1.0, 1.0], (len(labels), n_classes, 1))
+        priors = _class_sizes(labels, n_classes) * self._class_weights
+        priors = priors / priors.sum(axis=1, keepdims=True)
+        factors = priors[:, np.newaxis, :] / (1.0 - priors)[:, :, np.newaxis]
+        factors[:, np.arange(n_classes), np.arange(n_classes)] = -1.0
+        return factors
+
+
+def _class_sizes(labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+    return np.stack([(labels == c).sum(axis=1) for c in range(n_classes)], axis=1)
+
+
+def _ranked(D: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """All others of every sample from the nearest on, and how far they are, (n_samples, n_samples − 1)."""
+    np.fill_diagonal(D, -1.0)
+    order = np.argsort(D, axis=1, kind="stable")
+    return np.ascontiguousarray(order[:, 1:]), np.take_along_axis(D, order, axis=1)[:, 1:].copy()
+
+
+def added_distances(table: Packed, metric: int) -> NDArray[np.float64]:
+    """Distances of all samples to all; Euclidean ones squared, so that they add up over columns."""
+    return _manhattan(table) if metric == nearest.MANHATTAN else _squared(table)
+
+
+def summed_pairs(table: Packed, pairs: Pairs, squared: bool) -> NDArray[np.floating]:
+    """Sums of the (squared) differences of pairs in each column, (n_labelings, n_features)."""
+    dtype = pairs.coefficients.dtype
+    X = np.ascontiguousarray(table.unpacked(table.X)[:, : table.n_features], dtype=dtype)
+    out = np.zeros((len(pairs.coefficients), X.shape[1]), dtype)
+    width = max(_LEAST_COLUMNS, int(_BLOCK_BYTES / (out.itemsize * max(pairs.first.size, 1))))
+
+    def of_columns(a: int, b: int) -> None:
+        block = np.ascontiguousarray(X[:, a:b])
+        differences = np.empty((pairs.first.size, b - a), dtype)
+        labelings.differences(block, pairs.first, pairs.second, squared, differences)
+        with one_blas_thread():
+            sums = pairs.coefficients @ differences
+        labelings.add_differences(block, *pairs.scarce, squared, sums)
+        out[:, a:b] = sums
+
+    # Cut by the shape alone, so that the bits are the same for any number of threads.
+    cuts = even_ranges(X.shape[1], -(-X.shape[1] // width), multiple=16)
+    run_all(of_columns, cuts, table.n_threads)
+    return out
+
+
+def _manhattan(table: Packed) -> NDArray[np.float64]:
+    X, sums, n = table.X, table.row_sums, table.n_rows
+    D = np.empty((n, n))
+
+    def fill(i: int, j: int) -> None:
+        T = np.empty((distances.TILE, distances.TILE))
+        i1, j1 = min(i + distances.TILE, n), min(j + distances.TILE, n)
+        distances.distance_tile(X, sums, i, i1, j, j1, T)
+        D[i:i1, j:j1] = T[: i1 - i, : j1 - j]
+        D[j:j1, i:i1] = T[: i1 - i, : j1 - j].T
+
+    corners = range(0, n, distances.TILE)
+    run_all(fill, [(i, j) for i in corners for j in corners if j >= i], table.n_threads)
+    return table.unpacked(table.unpacked(D).T.copy())
+
+
+def _squared(table: Packed) -> NDArray[np.float64]:
+    X = np.ascontiguousarray(table.unpacked(table.X)[:, : table.n_features], dtype=np.float64)
+    D = np.zeros((len(X), len(X)))
+    for a, b in even_ranges(X.shape[1], -(-X.shape[1] // 1024)):
+        labelings.add_squared_distances(np.ascontiguousarray(X[:, a:b]), 0, len(X), D)
+    return D
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of samples that are in the product of matrices, and those that are added one by one."""
+
+    #: (n_labelings, n_pairs) of the pairs that many labelings need, and their rows.
+    coefficients: NDArray[np.floating]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    #: Where the others of every labeling begin, (n_labelings + 1,), their rows and coefficients.
+    scarce: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.floating]]

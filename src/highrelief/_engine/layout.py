@@ -1,0 +1,392 @@
+"""A labelled table, scaled and laid out for the kernels."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import distances, packing
+from .batches import MissingLevelsWithin, MissingValuesWithin, Reach
+from .cached_property import cached_property
+from .categories import Encoding, MissingLevels
+from .columns import ScaledColumns, SparseColumns, SparseTable, nearer_end
+from .distances import tie_tolerance
+from .missing import MissingOfBoth, MissingValues
+from .scaling import Absent, ColumnRanges, Scaling
+from .threads import even_ranges, n_pieces
+
+#: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
+#: result, is the same for any number of threads.
+_MOST_PARTS = 64
+_PARTIAL_SUMS_BYTES = 2**26
+
+
+class Packed:
+    """A labelled table, scaled and laid out for the kernels.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float32, float64 or one-byte numbers
+        The table.
+    codes : (n_samples,) int
+        Class codes 0 … n_classes − 1, each present.
+    n_classes : int
+        Number of classes.
+    scaling : Scaling
+        Of the features.
+    copies : (n_samples,) float64, all > 0, or None
+        How often each sample counts; None: once.
+    n_threads : int
+        Threads to use.
+    ranges : ColumnRanges or None
+        Of the columns, if they are known.
+    absent : Absent or None
+        What is missing from the table, where the smallest value of the column stands for it.
+    class_weights : (n_classes,) float64, all > 0, or None
+        By how much more the samples of a class count in sums over samples, and the class as a miss; None: 1.
+    reach : Reach or None
+        Who may be whose neighbour; None: everyone.
+    encoding : Encoding or None
+        The features that the columns belong to, where some are categorical; None: each is a feature.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        codes: NDArray[np.integer],
+        n_classes: int,
+        *,
+        scaling: Scaling,
+        copies: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+        ranges: ColumnRanges | None = None,
+        absent: Absent | None = None,
+        class_weights: NDArray[np.float64] | None = None,
+        reach: Reach | None = None,
+        encoding: Encoding | None = None,
+    ) -> None:
+        self.n_samples, self.n_features = X.shape
+        self.n_classes = n_classes
+        self.n_threads = n_threads
+        self.counted = copies is not None
+        self.position, self.codes = self._laid_out(codes)
+        self.real = self.position != packing.PADDING
+        self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
+        self.given_codes, self._given_copies, self._absent = codes, copies, absent
+        self.copies = np.zeros(self.n_rows)
+        self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
+        self.n_copies = float(self.copies.sum())
+        of_classes = np.bincount(self.codes, weights=self.copies, minlength=n_classes)
+        self.priors = of_classes / self.n_copies
+        self.class_weights = None if class_weights is None else class_weights[:n_classes]
+        self.reach = reach
+        #: How much the term of a row counts in a sum over samples.
+        self.row_weights = self.copies if class_weights is None else self.copies * class_weights[self.codes]
+        self.total_weight = self.n_copies if class_weights is None else float(self.row_weights.sum())
+        self.n_tiles = distances.n_tiles(self.n_rows)
+
+    def _laid_out(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The row of the table at each row of the layout, or ``PADDING``, and its class."""
+        return packing.class_layout(codes, self.n_classes)
+
+    @cached_property
+    def X(self) -> NDArray[np.floating]:  # noqa: N802
+        """A copy of the rows, scaled, in the layout."""
+        return self.scaled.whole()
+
+    @cached_property
+    def scaled(self) -> ScaledColumns:
+        """The columns, scaled and laid out when they are asked for."""
+        return ScaledColumns(
+            self.raw,
+            self.position,
+            self.scaling,
+            copies=self._given_copies,
+            ranges=self.ranges,
+            n_threads=self.n_threads,
+        )
+
+    @cached_property
+    def missing(self) -> MissingValues | MissingOfBoth | None:
+        """What is missing from the rows, and what that adds to differences; None if nothing is."""
+        layout = (self.raw, self.scaling, self.position)
+        more: dict[str, Any] = {"copies": self._given_copies, "n_threads": self.n_threads}
+        values: type[MissingValues] = MissingValues
+        levels: type[MissingLevels] = MissingLevels
+        if self.reach is not None and self.reach.within:
+            values, levels = MissingValuesWithin, MissingLevelsWithin
+            more["batches"] = self.reach.batches
+        encoding, parts = self.encoding, []
+        if self._absent is not None:
+            owner = None if encoding is None else encoding.owner
+            parts.append(values(self._absent, *layout, **more, owner=owner, ranges=self.ranges))
+        if encoding is not None and encoding.absent is not None:
+            parts.append(levels(encoding, encoding.absent, *layout, self.codes, **more))
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else MissingOfBoth(parts)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the data."""
+        return self.raw.dtype
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes that a row of the table takes."""
+        return self.n_features * self.dtype.itemsize
+
+    @property
+    def tie_tolerance(self) -> float:
+        """Distances that differ by less, relatively, are equal."""
+        return tie_tolerance(self.dtype)
+
+    @property
+    def rounding_of_sums(self) -> float:
+        """What rounding can make of a sum of margins that is 0, relative to the sum of its terms.
+
+        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        """
+        return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
+
+    @cached_property
+    def padding(self) -> NDArray[np.int64]:
+        """Rows of the layout that hold no sample."""
+        return np.flatnonzero(~self.real)
+
+    @cached_property
+    def class_starts(self) -> NDArray[np.int64]:
+        """First row of every class, and the end of the last."""
+        return np.searchsorted(self.codes, np.arange(self.n_classes + 1))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the layout, padding included."""
+        return self.position.size
+
+    @cached_property
+    def row_sums(self) -> NDArray[np.float64]:
+        """Sum of every row, as the distance tiles need it."""
+        return row_sums(self.X)
+
+    @cached_property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """Number of rows, not copies, of every class."""
+        return np.bincount(self.codes[self.real], minlength=self.n_classes)
+
+    @cached_property
+    def has_hit(self) -> NDArray[np.bool_]:
+        """Rows that have another row of their class, or another copy of themselves, to compare with."""
+        if self.reach is not None:
+            hits = self.rows_in_reach[np.arange(self.n_rows), self.codes]
+            # Where samples have targets, all are of one class, and there are no misses.
+            misses = (self.rows_in_reach.sum(axis=1) > hits) | (self.n_classes == 1)
+            return self.real & (hits > 0) & misses
+        return self.real & ((self.class_sizes[self.codes] > 1) | (self.copies > 1.0))
+
+    @cached_property
+    def miss_factors(self) -> NDArray[np.float64]:
+        """P(c)/(1 − P(y)) for anchors of a kind, of class y (rows), and misses of class c (columns).
+
+        Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes. P is
+        counted among those in reach, a class by its weight.
+        """
+        if self.reach is None:
+            priors = self.priors
+            if self.class_weights is not None:
+                priors = priors * self.class_weights
+                priors = priors / priors.sum()
+            others = 1.0 - priors
+            for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
+                others[c] = np.delete(priors, c).sum()
+            return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
+        amounts = self.reach.amounts(self.given_codes, self.n_classes, self._given_copies)
+        if self.class_weights is not None:
+            amounts = amounts * self.class_weights
+        by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
+        of_misses = by_class.copy()
+        of_misses[np.arange(self.n_classes), :, np.arange(self.n_classes)] = 0.0
+        of_misses = of_misses.sum(axis=2, keepdims=True)
+        factors = np.divide(by_class, of_misses, out=np.zeros_like(by_class), where=of_misses > 0.0)
+        return factors.reshape(-1, self.n_classes)
+
+    # Who is in reach
+
+    @property
+    def within(self) -> bool:
+        """Whether rows of the same batch are in reach, and no others."""
+        return self.reach is None or self.reach.within
+
+    @cached_property
+    def batches(self) -> NDArray[np.int64]:
+        """Batch of every row, 0 for padding; no entries if everyone is in reach."""
+        if self.reach is None:
+            return np.empty(0, np.int64)
+        return np.where(self.real, self.reach.batches[self.position], 0)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """Rows of :attr:`miss_factors` for every row: its class, or its class and batch."""
+        return self.codes if self.reach is None else self.codes * self.reach.n_batches + self.batches
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of rows of :attr:`miss_factors`."""
+        return self.n_classes * (1 if self.reach is None else self.reach.n_batches)
+
+    @cached_property
+    def own_copies(self) -> NDArray[np.float64]:
+        """Copies of every row that are in reach of each other, itself included."""
+        return self.copies if self.within else np.minimum(self.copies, 1.0)
+
+    @cached_property
+    def rows_in_reach(self) -> NDArray[np.int64]:
+        """Number of rows that could be neighbours of every row, by their class; for batches."""
+        assert self.reach is not None
+        found = self.reach.amounts(self.given_codes, self.n_classes)[self.batches].astype(np.int64)
+        if self.within:
+            # A row that stands for several copies of a sample is a neighbour of itself.
+            found[np.arange(self.n_rows), self.codes] -= self.copies <= 1.0
+        return found
+
+    @cached_property
+    def n_pairs(self) -> float:
+        """Ordered pairs of copies in reach of each other, each with itself if it reaches its own batch."""
+        if self.reach is None:
+            return self.n_copies**2
+        amounts = self.reach.amounts(self.given_codes, self.n_classes, self.copies_given)
+        return float(self.copies @ amounts.sum(axis=1)[self.batches])
+
+    @property
+    def copies_given(self) -> NDArray[np.float64]:
+        """How often each sample of the table counts."""
+        return np.ones(self.n_samples) if self._given_copies is None else self._given_copies
+
+    @cached_property
+    def copies_in_reach(self) -> NDArray[np.float64] | None:
+        """Copies of others, and of itself but for one, that every row reaches; None: of all samples."""
+        if self.reach is None:
+            return None
+        amounts = self.reach.amounts(self.given_codes, self.n_classes, self.copies_given)
+        found = amounts.sum(axis=1)[self.batches]
+        return np.maximum(found - np.minimum(self.copies, 1.0), 0.0) if self.within else found
+
+    def as_if_complete(self) -> Packed:
+        """The same rows, with what stands for missing values taken for values."""
+        table = copy(self)
+        table.__dict__["missing"] = None
+        return table
+
+    def of_features(self, features: NDArray[np.int64]) -> Packed:
+        """The same rows with some of the features only."""
+        return Packed(
+            self._taken(features),
+            self.given_codes,
+            self.n_classes,
+            scaling=self.scaling.of(features),
+            copies=self._given_copies,
+            n_threads=self.n_threads,
+            ranges=None if self.ranges is None else self.ranges.of_features(features),
+            absent=None if self._absent is None else self._absent.of_features(features),
+            class_weights=self.class_weights,
+            reach=self.reach,
+        )
+
+    def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        # np.take is faster than an index, but copies a table that is not C-ordered as a whole.
+        if self.raw.flags.c_contiguous:
+            return np.take(self.raw, features, axis=1)
+        return np.ascontiguousarray(self.raw[:, features])
+
+    def under(self, w: NDArray[np.float64]) -> Packed:
+        """The same rows with every feature scaled to its range times its weight; those of weight 0 leave."""
+        features = np.flatnonzero(w)
+        table = self if features.size == self.n_features else self.of_features(features)
+        return Packed(
+            table.raw,
+            self.given_codes,
+            self.n_classes,
+            scaling=table.scaling.times(w[features]),
+            copies=self._given_copies,
+            n_threads=self.n_threads,
+            ranges=table.ranges,
+            absent=table._absent,
+            class_weights=self.class_weights,
+            reach=self.reach,
+        )
+
+    def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Bring values by packed row back to the order of the table."""
+        out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)
+        out[self.position[self.real]] = rows[self.real]
+        return out
+
+    def n_parts(self, width: int) -> int:
+        """Into how many partial sums of ``width`` numbers a sum is cut."""
+        return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)
+
+    @property
+    def n_pieces(self) -> int:
+        """Into how many pieces a pass over all pairs is cut, so that progress is seen."""
+        return n_pieces(self.n_rows**2 / 2 * self.n_features)
+
+    def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
+        """Parts of the rows to work on, each with a partial sum of ``width`` numbers."""
+        return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
+
+
+def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Sum the rows of an array in the layout by the additions that the distance tiles make."""
+    sums = np.empty(X.shape[0])
+    distances.row_sums(X, sums)
+    return sums
+
+
+def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Add up partial sums from the first to the last."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+# A labelled table of which only the values that are not 0 are stored.
+
+
+class SparsePacked(Packed):
+    """A labelled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
+
+    raw: SparseTable
+    ranges: ColumnRanges
+
+    @cached_property
+    def columns(self) -> SparseColumns:
+        """The columns, with what makes them comparable."""
+        return SparseColumns(self.raw, self.scaling, self.ranges)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes that a row of the table takes, on average: values and their columns."""
+        return self.raw.nnz * (self.dtype.itemsize + 4) / self.n_samples
+
+    @property
+    def scaled(self) -> SparseColumns:  # type: ignore[override]
+        """The same: no column is laid out."""
+        return self.columns
+
+    def distances_from_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What :class:`.scaled_columns.ScaledColumns` holds: for the stored values, and by column for a 0."""
+        indices, unit = self.columns.indices, self.scaling.unit
+        values = self.raw.data.astype(np.float64)
+        copies = self.copies_given
+        weighted = values * np.repeat(copies, np.diff(self.raw.indptr))
+        mean = np.bincount(indices, weights=weighted, minlength=self.n_features) / copies.sum()
+        low, high = self.ranges.low.astype(np.float64), self.ranges.high.astype(np.float64)
+        end = nearer_end(mean, low, high)
+        if unit is not None:
+            values, end = values * unit[indices], end * unit
+        divisor = self.scaling.divisor.astype(np.float64)
+        return np.abs(values - end[indices]) / divisor[indices], np.abs(end) / divisor

@@ -1,0 +1,481 @@
+"""Missing values: where they are, and what differences are expected to be there.
+
+A missing value of a numeric feature may be any of the observed ones: the difference to a sample with the
+value x is E|x − V|, that of two samples without one is E|V − V'|, with V and V' drawn from all observed
+values of the feature, each as often as it occurs (copies counted). Nothing is imputed: no value takes the
+place of what is missing, neither in the answer nor in the choice of neighbours.
+
+In memory the smallest observed value stands where one is missing, so that every kernel can work on the table,
+and the *excess*, by which differences are then wrong, is added: see :mod:`..kernels.missing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import missing as missing_kernels
+from .._kernels import packing
+from .._kernels.missing import excess_of_columns
+from . import arrays
+from .cached_property import cached_property
+from .scaling import Absent, ColumnRanges, Scaling, as_kernels_know_it
+from .threads import even_ranges, run_all
+
+#: Values of a block of columns whose excess is found at a time.
+_VALUES_AT_ONCE = 2**18
+#: Values that are added up, many side by side, in the time that one takes which is looked up.
+_VALUES_PER_LISTED = 128
+#: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
+_USUAL_EXPONENT = 40
+#: Sums over pairs of copies have exponents below this: a few of them together are a number.
+_LARGEST_EXPONENT = 1000
+#: Samples whose values a network sorts faster than buckets do.
+MOST_IN_NETWORK = 4096
+#: Partial sums that are made apart, for any number of threads.
+_SUMS = 8
+
+
+class MissingValues:
+    """What is missing from the rows of a layout, and the excess of the differences there.
+
+    Parameters
+    ----------
+    absent : Absent
+        What is missing from the table.
+    X : (n_samples, n_features) float32 or float64
+        The table, the smallest value of the column in the place of what is missing.
+    scaling : Scaling
+        Of the features.
+    position : (n_rows,) int64
+        The row of the table that stands at each row of the layout, or ``PADDING``.
+    copies : (n_samples,) float64 or None
+        How often each sample counts; None: once.
+    n_threads : int
+        Threads to use.
+    owner : (n_columns,) int64 or None
+        The feature that each column of the table belongs to; None: itself.
+    ranges : ColumnRanges or None
+        Of the columns, if they are known.
+    """
+
+    def __init__(
+        self,
+        absent: Absent,
+        X: NDArray[np.floating],
+        scaling: Scaling,
+        position: NDArray[np.int64],
+        *,
+        copies: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+        owner: NDArray[np.int64] | None = None,
+        ranges: ColumnRanges | None = None,
+    ) -> None:
+        self._known_ranges = ranges
+        self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
+        self.n_threads = n_threads
+        #: (n_incomplete,) the features, and where their values are.
+        self.features = absent.features if owner is None else owner[absent.features]
+        self._columns = absent.features
+        self._row_of = np.empty(X.shape[0], np.int64)
+        real = np.flatnonzero(position != packing.PADDING)
+        self._row_of[position[real]] = real
+        count = np.zeros(position.size, np.int64)
+        count[real] = np.diff(absent.start)[position[real]]
+        #: What each row lacks, as places in ``features``.
+        self.start = np.concatenate([[0], np.cumsum(count)])
+        self.which = absent.of_samples(position[real]).which
+        self._n_chunks = -(-position.size // missing_kernels.CHUNK)
+        #: Which set of expectations each row has, out of how many.
+        self.set_of = np.zeros(position.size, np.int64)
+        self.n_sets = 1
+        self._rounded: dict[bool, NDArray[np.floating]] = {}
+
+    @cached_property
+    def excess(self) -> NDArray[np.floating]:
+        """By how much |x − x'| is too small where one lacks the value, in scaled units."""
+        shape = (1, self._n_chunks, self.features.size, missing_kernels.CHUNK)
+        excess = arrays.empty(shape, self._X.dtype)
+        n_samples = self._row_of.size
+        find, copies = excess_of_columns, np.empty(0)
+        if self._copies is not None:
+            copies = self._copies
+        if n_samples > MOST_IN_NETWORK:
+            find = missing_kernels.excess_in_order
+            copies = np.ones(n_samples) if self._copies is None else copies
+            # At the rows of no sample, which the network clears by itself.
+            excess.fill(0)
+        X, low, per_unit = self._values, self._low, self._per_unit
+        down = self._down
+        if down.any():
+            X, low = np.ldexp(X, -down), np.ldexp(low, -down)
+            per_unit = np.ldexp(per_unit, down[self._columns])
+        by = (per_unit, copies, self._row_of, excess[0])
+
+        def of_features(a: int, b: int) -> None:
+            find(X, self._columns, a, b, low, self._absent.start, self._absent.which, *by)
+
+        run_all(of_features, self._blocks(), self.n_threads)
+        return excess
+
+    @cached_property
+    def _values(self) -> NDArray[np.floating]:
+        """The table, in units in which no range overflows."""
+        return as_kernels_know_it(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
+
+    @cached_property
+    def _ranges(self) -> ColumnRanges:
+        known = self._known_ranges
+        return ColumnRanges.of(self._X, self.n_threads) if known is None else known
+
+    @cached_property
+    def _low(self) -> NDArray[np.floating]:
+        """Smallest values of all columns."""
+        low = self._ranges.low
+        return low if self._scaling.unit is None else low * self._scaling.unit
+
+    @property
+    def _down(self) -> NDArray[np.int64]:
+        """Powers of 2 that the columns are divided by, so that sums over pairs of copies do not overflow."""
+        high = self._ranges.high if self._scaling.unit is None else self._ranges.high * self._scaling.unit
+        copies = 0.0 if self._copies is None else self._copies.sum()
+        # Halves: the difference of two large numbers may be beyond the largest.
+        _, width = np.frexp(high.astype(np.float64) / 2.0 - self._low.astype(np.float64) / 2.0)
+        _, n_copies = np.frexp(max(copies, float(self._row_of.size)))
+        return np.maximum(width.astype(np.int64) + 2 * n_copies - _LARGEST_EXPONENT, 0)
+
+    @cached_property
+    def _per_unit(self) -> NDArray[np.float64]:
+        """What a difference of values is multiplied by, for the incomplete columns."""
+        return 1.0 / self._scaling.divisor[self._columns].astype(np.float64)
+
+    @cached_property
+    def root_unit(self) -> float:
+        """A power of 2 whose square :attr:`squared_excess` is to be multiplied with; 1 for usual ranges."""
+        exponent = int(np.frexp(self._widths.max(initial=0.0))[1])
+        return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
+
+    @cached_property
+    def squared_excess(self) -> NDArray[np.floating]:
+        """The same for (x − x')²: E(x − V)² for one missing value, E(V − V')² for two."""
+        shape = (1, self._n_chunks, self.features.size, missing_kernels.CHUNK)
+        excess = packing.aligned_zeros(shape, self._X.dtype)
+        copies = np.ones(self._row_of.size) if self._copies is None else self._copies
+        by_row = np.zeros((self.features.size, self._n_chunks * missing_kernels.CHUNK))
+        for a, b in self._blocks():
+            values, missing = self._scaled(a, b) / self.root_unit, self._absent.mask(a, b)
+            values = values.astype(np.float64)
+            weights = np.where(missing, 0.0, copies)
+            whole = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            mean = (weights * values).sum(axis=1, keepdims=True) / whole
+            variance = (weights * (values - mean) ** 2).sum(axis=1, keepdims=True) / whole
+            # E(x − V)² − x², and half of E(V − V')².
+            found = np.where(missing, variance, variance + mean * (mean - 2.0 * values))
+            by_row[a:b, self._row_of] = found
+        chunks = by_row.reshape(self.features.size, self._n_chunks, missing_kernels.CHUNK)
+        excess[0] = chunks.transpose(1, 0, 2)
+        return excess
+
+    @property
+    def parts(self) -> list[MissingValues]:
+        """What is missing of features of one kind each: here of all."""
+        return [self]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the layout."""
+        return self.start.size - 1
+
+    def rounding(self, squared: bool) -> NDArray[np.float64]:
+        """By how much what each row lacks, to any other, may be off where all factors are 1, (n_rows,)."""
+        # No excess is larger than the range.
+        most = self._spans(squared)
+        n_lacking, lack = np.diff(self.start), np.empty(self.n_rows)
+        missing_kernels.sum_listed(self.start, self.which, most, lack)
+        # One rounding for every value, and some for each on the way to it, each by half an eps at most.
+        return (n_lacking.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * lack
+
+    def _single(self, squared: bool) -> NDArray[np.floating]:
+        """The excess in float32, if that can hold it."""
+        excess = self.squared_excess if squared else self.excess
+        if excess.dtype == np.float32 or (self.root_unit != 1.0 and not squared):
+            return excess
+        if squared not in self._rounded:
+            self._rounded[squared] = arrays.empty(excess.shape, np.float32)
+            np.copyto(self._rounded[squared], excess, casting="same_kind")
+        return self._rounded[squared]
+
+    def _spans(self, squared: bool) -> NDArray[np.float64]:
+        """Ranges of the features, scaled, or their squares in the unit of the excess."""
+        return (self._widths / self.root_unit) ** 2 if squared else self._widths
+
+    @cached_property
+    def _widths(self) -> NDArray[np.float64]:
+        high, low = self._ranges.high[self._columns], self._low[self._columns]
+        if self._scaling.unit is not None:
+            high = high * self._scaling.unit[self._columns]
+        return (high.astype(np.float64) - low) * self._per_unit
+
+    def lack_blocks(
+        self,
+        rows: NDArray[np.int64],
+        chunks: tuple[int, int],
+        squared: bool = False,
+        *,
+        others: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.floating]:
+        """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
+
+        In float32, if that can hold it. ``others``: any rows b, in the place of those of the chunks. The
+        expected distance of a and b is the one found without regard to what is missing, plus lack(a, b) +
+        lack(b, a).
+        """
+        excess = self._single(squared)
+        if others is not None:
+            excess, chunks = _of_rows(excess, others), (0, -(-others.size // missing_kernels.CHUNK))
+        out = arrays.empty((chunks[1] - chunks[0], rows.size, missing_kernels.CHUNK), excess.dtype)
+
+        def of_chunk(c: int) -> None:
+            missing_kernels.fill_lacks(
+                rows, chunks[0] + c, self.start, self.which, self.set_of, excess, out[c]
+            )
+
+        run_all(of_chunk, [(c,) for c in range(len(out))], self.n_threads)
+        return out
+
+    def add_to_pairs(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        factors: NDArray[np.float64],
+        distances: NDArray[np.float64],
+        squared: bool = False,
+    ) -> None:
+        """Add lack(a, b) + lack(b, a) to the distances of pairs."""
+        excess = self.squared_excess if squared else self.excess
+
+        def of_pairs(a: int, b: int) -> None:
+            missing_kernels.add_pair_lacks(
+                rows, others, a, b, self.start, self.which, factors, self.set_of, excess, distances
+            )
+
+        run_all(of_pairs, even_ranges(rows.size, 16), self.n_threads)
+
+    def pair_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        squared: bool = False,
+    ) -> NDArray[np.float64]:
+        """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
+        excess = self.squared_excess if squared else self.excess
+        n_rows = self.start.size - 1
+        dense = self.which.size * n_rows / _VALUES_PER_LISTED
+        listed = 2.0 * rows.size * self.which.size / max(1, n_rows)
+        if listed < dense:
+            return self._listed_sums(rows, others, coefficients, excess)
+        # Either may be the one that lacks a value.
+        rows, others = np.concatenate([rows, others]), np.concatenate([others, rows])
+        coefficients = np.concatenate([coefficients, coefficients]).astype(excess.dtype)
+        chunk_of = others // missing_kernels.CHUNK
+        order = np.argsort(chunk_of.astype(np.uint16) if n_rows < 2**22 else chunk_of, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(chunk_of, minlength=self._n_chunks))])
+        lists = self._lacking
+
+        def of_chunks(a: int, b: int) -> NDArray[np.float64]:
+            found = np.zeros(self.features.size)
+            C = packing.aligned_zeros((n_rows, missing_kernels.CHUNK), excess.dtype)
+            for c in range(a, b):
+                at = (order, starts[c], starts[c + 1], C)
+                missing_kernels.put_coefficients(rows, others, coefficients, *at)
+                missing_kernels.sum_lacks(c, C, *lists, excess, found)
+                missing_kernels.take_coefficients(rows, others, *at)
+            return found
+
+        return self._added(of_chunks, even_ranges(self._n_chunks, _SUMS))
+
+    def add_to_rows(
+        self,
+        owners: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        out: NDArray[np.float64],
+        squared: bool = False,
+    ) -> None:
+        """Add coefficient·(excess of a pair) to the row of ``out`` that owns it; columns are features.
+
+        ``owners`` do not fall.
+        """
+        excess = self.squared_excess if squared else self.excess
+        borders = np.searchsorted(owners, [a for a, _ in even_ranges(len(out), 16)] + [len(out)])
+
+        def of_pairs(a: int, b: int) -> None:
+            lists = (self.start, self.which, self.features, self.set_of)
+            missing_kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, out)
+
+        run_all(of_pairs, list(pairwise(borders.tolist())), self.n_threads)
+
+    def _listed_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        excess: NDArray[np.floating],
+    ) -> NDArray[np.float64]:
+        owners, places = np.zeros(rows.size, np.int64), np.arange(self.features.size)
+
+        def of_pairs(a: int, b: int) -> NDArray[np.float64]:
+            found = np.zeros((1, self.features.size))
+            lists = (self.start, self.which, places, self.set_of)
+            missing_kernels.add_pair_excess(owners, rows, others, coefficients, a, b, *lists, excess, found)
+            return found[0]
+
+        return self._added(of_pairs, even_ranges(rows.size, _SUMS))
+
+    def _added(
+        self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]]
+    ) -> NDArray[np.float64]:
+        """Add up partial sums, in their order."""
+        total = np.zeros(self.features.size)
+        for found in run_all(part, parts, self.n_threads):
+            total += found
+        return total
+
+    @cached_property
+    def _lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which rows lack a feature, set by set: where each list begins, and the lists."""
+        first = np.zeros(self.n_sets * self.features.size + 1, np.int64)
+        members = np.empty(self.which.size, np.int64)
+        missing_kernels.list_members(self.start, self.which, self.set_of, self.features.size, first, members)
+        return first, members
+
+    def _scaled(self, a: int, b: int) -> NDArray[np.floating]:
+        """Values of some features, from 0 on, (b − a, n_samples)."""
+        features = self._columns[a:b]
+        X = np.ascontiguousarray(self._X[:, features].T)
+        scaling = self._scaling.of(features)
+        if scaling.unit is not None:
+            X *= scaling.unit[:, np.newaxis]
+        low = X.min(axis=1, keepdims=True)
+        X -= low
+        X /= scaling.divisor[:, np.newaxis]
+        return X
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        n_features, n_samples = self.features.size, self._row_of.size
+        return even_ranges(n_features, max(1, -(-n_features * n_samples // _VALUES_AT_ONCE)))
+
+
+def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[np.floating]:
+    """The excess of some rows only, in chunks of their own."""
+    chunk = missing_kernels.CHUNK
+    n_sets, _, n_features, _ = excess.shape
+    n_chunks = -(-rows.size // chunk)
+    chosen = np.zeros((n_chunks * chunk, n_sets, n_features), excess.dtype)
+    chosen[: rows.size] = excess[:, rows // chunk, :, rows % chunk]
+    out = packing.aligned_empty((n_sets, n_chunks, n_features, chunk), excess.dtype)
+    np.copyto(out, chosen.reshape(n_chunks, chunk, n_sets, n_features).transpose(2, 0, 3, 1))
+    return out
+
+
+# Missing values of numeric and of categorical features, as one.
+
+
+class MissingOfBoth:
+    """What is missing of the numeric and of the categorical features; see :class:`MissingValues`.
+
+    Parameters
+    ----------
+    parts : list of MissingValues
+        What is missing of some features each.
+    """
+
+    def __init__(self, parts: list[MissingValues]) -> None:
+        #: What is missing of some features each.
+        self.parts = parts
+        self.n_threads = parts[0].n_threads
+        self.features = np.concatenate([part.features for part in parts])
+        borders = np.cumsum([0, *(part.features.size for part in parts)])
+        self._slices = [slice(a, b) for a, b in pairwise(borders)]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the layout."""
+        return self.parts[0].n_rows
+
+    @property
+    def root_unit(self) -> float:
+        """A power of 2 whose square a squared excess is to be multiplied with."""
+        return max(part.root_unit for part in self.parts)
+
+    def _unit(self, part: MissingValues, squared: bool) -> float:
+        return (part.root_unit / self.root_unit) ** 2 if squared else 1.0
+
+    def rounding(self, squared: bool) -> NDArray[np.float64]:
+        """By how much what each row lacks may be off."""
+        return sum(
+            (part.rounding(squared) * self._unit(part, squared) for part in self.parts),
+            start=np.zeros(self.n_rows),
+        )
+
+    def lack_blocks(
+        self,
+        rows: NDArray[np.int64],
+        chunks: tuple[int, int],
+        squared: bool = False,
+        *,
+        others: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.floating]:
+        """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
+        total = None
+        for part in self.parts:
+            found = part.lack_blocks(rows, chunks, squared, others=others)
+            found *= found.dtype.type(self._unit(part, squared))
+            total = found if total is None else total + found
+        assert total is not None
+        return total
+
+    def add_to_pairs(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        factors: NDArray[np.float64],
+        distances: NDArray[np.float64],
+        squared: bool = False,
+    ) -> None:
+        """Add lack(a, b) + lack(b, a) to the distances of pairs."""
+        for part, of in zip(self.parts, self._slices, strict=True):
+            part.add_to_pairs(rows, others, factors[of] * self._unit(part, squared), distances, squared)
+
+    def pair_sums(
+        self,
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        squared: bool = False,
+    ) -> NDArray[np.float64]:
+        """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
+        found = [
+            part.pair_sums(rows, others, coefficients, squared) * self._unit(part, squared)
+            for part in self.parts
+        ]
+        return np.concatenate(found)
+
+    def add_to_rows(
+        self,
+        owners: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        others: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        out: NDArray[np.float64],
+        squared: bool = False,
+    ) -> None:
+        """Add coefficient·(excess of a pair) to the row of ``out`` that owns it; columns are features."""
+        for part in self.parts:
+            scaled = coefficients * self._unit(part, squared)
+            part.add_to_rows(owners, rows, others, scaled, out, squared)

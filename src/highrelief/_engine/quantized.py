@@ -1,0 +1,417 @@
+"""Scaled rows as whole numbers, for exact sums: a grid of 2¹⁶ points, bit planes for two or three levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import distances, packing
+from .columns import Columns
+from .distances import Doubt
+from .threads import even_ranges, run_all
+
+#: Steps of the grid at most, an even number: half of the largest range is a point of the grid.
+_STEPS = 65534
+#: Fewer columns of few levels than this are not worth planes of their own.
+_FEWEST_LEVEL_COLUMNS = 64
+#: Rows that are looked at first, to see that a column is continuous.
+_FIRST_ROWS = 16
+#: Bytes of a copy of columns on their way to whole numbers.
+_COPY_BYTES = 2**22
+#: A grid is too coarse if ranges are, on average, less than this part of the largest.
+_COARSE = 1 / 64
+#: What is noted of single blocks is rounded up to such parts of a step: their sums are then exact.
+_NOTED_PARTS = 2.0**16
+#: How unequal, relatively, steps may be that bits count as equal: four times the largest tolerance.
+UNEQUAL = 4e-6
+
+
+@dataclass
+class Planes:
+    """Columns of few levels whose bits count the same, and the bounds between their levels."""
+
+    #: (columns, bounds): one plane for each row of the bounds.
+    groups: list[tuple[NDArray[np.intp], NDArray[np.floating]]] = field(default_factory=list)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return sum(which.size for which, _ in self.groups)
+
+    @property
+    def n_words(self) -> int:
+        """Words of 64 bits that a row takes, padded to whole vectors."""
+        words = sum(len(bounds) * -(-which.size // 64) for which, bounds in self.groups)
+        return -(-words // distances.WORD_PAD) * distances.WORD_PAD
+
+    def of_columns(self, start: int, end: int) -> Planes:
+        """Those of some columns that stand side by side, counted from the first of them."""
+        groups = []
+        for which, bounds in self.groups:
+            a, b = np.searchsorted(which, (start, end))
+            if b > a:
+                groups.append((which[a:b] - start, bounds[:, a:b]))
+        return Planes(groups)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which columns become bits, which others points of a grid, and how wide its steps are."""
+
+    #: Columns of few levels whose bits count one unit, and two.
+    single: Planes
+    double: Planes
+    #: All other columns that vary.
+    grid: NDArray[np.intp]
+    #: What one step is in scaled units, and how many steps a bit counts.
+    step: float
+    unit: int
+
+    def of_columns(self, start: int, end: int) -> Plan:
+        """The plan for some columns that stand side by side, counted from the first of them."""
+        a, b = np.searchsorted(self.grid, (start, end))
+        grid = self.grid[a:b] - start
+        planes = self.single.of_columns(start, end), self.double.of_columns(start, end)
+        return Plan(*planes, grid, self.step, self.unit)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some columns of all rows of the layout, as the kernels take them."""
+
+    grid: NDArray[np.int16]
+    sums: NDArray[np.uint32]
+    planes: NDArray[np.uint64]
+    n_single: int
+
+
+class WholeNumbers:
+    """Manhattan distances between rows of a table, as whole numbers of steps.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table.
+    position : (n_rows,) int64
+        The row of the table that stands at each row of the layout, or −1.
+    tolerance : float
+        Distances that differ by less, relatively, are equal.
+    n_threads : int
+        Threads to use.
+    plan : Plan or None
+        How columns become whole numbers; None: as :func:`planned` says.
+    """
+
+    as_float = False
+
+    def __init__(
+        self,
+        columns: Columns,
+        position: NDArray[np.int64],
+        tolerance: float,
+        n_threads: int,
+        plan: Plan | None = None,
+    ) -> None:
+        self._columns = columns
+        self._position = position
+        self._n_threads = n_threads
+        if plan is None:
+            plan = planned(columns, *marked_levels(columns, n_threads), tolerance)
+        self.plan = plan
+        self._single, self._double, self._grid = plan.single, plan.double, plan.grid
+        #: What one step is in scaled units.
+        self.step, self._unit = plan.step, plan.unit
+        self._moved = np.zeros(position.size)
+
+    @property
+    def noted(self) -> NDArray[np.float64]:
+        """What :meth:`doubt` follows from, of the pieces that were made.
+
+        It adds up over columns, to the same bits in whatever order.
+        """
+        moved = np.ceil(self._moved * _NOTED_PARTS) / _NOTED_PARTS
+        return np.append(moved, (self._grid.size, self._single.n_columns))
+
+    @classmethod
+    def doubt(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> Doubt:
+        """How far off distances over all columns may be, by what was noted of them and their type."""
+        moved, n_grid, n_single = noted[:-2], int(noted[-2]), int(noted[-1])
+        return Doubt(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
+
+    @property
+    def exact(self) -> bool:
+        """Whether distances are exact, and ties equal numbers: there are bit planes only."""
+        return self._grid.size == 0
+
+    @property
+    def too_coarse(self) -> bool:
+        """Whether the grid says too little of most columns, because others have much wider ranges."""
+        if self.exact:
+            return False
+        spans = self._columns.spans[self._grid]
+        return bool(spans.mean() < _COARSE * spans.max())
+
+    @property
+    def relative(self) -> float:
+        """What distances may be off by, relatively: levels may be spaced equally only up to the tolerance."""
+        return _relative(self._grid.size, self._single.n_columns)
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """By how many steps the distances of each row may be off, once all columns have been seen."""
+        return _off(self._moved, self._grid.size, self._columns.dtype)
+
+    def describe(self) -> dict[str, Any]:
+        """What was chosen, for the user to see."""
+        on_planes = self._single.n_columns + self._double.n_columns
+        kinds = [name for name, n in (("grid", self._grid.size), ("bit planes", on_planes)) if n]
+        return {"distances": " and ".join(kinds), "n_bit_plane_features": on_planes}
+
+    def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
+        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+        row = 2.0 * self._grid.size + 8.0 * (self._single.n_words + self._double.n_words)
+        n = max(1, int(np.ceil(row * self._position.size / most_bytes)))
+        return [(i, n) for i in range(n)]
+
+    def piece(self, part: int, n_parts: int) -> Piece:
+        """Columns of one part, as whole numbers."""
+        grid = _part(self._grid, part, n_parts)
+        single, double = (
+            self._planes_of(self._single, part, n_parts),
+            self._planes_of(self._double, part, n_parts),
+        )
+        n_rows = self._position.size
+        width = -(-grid.size // distances.GRID_PAD) * distances.GRID_PAD
+        # Padding rows may hold anything: they are out of reach.
+        G = packing.aligned_empty((n_rows, width), np.int16)
+        G[:, grid.size :] = 0
+        P = packing.aligned_zeros((n_rows, single.n_words + double.n_words), np.uint64)
+        sums = self._round(grid, G)
+        self._write_planes(single, P, 0)
+        self._write_planes(double, P, single.n_words)
+        return Piece(G, sums, P, single.n_words)
+
+    def add_tiles(
+        self,
+        piece: Piece,
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        D: NDArray[np.uint32],
+        E: NDArray[np.uint32],
+        *,
+        add: bool = False,
+    ) -> None:
+        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        (i, i_end), (j, j_end) = rows, others
+        n_rows, n_columns = i_end - i, j_end - j
+        n_tiles = -(-n_rows // distances.TILE) * -(-n_columns // distances.TILE)
+
+        def work(a: int, b: int) -> None:
+            distances.fill_tiles(
+                piece.grid,
+                piece.sums,
+                piece.planes,
+                piece.n_single,
+                self._unit,
+                i,
+                j,
+                n_rows,
+                n_columns,
+                a,
+                b,
+                add,
+                D,
+                E,
+            )
+
+        # More parts than threads: those below the diagonal are empty.
+        n_parts = 16 * self._n_threads if self._n_threads > 1 else 1
+        run_all(work, even_ranges(n_tiles, n_parts), self._n_threads)
+
+    def fill_rows(
+        self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
+    ) -> None:
+        """Write (or add) the distances of some rows, a multiple of 4, to all."""
+
+        def work(a: int, b: int) -> None:
+            for start in range(0, rows.size, distances.TILE):
+                chunk = slice(start, start + distances.TILE)
+                which = rows[chunk]
+                distances.fill_rows(
+                    piece.grid[which],
+                    piece.sums[which],
+                    piece.planes[which],
+                    piece.grid,
+                    piece.sums,
+                    piece.planes,
+                    piece.n_single,
+                    self._unit,
+                    a,
+                    b,
+                    add,
+                    D[chunk],
+                )
+
+        parts = even_ranges(self._position.size, self._n_threads, multiple=distances.TILE)
+        run_all(work, parts, self._n_threads)
+
+    # How columns become whole numbers
+
+    def _chunks(self, n: int) -> list[tuple[int, int]]:
+        return _chunks(self._columns, n)
+
+    def _planes_of(self, planes: Planes, part: int, n_parts: int) -> Planes:
+        groups = []
+        for which, bounds in planes.groups:
+            a, b = _borders(which.size, part, n_parts)
+            if b > a:
+                groups.append((which[a:b], bounds[:, a:b]))
+        return Planes(groups)
+
+    def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
+        """Round columns to the grid; returns the sums of the rows, remembers how far values were moved."""
+        columns, position = self._columns, self._position
+        side_by_side = which.size > 0 and which[-1] - which[0] == which.size - 1
+        of = slice(which[0], which[-1] + 1) if side_by_side else which
+        low = columns.low[of]
+        per_step = (columns.factors[of] / self.step).astype(columns.dtype)
+        # Where columns have to be copied first, a chunk of them is not cut further.
+        n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
+        rows = even_ranges(position.size, n_cuts, multiple=4)
+
+        def work(a: int, b: int, r: int, s: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+            sums, moved = np.zeros(position.size, np.uint32), np.zeros(position.size)
+            array, first = columns.chosen(which[a:b])
+            packing.round_rows(array, first, position, r, s, low[a:b], per_step[a:b], G, a, sums, moved)
+            return sums, moved
+
+        total = np.zeros(position.size, np.uint32)
+        tasks = [(*chunk, *part) for chunk in self._chunks(which.size) for part in rows]
+        for sums, moved in run_all(work, tasks, self._n_threads):
+            total += sums
+            self._moved += moved
+        return total
+
+    def _write_planes(self, planes: Planes, P: NDArray[np.uint64], word: int) -> None:
+        columns = self._columns
+
+        def work(
+            which: NDArray[np.intp], bounds: NDArray[np.floating], words: list[int], a: int, b: int
+        ) -> None:
+            array, first = columns.chosen(which[a:b])
+            for plane, start in zip(bounds, words, strict=True):
+                packing.plane_rows(
+                    array, first, self._position, 0, self._position.size, plane[a:b], P, start + a // 64
+                )
+
+        tasks: list[tuple[Any, ...]] = []
+        for which, bounds in planes.groups:
+            n_words = -(-which.size // 64)
+            words = [word + i * n_words for i in range(len(bounds))]
+            word += len(bounds) * n_words
+            tasks += [(which, bounds, words, a, b) for a, b in self._chunks(which.size)]
+        run_all(work, tasks, self._n_threads)
+
+
+def _relative(n_grid: int, n_single: int) -> float:
+    return 0.0 if n_grid == 0 or n_single == 0 else UNEQUAL
+
+
+def _off(moved: NDArray[np.float64], n_grid: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
+    if n_grid == 0:
+        return np.zeros(moved.size)
+    # Rounding before the rounding to the grid.
+    slack = _STEPS * 4.0 * float(np.finfo(dtype).eps) * n_grid
+    return 1.001 * (moved + moved.max()) + 2.0 * slack
+
+
+def _borders(n: int, part: int, n_parts: int) -> tuple[int, int]:
+    blocks = -(-n // 64)
+    return min(n, blocks * part // n_parts * 64), min(n, blocks * (part + 1) // n_parts * 64)
+
+
+def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
+    a, b = _borders(which.size, part, n_parts)
+    return which[a:b]
+
+
+def _chunks(columns: Columns, n: int, multiple: int = 64) -> list[tuple[int, int]]:
+    """Cut n columns so that a copy of a chunk is small."""
+    most = max(multiple, int(_COPY_BYTES / (columns.dtype.itemsize * columns.n_samples)))
+    return even_ranges(n, -(-n // most), multiple)
+
+
+def marked_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which columns have other values than their ends and the middle between them, and which have that."""
+    low, middle, high = columns.low, _middle(columns), columns.high
+    is_other = ~(columns.spans > 0.0)
+    is_middle = np.zeros(columns.n_features, dtype=bool)
+    first_rows = min(_FIRST_ROWS, columns.n_samples)
+
+    def mark(a: int, b: int) -> None:
+        array, first = columns.block(a, b)
+        of = slice(a, b)
+        seen = low[of], middle[of], high[of], is_other[of], is_middle[of]
+        packing.mark_levels(array, 0, first_rows, first, *seen)
+        if not is_other[of].all():
+            packing.mark_levels(array, first_rows, columns.n_samples, first, *seen)
+
+    run_all(mark, _chunks(columns, columns.n_features), n_threads)
+    return is_other, is_middle
+
+
+def planned(
+    columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
+) -> Plan:
+    """How the columns become whole numbers, by the levels that :func:`marked_levels` has found."""
+    single, double, grid, unit = _levels(columns, is_other, is_middle, tolerance)
+    if not grid.size:
+        # Where nothing varies any unit will do.
+        return Plan(single, double, grid, unit if unit > 0.0 else 1.0, 1)
+    spans = columns.spans
+    # The largest distance there can be must stay below 2³², also where bits count a little more than
+    # their columns do.
+    most = (2.0**32 - 4.0 - grid.size) / (1.0 + UNEQUAL)
+    step = max(float(spans[grid].max()) / _STEPS, float(spans.sum()) / most)
+    if single.n_columns == 0:
+        return Plan(single, double, grid, step, 0)
+    if unit < step:
+        return Plan(Planes(), Planes(), np.flatnonzero(spans > 0.0), step, 0)
+    n_steps = int(unit / step * (1.0 + 1e-12))
+    return Plan(single, double, grid, unit / n_steps, n_steps)
+
+
+def _middle(columns: Columns) -> NDArray[np.floating]:
+    half = columns.dtype.type(0.5)
+    return columns.low * half + columns.high * half
+
+
+def _levels(
+    columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
+) -> tuple[Planes, Planes, NDArray[np.intp], float]:
+    """Columns of few levels whose bits count one unit, and two; other columns; the unit."""
+    low, middle, high, spans = columns.low, _middle(columns), columns.high, columns.spans
+    varies = spans > 0.0
+    everything = np.flatnonzero(varies)
+    if is_other.all():
+        return Planes(), Planes(), everything, 0.0
+    # Two levels are always equally spaced, three need a true middle.
+    has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
+    if np.count_nonzero(has_levels) < max(1, min(_FEWEST_LEVEL_COLUMNS, everything.size)):
+        return Planes(), Planes(), everything, 0.0
+    units = np.where(is_middle, 0.5, 1.0) * spans
+    unit = float(units[has_levels].min())
+    by_weight = []
+    for weight in (1.0, 2.0):
+        of_weight = has_levels & (np.abs(units - weight * unit) <= tolerance * weight * unit)
+        two, three = np.flatnonzero(of_weight & ~is_middle), np.flatnonzero(of_weight & is_middle)
+        groups = [(two, low[two][np.newaxis]), (three, np.stack([low[three], middle[three]]))]
+        by_weight.append(Planes([group for group in groups if group[0].size]))
+        has_levels &= ~of_weight
+        varies &= ~of_weight
+    if sum(planes.n_columns for planes in by_weight) < min(_FEWEST_LEVEL_COLUMNS, everything.size):
+        return Planes(), Planes(), everything, 0.0
+    return by_weight[0], by_weight[1], np.flatnonzero(varies), unit

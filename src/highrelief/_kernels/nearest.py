@@ -1,0 +1,488 @@
+"""Exact distances of candidates, and the margins that neighbours give.
+
+Candidates (:mod:`.candidates`) that are not sure to be among the k nearest are decided by exact distances
+(:func:`add_exact`), difference by difference, in float64. By their shares (:mod:`.shares`) they enter the
+margins (:func:`margins`).
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from .intrinsics import intrinsic
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .simd import element_type, fused, load, row_pointer, splat, store, target_vector_bytes
+
+# Sums of differences between a row and others, feature by feature.
+#
+# :func:`add_group` adds up differences that weigh the same in the precision of the data, row after row,
+# then adds the sum times its weight in float64: for any width of vectors the same additions in the same
+# order. :func:`add_margin` gives each difference a weight of its own, and adds in float64 throughout.
+
+
+_I64 = ir.IntType(64)
+#: Rows whose differences are added up in the precision of the data before they go to float64.
+ROWS_PER_SUM = 16
+#: Vectors of features that are worked on together.
+_VECTORS_AT_ONCE = 4
+
+_FEATURES_PER_BLOCK = 1024
+
+
+@fused_kernel
+def _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
+    wide_vectors()
+    for k in range(a.shape[0]):
+        x = np.float64(a[k])
+        t0, t1 = abs(x - np.float64(b0[k])), abs(x - np.float64(b1[k]))
+        t2, t3 = abs(x - np.float64(b2[k])), abs(x - np.float64(b3[k]))
+        out[k] += (c0 * t0 + c1 * t1) + (c2 * t2 + c3 * t3)
+
+
+@kernel
+def add_margin(X, n, rows, coefficients, out):
+    """Add Σ_t coefficients[t]·|x_n − x_rows[t]| to ``out``.
+
+    In float64: hits and misses nearly cancel, and a sample far out would leave nothing else.
+    """
+    count = rows.shape[0]
+    for k0 in range(0, out.shape[0], _FEATURES_PER_BLOCK):
+        k1 = min(k0 + _FEATURES_PER_BLOCK, out.shape[0])
+        a, target = X[n, k0:k1], out[k0:k1]
+        for t in range(0, count, 4):
+            t1, t2, t3 = t + 1 < count, t + 2 < count, t + 3 < count
+            # What is missing to a block of four is the row itself, at no weight.
+            b0 = X[rows[t], k0:k1]
+            b1 = X[rows[t + 1] if t1 else n, k0:k1]
+            b2 = X[rows[t + 2] if t2 else n, k0:k1]
+            b3 = X[rows[t + 3] if t3 else n, k0:k1]
+            c0 = coefficients[t]
+            c1 = coefficients[t + 1] if t1 else 0.0
+            c2 = coefficients[t + 2] if t2 else 0.0
+            c3 = coefficients[t + 3] if t3 else 0.0
+            _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, target)
+
+
+def _magnitude(builder, difference):
+    vector = difference.type
+    kind = "f32" if isinstance(vector.element, ir.FloatType) else "f64"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(vector, [vector]), f"llvm.fabs.v{vector.count}{kind}"
+    )
+    return builder.call(function, [difference])
+
+
+def _square(builder, difference):
+    return builder.fmul(difference, difference)
+
+
+def _group_intrinsic(measure):
+    """Make an intrinsic that adds coefficient·Σ_t measure(x_i − x_others[t]) to ``out``, in whole vectors."""
+
+    @intrinsic
+    def add_whole_vectors(typing_context, X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
+        """Work on as many of ``n_columns`` as fill vectors; returns how many.
+
+        ``unit`` holds a 1 that the compiler cannot see: times it, additions become fused multiply-adds of
+        the same result, which on AMD's Zen 4 do not wait for the units that subtract.
+        """
+        index = types.int64
+        signature = index(X, index, index, index, others, index, index, types.float64, unit, out)
+
+        def emit(context, builder, signature, arguments):
+            dtype = signature.args[0].dtype
+            X = context.make_array(signature.args[0])(context, builder, arguments[0])
+            others = context.make_array(signature.args[4])(context, builder, arguments[4])
+            unit = context.make_array(signature.args[8])(context, builder, arguments[8])
+            out = context.make_array(signature.args[9])(context, builder, arguments[9])
+            i, first, n_columns, t0, t1 = (arguments[n] for n in (1, 2, 3, 5, 6))
+            vector = ir.VectorType(element_type(dtype), target_vector_bytes() // (dtype.bitwidth // 8))
+            wide = ir.VectorType(ir.DoubleType(), vector.count)
+            weight = splat(builder, arguments[7], wide)
+            one = splat(builder, builder.load(unit.data), vector)
+            x = row_pointer(builder, X, i, first)
+            zero = ir.Constant(vector, [0.0] * vector.count)
+            done = _I64(0)
+            for n_vectors in (_VECTORS_AT_ONCE, 1):
+                step = n_vectors * vector.count
+                n_steps = builder.sdiv(builder.sub(n_columns, done), _I64(step))
+                sums = [cgutils.alloca_once_value(builder, zero) for _ in range(n_vectors)]
+                with cgutils.for_range(builder, n_steps) as columns:
+                    at = builder.add(done, builder.mul(columns.index, _I64(step)))
+                    places = [builder.add(at, _I64(v * vector.count)) for v in range(n_vectors)]
+                    own = [load(builder, x, vector, place) for place in places]
+                    for total in sums:
+                        builder.store(zero, total)
+                    with cgutils.for_range_slice(builder, t0, t1, _I64(1), inc=True) as (t, _):
+                        row = builder.load(builder.gep(others.data, [t]))
+                        other = row_pointer(builder, X, row, first)
+                        for value, total, place in zip(own, sums, places, strict=True):
+                            apart = builder.fsub(value, load(builder, other, vector, place))
+                            more = measure(builder, apart)
+                            builder.store(fused(builder, more, one, builder.load(total)), total)
+                    for total, place in zip(sums, places, strict=True):
+                        found = builder.load(total)
+                        if vector.element != wide.element:
+                            found = builder.fpext(found, wide)
+                        target = builder.gep(out.data, [place])
+                        found = builder.fadd(load(builder, target, wide), builder.fmul(weight, found))
+                        store(builder, found, target)
+                done = builder.add(done, builder.mul(n_steps, _I64(step)))
+            return done
+
+        return signature, emit
+
+    return add_whole_vectors
+
+
+@intrinsic
+def _add_groups_in_whole_vectors(
+    typing_context, X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out
+):
+    """Add Σ_g coefficients[g]·Σ_t |x_owners[g] − x_members[t]|, bounds[g] ≤ t < bounds[g + 1], to ``out``.
+
+    Some features at a time through all groups: where there are few rows, what is needed of them stays in the
+    first cache, and the sums in registers. Returns how many of ``n_columns`` were worked on.
+    """
+    index = types.int64
+    signature = index(X, index, index, owners, bounds, members, coefficients, index, unit, out)
+
+    def emit(context, builder, signature, arguments):
+        dtype = signature.args[0].dtype
+        X, owners, bounds, members, coefficients, unit, out = (
+            context.make_array(signature.args[n])(context, builder, arguments[n])
+            for n in (0, 3, 4, 5, 6, 8, 9)
+        )
+        first, n_columns, n_groups = arguments[1], arguments[2], arguments[7]
+        vector = ir.VectorType(element_type(dtype), target_vector_bytes() // (dtype.bitwidth // 8))
+        wide = ir.VectorType(ir.DoubleType(), vector.count)
+        one = splat(builder, builder.load(unit.data), vector)
+        zero = ir.Constant(vector, [0.0] * vector.count)
+        step = _VECTORS_AT_ONCE * vector.count
+        n_steps = builder.sdiv(n_columns, _I64(step))
+        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(_VECTORS_AT_ONCE)]
+        totals = [
+            cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * wide.count))
+            for _ in range(_VECTORS_AT_ONCE)
+        ]
+        with cgutils.for_range(builder, n_steps) as columns:
+            at = builder.mul(columns.index, _I64(step))
+            places = [builder.add(at, _I64(v * vector.count)) for v in range(_VECTORS_AT_ONCE)]
+            targets = [builder.gep(out.data, [place]) for place in places]
+            for total, target in zip(totals, targets, strict=True):
+                builder.store(load(builder, target, wide), total)
+            with cgutils.for_range(builder, n_groups) as group:
+                g = group.index
+                x = row_pointer(builder, X, builder.load(builder.gep(owners.data, [g])), first)
+                own = [load(builder, x, vector, place) for place in places]
+                for each in sums:
+                    builder.store(zero, each)
+                start = builder.load(builder.gep(bounds.data, [g]))
+                end = builder.load(builder.gep(bounds.data, [builder.add(g, _I64(1))]))
+                with cgutils.for_range_slice(builder, start, end, _I64(1), inc=True) as (t, _):
+                    row = builder.load(builder.gep(members.data, [t]))
+                    other = row_pointer(builder, X, row, first)
+                    for value, each, place in zip(own, sums, places, strict=True):
+                        apart = _magnitude(builder, builder.fsub(value, load(builder, other, vector, place)))
+                        builder.store(fused(builder, apart, one, builder.load(each)), each)
+                weight = splat(builder, builder.load(builder.gep(coefficients.data, [g])), wide)
+                for each, total in zip(sums, totals, strict=True):
+                    found = builder.load(each)
+                    if vector.element != wide.element:
+                        found = builder.fpext(found, wide)
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(weight, found)), total)
+            for total, target in zip(totals, targets, strict=True):
+                store(builder, builder.load(total), target)
+        return builder.mul(n_steps, _I64(step))
+
+    return signature, emit
+
+
+_add_magnitudes_intrinsic = _group_intrinsic(_magnitude)
+_add_squares_intrinsic = _group_intrinsic(_square)
+
+if target_vector_bytes() == 0:
+
+    @kernel
+    def _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
+        return 0
+
+    _add_squares = _add_magnitudes
+
+    @kernel
+    def _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+        return 0
+
+else:
+
+    @kernel
+    def _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+        return _add_groups_in_whole_vectors(
+            X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out
+        )
+
+    @kernel
+    def _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
+        return _add_magnitudes_intrinsic(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
+
+    @kernel
+    def _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
+        return _add_squares_intrinsic(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
+
+
+@kernel
+def _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out):
+    """Add the same from column ``done`` on."""
+    for k in range(done, n_columns):
+        total = X.dtype.type(0)
+        for t in range(t0, t1):
+            apart = X[i, first + k] - X[others[t], first + k]
+            total += apart * apart if squared else abs(apart)
+        out[k] += coefficient * np.float64(total)
+
+
+@kernel
+def add_group(X, i, first, n_columns, others, n_others, coefficient, squared, unit, out):
+    """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``."""
+    for t0 in range(0, n_others, ROWS_PER_SUM):
+        t1 = min(t0 + ROWS_PER_SUM, n_others)
+        if squared:
+            done = _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
+        else:
+            done = _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
+        _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out)
+
+
+@kernel
+def add_groups(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+    """Add Σ_g coefficients[g]·Σ_t |x_owners[g] − x_members[t]|, bounds[g] ≤ t < bounds[g + 1], to ``out``.
+
+    The same additions in the same order as :func:`add_group` for one group after the other, none of which has
+    more than :data:`ROWS_PER_SUM` members; faster where there are few rows.
+    """
+    done = _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out)
+    for g in range(n_groups):
+        _add_plainly(
+            X,
+            owners[g],
+            first,
+            done,
+            n_columns,
+            members,
+            bounds[g],
+            bounds[g + 1],
+            coefficients[g],
+            False,
+            out,
+        )
+
+
+_FEATURES_AT_ONCE = 1024
+#: Kinds of distances by which neighbours are found.
+MANHATTAN, SQUARED_EUCLIDEAN, EUCLIDEAN = 0, 1, 2
+
+
+@summing_kernel
+def _manhattan(a, b, factors):
+    wide_vectors()
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += abs(np.float64(a[k]) - np.float64(b[k])) * factors[k]
+    return total
+
+
+@summing_kernel
+def _squared_euclidean(a, b, factors):
+    wide_vectors()
+    total = 0.0
+    for k in range(a.shape[0]):
+        t = (np.float64(a[k]) - np.float64(b[k])) * factors[k]
+        total += t * t
+    return total
+
+
+@kernel
+def add_exact(X, first, factors, metric, position, anchors, a0, a1, start, count, sure, rows, exact):
+    """Add to ``exact`` what len(factors) columns from ``first`` on add to the distances that are not sure.
+
+    Differences are multiplied by ``factors``. For both Euclidean metrics the squares are added.
+    """
+    end = first + factors.shape[0]
+    for a in range(a0, a1):
+        x = X[position[anchors[a]], first:end]
+        for slot in range(start.shape[1]):
+            for t in range(start[a, slot] + sure[a, slot], start[a, slot] + count[a, slot]):
+                other = X[position[rows[t]], first:end]
+                if metric == MANHATTAN:
+                    exact[t] += _manhattan(x, other, factors)
+                else:
+                    exact[t] += _squared_euclidean(x, other, factors)
+
+
+@kernel
+def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, squared, group, unit, out):
+    """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``.
+
+    ``coefficients`` are used up; ``group`` is scratch space.
+    """
+    for done in range(n_others):
+        coefficient = coefficients[done]
+        if coefficient == 0.0:
+            continue
+        n = 0
+        for t in range(done, n_others):
+            if coefficients[t] == coefficient:
+                group[n] = others[t]
+                n += 1
+                coefficients[t] = 0.0
+        add_group(X, i, first, n_columns, group, n, coefficient, squared, unit, out)
+
+
+@kernel
+def _add_moments(z, copies, total, weighted, squares):
+    wide_vectors()
+    for k in range(z.shape[0]):
+        t = copies * z[k]
+        total[k] += t
+        weighted[k] += copies * t
+        squares[k] += t * t
+
+
+@kernel
+def few_rows_margin(
+    X, first, width, position, anchors, a0, a1, codes, copies, slot_factors, start, count, rows, shares, out
+):
+    """What :func:`margins` adds to ``out[0]``, by the same additions, for tables of few rows."""
+    n_slots = start.shape[1]
+    most = 0
+    for a in range(a0, a1):
+        for slot in range(n_slots):
+            most += count[a, slot]
+    owners = np.empty(most, np.int64)
+    members = np.empty(most, np.int64)
+    coefficients = np.empty(most)
+    bounds = np.empty(most + 1, np.int64)
+    others = np.empty(most, np.int64)
+    weights = np.empty(most)
+    unit = np.ones(1, X.dtype)
+    n_groups, free = 0, 0
+    for a in range(a0, a1):
+        n = anchors[a]
+        n_others = list_others(
+            a, n, position, codes, slot_factors, start, count, rows, shares, others, weights
+        )
+        for done in range(n_others):
+            weight = weights[done] * copies[n]
+            if weight == 0.0:
+                continue
+            kept = weights[done]
+            held = ROWS_PER_SUM
+            for t in range(done, n_others):
+                if weights[t] != kept:
+                    continue
+                if held == ROWS_PER_SUM:
+                    owners[n_groups], coefficients[n_groups] = position[n], weight
+                    bounds[n_groups] = free
+                    n_groups += 1
+                    held = 0
+                members[free] = others[t]
+                free += 1
+                held += 1
+                weights[t] = 0.0
+    bounds[n_groups] = free
+    add_groups(X, first, width, owners, bounds, members, coefficients, n_groups, unit, out)
+
+
+@kernel
+def list_others(a, n, position, codes, slot_factors, start, count, rows, shares, others, weights):
+    """List the rows that share in the margin of anchor n, and by how much; returns how many there are."""
+    n_slots = start.shape[1]
+    hits = 0
+    while hits < n_slots - 1 and slot_factors[codes[n], hits] >= 0.0:
+        hits += 1
+    n_others = 0
+    for turn in range(n_slots):
+        # Hits first: with two classes the sums are then the same whatever their order.
+        slot = (hits + turn) % n_slots
+        factor = slot_factors[codes[n], slot]
+        for t in range(start[a, slot], start[a, slot] + count[a, slot]):
+            if shares[t] > 0.0:
+                others[n_others] = position[rows[t]]
+                weights[n_others] = factor * shares[t]
+                n_others += 1
+    return n_others
+
+
+@kernel
+def margins(
+    X,
+    first,
+    width,
+    squared,
+    position,
+    anchors,
+    a0,
+    a1,
+    codes,
+    copies,
+    slot_factors,
+    start,
+    count,
+    rows,
+    shares,
+    by_row,
+    with_squares,
+    out,
+):
+    """Margins E|x − miss| − E|x − hit| of anchors a0 … a1 in ``width`` columns of X from ``first`` on.
+
+    ``slot_factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. With
+    ``by_row`` the margin of anchor a is added to ``out[a]``; otherwise margins, times the copies of their
+    anchors, are added to ``out[0]`` and, ``with_squares``, Σ s²z and Σ s²z² to ``out[1]`` and ``out[2]``.
+    """
+    n_slots = start.shape[1]
+    most = 0
+    for a in range(a0, a1):
+        n_others = 0
+        for slot in range(n_slots):
+            n_others += count[a, slot]
+        most = max(most, n_others)
+    others = np.empty(most, np.int64)
+    group = np.empty(most, np.int64)
+    coefficients = np.empty(most)
+    z = np.empty(_FEATURES_AT_ONCE)
+    unit = np.ones(1, X.dtype)
+    # Block by block of features: the rows of a block stay in the cache from anchor to anchor.
+    for k0 in range(0, width, _FEATURES_AT_ONCE):
+        k1 = min(k0 + _FEATURES_AT_ONCE, width)
+        for a in range(a0, a1):
+            n = anchors[a]
+            n_others = list_others(
+                a, n, position, codes, slot_factors, start, count, rows, shares, others, coefficients
+            )
+            if by_row:
+                target = out[a, k0:k1]
+            elif with_squares:
+                target = z[: k1 - k0]
+                for k in range(k1 - k0):
+                    z[k] = 0.0
+            else:
+                target = out[0, k0:k1]
+                for t in range(n_others):
+                    coefficients[t] *= copies[n]
+            _add_shared_margin(
+                X,
+                position[n],
+                first + k0,
+                k1 - k0,
+                others,
+                coefficients,
+                n_others,
+                squared,
+                group,
+                unit,
+                target,
+            )
+            if with_squares and not by_row:
+                _add_moments(target, copies[n], out[0, k0:k1], out[1, k0:k1], out[2, k0:k1])

@@ -1,0 +1,364 @@
+"""One sample after another (Sun 2007, Fig. 3).
+
+The weights change with every sample, so that nothing is kept from one to the next and every reference is
+read for every sample. It is read from memory once: its distance is found and its share in the margin is added
+while it is in the cache, relative to the smallest distance so far.
+
+References stand in rows, or, where there are few and features are not many, in columns that are ordered by
+class: sums over references then run along whole vectors, and features of weight 0 add nothing to distances.
+"""
+
+import math
+
+import numpy as np
+
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .vectors import decay
+
+#: Bytes of references that stay in the cache between their distances and their shares.
+_BYTES_AT_ONCE = 2**17
+#: References whose sums run side by side.
+_ROWS = 4
+
+
+@summing_kernel
+def _four_distances(x, R, i0, i1, i2, i3, w):
+    """Σ_k w_k|x_k − r_k| for four references."""
+    wide_vectors()
+    a, b, c, d = R[i0], R[i1], R[i2], R[i3]
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(x.shape[0]):
+        u, v = x[k], w[k]
+        s0 += v * np.float64(abs(u - a[k]))
+        s1 += v * np.float64(abs(u - b[k]))
+        s2 += v * np.float64(abs(u - c[k]))
+        s3 += v * np.float64(abs(u - d[k]))
+    return s0, s1, s2, s3
+
+
+@fused_kernel
+def _add_four(x, R, i0, i1, i2, i3, c0, c1, c2, c3, out):
+    """Add Σ c·|x − r| over four references to ``out``."""
+    wide_vectors()
+    a, b, c, d = R[i0], R[i1], R[i2], R[i3]
+    for k in range(x.shape[0]):
+        u = x[k]
+        first = out[k] + c0 * np.float64(abs(u - a[k]))
+        second = c1 * np.float64(abs(u - b[k]))
+        first += c2 * np.float64(abs(u - c[k]))
+        second += c3 * np.float64(abs(u - d[k]))
+        out[k] = first + second
+
+
+@kernel
+def _scale(values, factor):
+    wide_vectors()
+    for k in range(values.shape[0]):
+        values[k] *= factor
+
+
+@kernel
+def _decay_all(d, low, sigma):
+    wide_vectors()
+    for i in range(d.shape[0]):
+        d[i] = decay((low - d[i]) / sigma)
+
+
+@fused_kernel
+def _add_four_features(x, R, k0, k1, k2, k3, w, start, d):
+    """Add w_k·|x_k − r_k| over four features to the distances ``d`` of references from ``start`` on."""
+    wide_vectors()
+    end = start + d.shape[0]
+    r0, r1, r2, r3 = R[k0, start:end], R[k1, start:end], R[k2, start:end], R[k3, start:end]
+    x0, x1, x2, x3 = x[k0], x[k1], x[k2], x[k3]
+    # Past the end the last feature once more.
+    w0 = w[k0]
+    w1 = w[k1] if k1 != k0 else 0.0
+    w2 = w[k2] if k2 != k1 else 0.0
+    w3 = w[k3] if k3 != k2 else 0.0
+    for i in range(d.shape[0]):
+        first = d[i] + w0 * np.float64(abs(x0 - r0[i]))
+        second = w1 * np.float64(abs(x1 - r1[i]))
+        first += w2 * np.float64(abs(x2 - r2[i]))
+        second += w3 * np.float64(abs(x3 - r3[i]))
+        d[i] = first + second
+
+
+@summing_kernel
+def _four_sums(x, R, k0, k1, k2, k3, start, shares):
+    """Σ_i share_i·|x_k − r_ik| for four features, over the references from ``start`` on."""
+    wide_vectors()
+    end = start + shares.shape[0]
+    r0, r1, r2, r3 = R[k0, start:end], R[k1, start:end], R[k2, start:end], R[k3, start:end]
+    x0, x1, x2, x3 = x[k0], x[k1], x[k2], x[k3]
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(shares.shape[0]):
+        c = shares[i]
+        s0 += c * np.float64(abs(x0 - r0[i]))
+        s1 += c * np.float64(abs(x1 - r1[i]))
+        s2 += c * np.float64(abs(x2 - r2[i]))
+        s3 += c * np.float64(abs(x3 - r3[i]))
+    return s0, s1, s2, s3
+
+
+@summing_kernel
+def _total(values):
+    wide_vectors()
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i]
+    return total
+
+
+@kernel
+def _distances_in_rows(x, references, rows, w, block):
+    """Write the distances of some references, each a row, to ``block``."""
+    last = rows.shape[0] - 1
+    for i in range(0, rows.shape[0], _ROWS):
+        # Past the end the last row once more; what is found for it is written once.
+        j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        block[i], block[j1], block[j2], block[j3] = _four_distances(
+            x, references, rows[i], rows[j1], rows[j2], rows[j3], w
+        )
+
+
+@kernel
+def _distances_in_columns(x, references, start, w, active, block):
+    """The same for references that are columns, from ``start`` on; ``active`` are the features that weigh."""
+    block[:] = 0.0
+    last = active.shape[0] - 1
+    for k in range(0, active.shape[0], _ROWS):
+        k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
+        _add_four_features(x, references, active[k], active[k1], active[k2], active[k3], w, start, block)
+
+
+@kernel
+def _add_rows(x, references, rows, block, margin):
+    """Add Σ_i share_i·|x − x_i| over references that are rows to ``margin``; return the sum of shares."""
+    total = 0.0
+    last = rows.shape[0] - 1
+    for i in range(0, rows.shape[0], _ROWS):
+        j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
+        c0 = block[i]
+        c1 = block[j1] if j1 > i else 0.0
+        c2 = block[j2] if j2 > j1 else 0.0
+        c3 = block[j3] if j3 > j2 else 0.0
+        found = (c0 + c1) + (c2 + c3)
+        total += found
+        if found > 0.0:
+            _add_four(x, references, rows[i], rows[j1], rows[j2], rows[j3], c0, c1, c2, c3, margin)
+    return total
+
+
+@kernel
+def _add_columns(x, references, start, block, margin):
+    """The same over references that are columns, from ``start`` on."""
+    last = margin.shape[0] - 1
+    for k in range(0, margin.shape[0], _ROWS):
+        k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
+        s0, s1, s2, s3 = _four_sums(x, references, k, k1, k2, k3, start, block)
+        margin[k] += s0
+        if k1 > k:
+            margin[k1] += s1
+        if k2 > k1:
+            margin[k2] += s2
+        if k3 > k2:
+            margin[k3] += s3
+    return _total(block)
+
+
+@kernel
+def _class_margin(x, itself, references, in_columns, members, begin, end, w, active, sigma, shares, margin):
+    """Write Σ_i f(d_i − low)·|x − x_i| over the members begin … end to ``margin``.
+
+    Returns low = min d_i and Σ_i f; without a member that is not the sample itself, infinity and 0.
+    """
+    margin[:] = 0.0
+    low, total = np.inf, 0.0
+    for start in range(begin, end, shares.shape[0]):
+        rows = members[start : min(start + shares.shape[0], end)]
+        block = shares[: rows.shape[0]]
+        if in_columns:
+            _distances_in_columns(x, references, start, w, active, block)
+        else:
+            _distances_in_rows(x, references, rows, w, block)
+        near = low
+        for j in range(rows.shape[0]):
+            if rows[j] == itself:
+                block[j] = np.inf
+            near = min(near, block[j])
+        if near == np.inf:
+            continue
+        if near < low:
+            if total > 0.0:
+                shrink = math.exp((near - low) / sigma)
+                total *= shrink
+                _scale(margin, shrink)
+            low = near
+        _decay_all(block, low, sigma)
+        if in_columns:
+            total += _add_columns(x, references, start, block, margin)
+        else:
+            total += _add_rows(x, references, rows, block, margin)
+    return low, total
+
+
+@kernel
+def _add_scaled(values, factor, out):
+    wide_vectors()
+    for k in range(out.shape[0]):
+        out[k] += factor * values[k]
+
+
+@kernel
+def rows_at_once(n_features, itemsize):
+    """How many references stay in the cache, in whole groups."""
+    return max(1, _BYTES_AT_ONCE // (n_features * itemsize * _ROWS)) * _ROWS
+
+
+@kernel
+def sample_margin(
+    x,
+    own,
+    itself,
+    references,
+    in_columns,
+    members,
+    bounds,
+    priors,
+    w,
+    active,
+    sigma,
+    pooled,
+    use_inlier,
+    shares,
+    of_class,
+    margin,
+):
+    """Write π = γ·(m̄ − h̄) of one sample (eq. 24) to ``margin``, over the given references.
+
+    The references of class c are those in ``members[bounds[c]:bounds[c + 1]]``; ``itself`` is the sample's
+    place among the references, or −1. Without a hit, or without a miss, π = 0. ``shares`` and ``of_class`` (a
+    row for each class) are overwritten.
+
+    References are rows; if ``in_columns``, columns, in the order of ``members``. ``active`` are the features
+    whose weight is not 0.
+    """
+    n_classes = priors.shape[0]
+    low = np.empty(n_classes)
+    total = np.empty(n_classes)
+    miss_low = np.inf
+    for c in range(n_classes):
+        low[c], total[c] = _class_margin(
+            x,
+            itself,
+            references,
+            in_columns,
+            members,
+            bounds[c],
+            bounds[c + 1],
+            w,
+            active,
+            sigma,
+            shares,
+            of_class[c],
+        )
+        if c != own:
+            miss_low = min(miss_low, low[c])
+    margin[:] = 0.0
+    if low[own] == np.inf or miss_low == np.inf:
+        return
+    closest = min(low[own], miss_low)
+    hit_mass = total[own] * math.exp((closest - low[own]) / sigma)
+    miss_mass = 0.0
+    miss_total = 0.0
+    for c in range(n_classes):
+        if c != own and total[c] > 0.0:
+            miss_mass += total[c] * math.exp((closest - low[c]) / sigma)
+            miss_total += total[c] * math.exp((miss_low - low[c]) / sigma)
+    inlier = hit_mass / (hit_mass + miss_mass) if use_inlier else 1.0
+    for c in range(n_classes):
+        if total[c] <= 0.0:
+            continue
+        if c == own:
+            factor = -1.0 / total[c]
+        elif pooled:
+            factor = math.exp((miss_low - low[c]) / sigma) / miss_total
+        else:
+            factor = priors[c] / (1.0 - priors[own]) / total[c]
+        _add_scaled(of_class[c], inlier * factor, margin)
+
+
+@kernel
+def _renew(nu, margin, rate):
+    wide_vectors()
+    for k in range(nu.shape[0]):
+        nu[k] = (1.0 - rate) * nu[k] + rate * margin[k]
+
+
+@kernel
+def learn_samples(
+    X,
+    own_codes,
+    places,
+    visits,
+    references,
+    in_columns,
+    members,
+    bounds,
+    priors,
+    sigma,
+    pooled,
+    use_inlier,
+    step_decay,
+    step,
+    nu,
+    w,
+):
+    """Run lines (3) to (8) of Fig. 3 over the rows ``visits`` of X, changing ``nu`` and ``w``.
+
+    ``step`` counts the samples seen before. While no component of ν is positive, w stays as it is.
+    """
+    margin = np.empty(w.shape[0])
+    of_class = np.empty((priors.shape[0], w.shape[0]))
+    shares = np.empty(rows_at_once(w.shape[0], X.itemsize))
+    active = np.empty(w.shape[0], np.int64)
+    for v in range(visits.shape[0]):
+        n = visits[v]
+        step += 1
+        n_active = 0
+        for k in range(w.shape[0]):
+            if w[k] != 0.0:
+                active[n_active] = k
+                n_active += 1
+        sample_margin(
+            X[n],
+            own_codes[n],
+            places[n],
+            references,
+            in_columns,
+            members,
+            bounds,
+            priors,
+            w,
+            active[:n_active],
+            sigma,
+            pooled,
+            use_inlier,
+            shares,
+            of_class,
+            margin,
+        )
+        _renew(nu, margin, min(1.0, 1.0 / (step_decay * step)))
+        largest = 0.0
+        for k in range(w.shape[0]):
+            largest = max(largest, nu[k])
+        if largest > 0.0:
+            squares = 0.0
+            for k in range(w.shape[0]):
+                # Relative to the largest: the squares of tiny margins would underflow.
+                w[k] = nu[k] / largest if nu[k] > 0.0 else 0.0
+                squares += w[k] * w[k]
+            norm = math.sqrt(squares)
+            for k in range(w.shape[0]):
+                w[k] /= norm

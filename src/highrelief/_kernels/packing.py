@@ -1,0 +1,289 @@
+"""The layout that the other kernels work on.
+
+Rows are sorted by class and every class is padded to whole blocks of :data:`ROW_BLOCK` rows; features
+are padded to whole vectors. Values are distances from one end of their column, hence ≥ 0: differences do not
+change, and the identity |a − b| = a + b − 2·min(a, b) loses as few digits as it can.
+"""
+
+import math
+
+import numpy as np
+
+from .jit import kernel, summing_kernel, wide_vectors
+from .simd import above_bits
+
+#: Rows of a register block: the distance kernels work on 4 × 4 pairs at a time.
+ROW_BLOCK = 4
+#: Features of the widest vector (16 float32).
+FEATURE_BLOCK = 16
+#: Position of a padding row in the table: none.
+PADDING = -1
+
+
+def aligned_zeros(shape, dtype):
+    """Zeros on a 64-byte boundary: a vector that straddles two cache lines loads at half the speed."""
+    return _aligned(np.zeros, shape, dtype)
+
+
+def aligned_empty(shape, dtype):
+    """Room on a 64-byte boundary, for what is written in full."""
+    return _aligned(np.empty, shape, dtype)
+
+
+def _aligned(make, shape, dtype):
+    dtype = np.dtype(dtype)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    buffer = make(n_bytes + 64, dtype=np.uint8)
+    # Not `buffer.ctypes.data`, which takes as long as a pass over a small table.
+    start = -buffer.__array_interface__["data"][0] % 64
+    return buffer[start : start + n_bytes].view(dtype).reshape(shape)
+
+
+def padded_width(n_features, itemsize):
+    """Row length: whole vectors, and not a multiple of the page size (rows would share cache sets)."""
+    width = -(-max(n_features, 1) // FEATURE_BLOCK) * FEATURE_BLOCK
+    return width + FEATURE_BLOCK if width * itemsize % 4096 == 0 else width
+
+
+def class_layout(codes, n_classes):
+    """Place rows by class.
+
+    Returns
+    -------
+    position : (n_packed,) int64
+        The row of the table that stands at each packed row, or ``PADDING``.
+    packed_codes : (n_packed,) int64
+        The class of each packed row, padding included.
+    """
+    counts = np.bincount(codes, minlength=n_classes)
+    padded = -(-counts // ROW_BLOCK) * ROW_BLOCK
+    position = np.full(padded.sum(), PADDING, dtype=np.int64)
+    order = np.argsort(codes, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(padded)[:-1]])
+    ends = np.cumsum(counts)
+    for start, count, end in zip(starts, counts, ends, strict=True):
+        position[start : start + count] = order[end - count : end]
+    return position, np.repeat(np.arange(n_classes, dtype=np.int64), padded)
+
+
+@kernel
+def _gather(row, columns, out):
+    for c in range(columns.shape[0]):
+        out[c] = row[columns[c]]
+
+
+@kernel
+def _scale(row, unit, end, divisor, out):
+    wide_vectors()
+    for c in range(end.shape[0]):
+        out[c] = abs(row[c] * unit[c] - end[c]) / divisor[c]
+
+
+@kernel
+def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
+    """Write the chosen columns of X, scaled, into rows p0 … p1 of the layout, from column ``at`` on.
+
+    As |x·unit − end|/divisor, each given for the chosen columns. Padding rows stay as they are.
+    """
+    n = columns.shape[0]
+    side_by_side = n > 0
+    for c in range(1, n):
+        side_by_side = side_by_side and columns[c] == columns[c - 1] + 1
+    chosen = np.empty(n, packed.dtype)
+    for p in range(p0, p1):
+        if position[p] < 0:
+            continue
+        row, out = X[position[p]], packed[p, at : at + n]
+        if side_by_side:
+            _scale(row[columns[0] : columns[0] + n], unit, end, divisor, out)
+        else:
+            _gather(row, columns, chosen)
+            _scale(chosen, unit, end, divisor, out)
+
+
+@kernel
+def reorder_columns(packed, places, p0, p1):
+    """Bring the columns at ``places`` to the front, in this order, in rows p0 … p1."""
+    n = places.shape[0]
+    row = np.empty(n, packed.dtype)
+    for p in range(p0, p1):
+        _gather(packed[p], places, row)
+        packed[p, :n] = row
+
+
+@kernel
+def mix_rows(coefficients, packed, mixture):
+    """Add Σ_p coefficients[p]·packed[p] to ``mixture``, in float64 and in the order of the rows."""
+    for p in range(packed.shape[0]):
+        c = coefficients[p]
+        if c == 0.0:
+            continue
+        row = packed[p]
+        for j in range(mixture.shape[0]):
+            mixture[j] += c * row[j]
+
+
+@kernel
+def add_content(packed, places, frequencies, content):
+    """Add Σ x, Σ x² and Σ x·frequency of every row, over the columns at ``places``, in this order."""
+    for p in range(packed.shape[0]):
+        row = packed[p]
+        first, second, third = content[p, 0], content[p, 1], content[p, 2]
+        for c in range(places.shape[0]):
+            x = np.float64(row[places[c]])
+            first += x
+            second += x * x
+            third += x * frequencies[c]
+        content[p, 0], content[p, 1], content[p, 2] = first, second, third
+
+
+# What is to be known of columns, and how their values become whole numbers.
+#
+# Arrays are C-ordered, float32 or float64; a block of columns is given by the position of its first. Rows
+# go from the table's order into that of the layout (``position``, −1 for padding).
+
+
+_COLUMNS_AT_ONCE = 2048
+#: int16 of the lowest point of the grid.
+LOWEST = -32768
+
+
+@kernel
+def _widen(row, low, high, total, largest):
+    """Widen ranges to hold a row, and add it to the totals; whether all its values are finite."""
+    wide_vectors()
+    undefined = False
+    for k in range(row.shape[0]):
+        v = row[k]
+        undefined |= not (abs(v) <= largest)
+        low[k] = v if v < low[k] else low[k]
+        high[k] = v if v > high[k] else high[k]
+        total[k] += v
+    return not undefined
+
+
+@kernel
+def _widen_by_four(a, b, c, d, low, high, total, largest):
+    """The same for four rows, one after the other, at a quarter of the writing."""
+    wide_vectors()
+    undefined = False
+    for k in range(low.shape[0]):
+        p, q, r, s = a[k], b[k], c[k], d[k]
+        undefined |= not (
+            (abs(p) <= largest) & (abs(q) <= largest) & (abs(r) <= largest) & (abs(s) <= largest)
+        )
+        least, most = low[k], high[k]
+        least = p if p < least else least
+        most = p if p > most else most
+        least = q if q < least else least
+        most = q if q > most else most
+        least = r if r < least else least
+        most = r if r > most else most
+        low[k] = s if s < least else least
+        high[k] = s if s > most else most
+        total[k] = total[k] + p + q + r + s
+    return not undefined
+
+
+@kernel
+def column_ranges(X, n0, n1, k0, k1, largest, low, high, total):
+    """Widen the ranges low … high of columns k0 … k1 to hold rows n0 … n1, and add these up.
+
+    False if a value is beyond the ``largest`` float, or not a number.
+    """
+    finite = True
+    by_four = n0 + (n1 - n0) // 4 * 4
+    for k in range(k0, k1, _COLUMNS_AT_ONCE):
+        end = min(k + _COLUMNS_AT_ONCE, k1)
+        of = slice(k - k0, end - k0)
+        low_part, high_part, total_part = low[of], high[of], total[of]
+        for i in range(n0, by_four, 4):
+            a, b, c, d = X[i, k:end], X[i + 1, k:end], X[i + 2, k:end], X[i + 3, k:end]
+            finite &= _widen_by_four(a, b, c, d, low_part, high_part, total_part, largest)
+        for i in range(by_four, n1):
+            finite &= _widen(X[i, k:end], low_part, high_part, total_part, largest)
+    return finite
+
+
+@kernel
+def rarity(low, high, mean, out):
+    """How near each mean is to the nearer end of its range, as a part of the range; 0.5 for a constant."""
+    for k in range(out.shape[0]):
+        a, b, m = np.float64(low[k]), np.float64(high[k]), np.float64(mean[k])
+        # A range or a mean that overflowed gives 0 or NaN, as it should.
+        out[k] = min(m - a, b - m) / (b - a) if b > a else 0.5
+
+
+@kernel
+def _mark_levels(row, low, middle, high, is_other, is_middle):
+    wide_vectors()
+    for k in range(row.shape[0]):
+        v = row[k]
+        is_middle[k] |= v == middle[k]
+        is_other[k] |= (v != low[k]) & (v != middle[k]) & (v != high[k])
+
+
+@kernel
+def mark_levels(X, n0, n1, first, low, middle, high, is_other, is_middle):
+    """Mark columns with a value besides low, middle and high, and those with the middle one."""
+    for i in range(n0, n1):
+        _mark_levels(X[i, first : first + low.shape[0]], low, middle, high, is_other, is_middle)
+
+
+@summing_kernel
+def _round_row(row, low, per_step, out):
+    """Round a row to the grid; returns the sum of what the values were moved by, in steps."""
+    wide_vectors()
+    moved = row.dtype.type(0)
+    for k in range(row.shape[0]):
+        t = (row[k] - low[k]) * per_step[k]
+        q = np.rint(t)
+        moved += abs(t - q)
+        out[k] = np.int16(np.int32(q) + LOWEST)
+    return moved
+
+
+@summing_kernel
+def _sum_int16(row):
+    wide_vectors()
+    total = np.int32(0)
+    for k in range(row.shape[0]):
+        total += row[k]
+    return total
+
+
+@kernel
+def round_rows(X, first, position, p0, p1, low, per_step, G, at, sums, moved):
+    """Round len(low) columns from ``first`` on to the grid, for rows p0 … p1, into G from column ``at`` on.
+
+    Adds to ``sums`` the sums of the rows of G (modulo 2³²) and to ``moved`` by how many steps their values
+    were moved in all.
+    """
+    n = low.shape[0]
+    for p in range(p0, p1):
+        if position[p] < 0:
+            continue
+        for k in range(0, n, _COLUMNS_AT_ONCE):
+            end = min(k + _COLUMNS_AT_ONCE, n)
+            out = G[p, at + k : at + end]
+            moved[p] += _round_row(X[position[p], first + k : first + end], low[k:end], per_step[k:end], out)
+            sums[p] += np.uint32(_sum_int16(out))
+
+
+@kernel
+def plane_rows(X, first, position, p0, p1, bounds, P, word):
+    """Write one bit per column, whether its value is above ``bounds``, from ``word`` on: rows p0 … p1."""
+    n = bounds.shape[0]
+    for p in range(p0, p1):
+        i = position[p]
+        if i < 0:
+            continue
+        whole = n // 64 * 64
+        for k in range(0, whole, 64):
+            P[p, word + k // 64] = above_bits(X, i, first + k, bounds, k)
+        if whole < n:
+            bits = np.uint64(0)
+            for u in range(n - whole):
+                if X[i, first + whole + u] > bounds[whole + u]:
+                    bits |= np.uint64(1) << np.uint64(u)
+            P[p, word + whole // 64] = bits

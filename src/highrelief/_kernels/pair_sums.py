@@ -1,0 +1,240 @@
+"""The margin of soft neighbourhoods (Sun 2007, eq. 11), summed over pairs of rows.
+
+In Σ_n Σ_i ±a·f(d_ni)·|x_n − x_i| each unordered pair occurs twice. Its two coefficients are added first, and
+|x − x'| = x + x' − 2·min(x, x') leaves one minimum and one multiply-add per pair and feature. Distances come
+as in :mod:`.soft`.
+"""
+
+import numpy as np
+
+from .distances import TILE, n_tiles, tile_corner
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .missing import add_lacking_products
+from .packing import ROW_BLOCK
+from .soft import compute_tile, copy_row
+from .vectors import add_minimum_products, decay, fetch_rows
+
+#: Rows of coefficients × differences added in the precision of the data before they go to float64.
+ROWS_PER_SUM = 16
+#: Features of one block of the sums.
+FEATURES_PER_BLOCK = 1024
+
+
+def relative_error(dtype, n_rows):
+    """Bound the error of a sum over all pairs, relative to the sum of the sizes of its terms.
+
+    Roundings on the way of a term × unit roundoff: in its block, then once for every two rows of the blocks
+    that are added in the precision of the data; the coefficients of a tile are also added by row and column.
+    In float64 follow a few additions for each tile, part and row.
+    """
+    blocks = (ROWS_PER_SUM // ROW_BLOCK) * (TILE // ROW_BLOCK)
+    roundings = ROW_BLOCK + 1 + 2 * blocks + TILE
+    in_float64 = 8 * n_tiles(n_rows) + 2 * n_rows + 128
+    return roundings * np.finfo(dtype).eps / 2 + in_float64 * 2.0**-53
+
+
+@fused_kernel
+def _pair_coefficients(row, copies, scale, low, own, scales, lows, per_sigma, totals):
+    """Turn distances into the coefficients of both directions; add them up by column."""
+    wide_vectors()
+    for u in range(row.shape[0]):
+        d = row[u]
+        c = copies[u] * scale * decay((low - d) * per_sigma)
+        c += own * scales[u] * decay((lows[u] - d) * per_sigma)
+        row[u] = c
+        totals[u] += c
+
+
+@summing_kernel
+def _row_total(row):
+    wide_vectors()
+    total = row.dtype.type(0)
+    for u in range(row.shape[0]):
+        total += row[u]
+    return total
+
+
+@kernel
+def _tile_coefficients(
+    F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
+):
+    """Turn a tile of distances into the coefficients of its pairs, each pair once."""
+    totals[:] = 0
+    q = 0
+    while q < n_columns:
+        code = codes[j0 + q]
+        end = q
+        while end < n_columns and codes[j0 + end] == code:
+            end += 1
+        for p in range(n_rows):
+            n = i0 + p
+            start = q
+            if i0 == j0:
+                start = max(q, p + 1)
+                for u in range(q, min(end, p + 1)):
+                    F[p, u] = 0
+                if start >= end:
+                    continue
+            _pair_coefficients(
+                F[p, start:end],
+                weights[j0 + start : j0 + end],
+                scales[code, n],
+                nearest[code, n],
+                weights[n],
+                scales[codes[n], j0 + start : j0 + end],
+                nearest[codes[n], j0 + start : j0 + end],
+                per_sigma,
+                totals[start:end],
+            )
+        q = end
+    for p in range(n_rows):
+        row_totals[i0 + p] += _row_total(F[p, :n_columns])
+    for u in range(n_columns):
+        row_totals[j0 + u] += totals[u]
+
+
+@kernel
+def _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
+    """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to minima[k0:k1], feature by feature.
+
+    ``unit`` holds a 1 that the compiler cannot see; see :mod:`.vectors`.
+    """
+    wide_vectors()
+    one = unit[0]
+    out = minima[k0:k1]
+    for first in range(i0, i1, ROWS_PER_SUM):
+        partial[:] = 0
+        for i in range(first, min(first + ROWS_PER_SUM, i1), ROW_BLOCK):
+            # On the diagonal, blocks below it hold zeros only.
+            start = i if i0 == j0 else j0
+            for j in range(start, j1, ROW_BLOCK):
+                if i + 2 * ROW_BLOCK <= X.shape[0]:
+                    fetch_rows(X, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
+                add_minimum_products(X, i, j, k0, k1, one, F, i - i0, j - j0, partial)
+        for u in range(out.shape[0]):
+            out[u] += partial[u]
+
+
+@kernel
+def accumulate_margin(
+    X,
+    w,
+    sums,
+    lacks,
+    D,
+    codes,
+    weights,
+    per_sigma,
+    far,
+    batches,
+    within,
+    nearest,
+    scales,
+    t0,
+    t1,
+    minima,
+    row_totals,
+    lacked,
+):
+    """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
+
+    The coefficient of row i for anchor n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
+    Distances come from D, or from X again. ``minima`` is as long as a row of X; ``lacked`` gets what missing
+    values add.
+    """
+    n = X.shape[0]
+    T = np.empty((TILE, TILE))
+    F = np.empty((TILE, TILE), X.dtype)
+    totals = np.empty(TILE, X.dtype)
+    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
+    wanted = np.ones(lacked.shape[0], np.bool_)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        if D.shape[0] > 0:
+            for p in range(i1 - i0):
+                copy_row(D[t, p], F[p])
+        else:
+            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
+        _tile_coefficients(
+            F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
+        )
+        add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
+        add_lacking_products(lacks, wanted, i0, i1, j0, j1, F, lacked)
+
+
+@kernel
+def add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
+    """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to ``minima``; ``partial`` is scratch space for a block."""
+    unit = np.ones(1, X.dtype)
+    for k0 in range(0, minima.shape[0], FEATURES_PER_BLOCK):
+        k1 = min(k0 + FEATURES_PER_BLOCK, minima.shape[0])
+        _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima)
+
+
+@kernel
+def coefficients_from_distances(D, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals):
+    """First half of :func:`accumulate_margin`: turn the tiles t0 … t1 of D into coefficients."""
+    n = codes.shape[0]
+    totals = np.empty(TILE, D.dtype)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
+        _tile_coefficients(
+            D[t], i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
+        )
+
+
+@summing_kernel
+def _renew_row(new, old, sizes):
+    """Put new coefficients for old ones; the sums of |change|, change and |new|, the last also by column."""
+    wide_vectors()
+    moved = drift = size = new.dtype.type(0)
+    for u in range(new.shape[0]):
+        apart = new[u] - old[u]
+        moved += abs(apart)
+        drift += apart
+        size += abs(new[u])
+        sizes[u] += abs(new[u])
+        old[u] = new[u]
+    return moved, drift, size
+
+
+@kernel
+def renew_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals, row_sizes):
+    """Put the coefficients that follow from the distances D in the place of earlier ones, S: tiles t0 … t1.
+
+    Adds up their sums, and those of their sizes, by row. Returns the sums of |change| and of the change.
+    """
+    n = codes.shape[0]
+    F = np.empty((TILE, TILE), D.dtype)
+    totals = np.empty(TILE, D.dtype)
+    sizes = np.empty(TILE, D.dtype)
+    moved, drift = 0.0, 0.0
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
+        for p in range(n_rows):
+            copy_row(D[t, p], F[p])
+        _tile_coefficients(
+            F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
+        )
+        sizes[:] = 0
+        for p in range(n_rows):
+            more = _renew_row(F[p, :n_columns], S[t, p, :n_columns], sizes[:n_columns])
+            moved += more[0]
+            drift += more[1]
+            row_sizes[i0 + p] += more[2]
+        for u in range(n_columns):
+            row_sizes[j0 + u] += sizes[u]
+    return moved, drift
+
+
+@kernel
+def add_products(X, S, t0, t1, minima):
+    """Second half of :func:`accumulate_margin`, with the coefficients S, for any columns X."""
+    n = X.shape[0]
+    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t], partial, minima)

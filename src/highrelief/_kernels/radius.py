@@ -1,0 +1,312 @@
+"""Neighbours within a radius, and beyond one: moments of distances, counts, coefficients of pairs.
+
+Distances come as tiles of the upper triangle, ``D[t − first]`` for tile t; those on the diagonal are
+mirrored. A padding row, and a row seen from itself, is farther than ``reach``. For an anchor n, all rows at a
+distance below ``near[n]`` are near and all beyond ``far[n]`` are far; what lies between, ends included, does
+not count. The arrays ``[2, class, row]`` hold what belongs to near and to far rows of a class, seen from a
+row.
+"""
+
+import numpy as np
+
+from .distances import TILE, tile_corner
+from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .missing import CHUNK
+from .pair_sums import FEATURES_PER_BLOCK, add_tile_products
+from .soft import compute_tile
+
+
+@kernel
+def fill_tiles(X, w, sums, lacks, beyond, batches, within, t0, t1, first, D):
+    """Store the distances of tiles t0 … t1; ``beyond`` is that of a row to itself."""
+    n = X.shape[0]
+    T = np.empty((TILE, TILE))
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
+        compute_tile(X, w, sums, lacks, beyond, batches, within, i0, i1, j0, j1, T, D[t - first])
+
+
+@summing_kernel
+def _add_moments(row, copies, own, center, centers, squared, reach, totals):
+    """Sum d − center, or its square, over a row, which is returned, and by column around ``centers``."""
+    wide_vectors()
+    total = 0.0
+    for u in range(row.shape[0]):
+        d = np.float64(row[u])
+        a = d - center if d < reach else 0.0
+        b = d - centers[u] if d < reach else 0.0
+        total += copies[u] * (a * a if squared else a)
+        totals[u] += own * (b * b if squared else b)
+    return total
+
+
+@kernel
+def tile_moments(D, first, t0, t1, copies, centers, squared, reach, totals):
+    """Add Σ_i s_i·(d_ni − centers[n]), or the squares, over tiles t0 … t1 to totals[n]."""
+    n = copies.shape[0]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        j1 = min(j0 + TILE, n)
+        for p in range(min(TILE, n - i0)):
+            i = i0 + p
+            # On the diagonal every pair stands twice.
+            own = 0.0 if i0 == j0 else copies[i]
+            totals[i] += _add_moments(
+                D[t - first, p, : j1 - j0],
+                copies[j0:j1],
+                own,
+                centers[i],
+                centers[j0:j1],
+                squared,
+                reach,
+                totals[j0:j1],
+            )
+
+
+@summing_kernel
+def _add_counts(row, copies, own, near, far, nears, fars, reach, near_counts, far_counts):
+    """Count near and far rows of one class in a row, which are returned, and by column."""
+    wide_vectors()
+    n_near = 0.0
+    n_far = 0.0
+    for u in range(row.shape[0]):
+        d = np.float64(row[u])
+        n_near += copies[u] if d < near else 0.0
+        n_far += copies[u] if far < d < reach else 0.0
+        near_counts[u] += own if d < nears[u] else 0.0
+        far_counts[u] += own if fars[u] < d < reach else 0.0
+    return n_near, n_far
+
+
+@kernel
+def tile_counts(D, first, t0, t1, codes, copies, near, far, reach, counts):
+    """Add the copies of near and of far rows of each class, over tiles t0 … t1, to counts[2, class, n]."""
+    n = copies.shape[0]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        j1 = min(j0 + TILE, n)
+        q = j0
+        while q < j1:
+            end = q
+            while end < j1 and codes[end] == codes[q]:
+                end += 1
+            for p in range(min(TILE, n - i0)):
+                i = i0 + p
+                own = 0.0 if i0 == j0 else copies[i]
+                n_near, n_far = _add_counts(
+                    D[t - first, p, q - j0 : end - j0],
+                    copies[q:end],
+                    own,
+                    near[i],
+                    far[i],
+                    near[q:end],
+                    far[q:end],
+                    reach,
+                    counts[0, codes[i], q:end],
+                    counts[1, codes[i], q:end],
+                )
+                counts[0, codes[q], i] += n_near
+                counts[1, codes[q], i] += n_far
+            q = end
+
+
+@summing_kernel
+def _to_coefficients(
+    row,
+    copies,
+    own,
+    near,
+    far,
+    near_factor,
+    far_factor,
+    nears,
+    fars,
+    near_factors,
+    far_factors,
+    reach,
+    totals,
+):
+    """Turn distances into the coefficients of both directions; sum them, also by column."""
+    wide_vectors()
+    total = 0.0
+    for u in range(row.shape[0]):
+        d = np.float64(row[u])
+        c = near_factor if d < near else 0.0
+        c += far_factor if far < d < reach else 0.0
+        e = near_factors[u] if d < nears[u] else 0.0
+        e += far_factors[u] if fars[u] < d < reach else 0.0
+        f = copies[u] * c + own * e
+        row[u] = f
+        # What was rounded is what the sums of minima see.
+        f = np.float64(row[u])
+        total += f
+        totals[u] += f
+    return total
+
+
+@kernel
+def tile_coefficients(D, first, t0, t1, codes, copies, near, far, factors, reach, totals):
+    """Turn tiles t0 … t1 into the coefficients of pairs, each pair once; add them up by row.
+
+    The coefficient of row i for anchor n is s_i·factors[near or far, class of i, n].
+    """
+    n = copies.shape[0]
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        j1 = min(j0 + TILE, n)
+        q = j0
+        while q < j1:
+            end = q
+            while end < j1 and codes[end] == codes[q]:
+                end += 1
+            for p in range(min(TILE, n - i0)):
+                i = i0 + p
+                start = q
+                if i0 == j0:
+                    start = max(q, i + 1)
+                    for u in range(q, min(end, i + 1)):
+                        D[t - first, p, u - j0] = 0
+                    if start >= end:
+                        continue
+                totals[i] += _to_coefficients(
+                    D[t - first, p, start - j0 : end - j0],
+                    copies[start:end],
+                    copies[i],
+                    near[i],
+                    far[i],
+                    factors[0, codes[q], i],
+                    factors[1, codes[q], i],
+                    near[start:end],
+                    far[start:end],
+                    factors[0, codes[i], start:end],
+                    factors[1, codes[i], start:end],
+                    reach,
+                    totals[start:end],
+                )
+            q = end
+
+
+@kernel
+def add_products(X, S, first, t0, t1, minima):
+    """Add Σ over the pairs of tiles t0 … t1 of coefficient·min(x, x') to ``minima``, feature by feature."""
+    n = X.shape[0]
+    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t - first], partial, minima)
+
+
+# What missing values add to tiles of distances, and to sums over their pairs; see :mod:`.missing`.
+#
+# Tiles are those of :mod:`.radius`. ``own`` below are a row's further copies: a copy of a row lacks what
+# the row lacks, and is then not at distance 0.
+
+
+@fused_kernel
+def _add_rows(values, which, t0, t1, out):
+    """Add the rows which[t0 … t1] of ``values`` to ``out``, four at a time."""
+    wide_vectors()
+    t = t0
+    while t + 4 <= t1:
+        a, b, c, d = which[t], which[t + 1], which[t + 2], which[t + 3]
+        for q in range(CHUNK):
+            out[q] += (values[a, q] + values[b, q]) + (values[c, q] + values[d, q])
+        t += 4
+    while t < t1:
+        a = which[t]
+        for q in range(CHUNK):
+            out[q] += values[a, q]
+        t += 1
+
+
+@kernel
+def _lacks_of(r0, r1, c0, start, which, set_of, excess, F):
+    """Fill F[a − r0, b − c0] with lack(a, b) for rows a from r0 to r1 and a tile of rows b from c0 on."""
+    for a in range(r0, r1):
+        for q in range(TILE):
+            F[a - r0, q] = 0
+        if start[a] == start[a + 1]:
+            continue
+        for q in range(0, TILE, CHUNK):
+            if (c0 + q) // CHUNK < excess.shape[1]:
+                values = excess[set_of[a], (c0 + q) // CHUNK]
+                _add_rows(values, which, start[a], start[a + 1], F[a - r0, q : q + CHUNK])
+
+
+@kernel
+def add_lacks(D, first, t0, t1, n_rows, start, which, set_of, excess):
+    """Turn the distances of tiles t0 … t1 into expected ones: add lack(a, b) + lack(b, a)."""
+    F = np.empty((TILE, TILE), excess.dtype)
+    G = np.empty((TILE, TILE), excess.dtype)
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)
+        _lacks_of(i0, i1, j0, start, which, set_of, excess, F)
+        _lacks_of(j0, j1, i0, start, which, set_of, excess, G)
+        for p in range(i1 - i0):
+            for q in range(j1 - j0):
+                # Rounding can leave −ε for rows that are nearly equal.
+                d = D[t - first, p, q] + (F[p, q] + G[q, p])
+                D[t - first, p, q] = d if d > 0 else 0
+
+
+@summing_kernel
+def _add_products(values, which, t0, t1, coefficients, sums):
+    """Add Σ coefficients·row to the sums of the rows which[t0 … t1] of ``values``."""
+    wide_vectors()
+    for t in range(t0, t1):
+        k = which[t]
+        total = 0.0
+        for q in range(CHUNK):
+            total += coefficients[q] * np.float64(values[k, q])
+        sums[k] += total
+
+
+@kernel
+def _sum_lacks_of(F, r0, r1, c0, start, which, set_of, excess, sums):
+    """Add Σ_b F[a − r0, b − c0]·excess to the sums of the features that rows a, from r0 to r1, lack."""
+    for a in range(r0, r1):
+        if start[a] == start[a + 1]:
+            continue
+        for q in range(0, TILE, CHUNK):
+            if (c0 + q) // CHUNK < excess.shape[1]:
+                values = excess[set_of[a], (c0 + q) // CHUNK]
+                _add_products(values, which, start[a], start[a + 1], F[a - r0, q : q + CHUNK], sums)
+
+
+@kernel
+def sum_lacks(S, first, t0, t1, n_rows, start, which, set_of, excess, sums):
+    """Add Σ coefficient·excess over the pairs of tiles t0 … t1, each pair once, to the sums of features."""
+    F = np.empty((TILE, TILE))
+    for t in range(t0, t1):
+        i0, j0 = tile_corner(t)
+        i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)
+        for p in range(TILE):
+            for q in range(TILE):
+                F[p, q] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0
+        _sum_lacks_of(F, i0, i1, j0, start, which, set_of, excess, sums)
+        for p in range(TILE):
+            for q in range(TILE):
+                F[q, p] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0
+        _sum_lacks_of(F, j0, j1, i0, start, which, set_of, excess, sums)
+
+
+@kernel
+def own_distances(start, which, set_of, excess, out):
+    """Write the expected distance of every row to a copy of itself."""
+    for a in range(out.shape[0]):
+        total = 0.0
+        for t in range(start[a], start[a + 1]):
+            total += 2.0 * np.float64(excess[set_of[a], a // CHUNK, which[t], a % CHUNK])
+        out[a] = total
+
+
+@kernel
+def sum_own(coefficients, start, which, set_of, excess, sums):
+    """Add coefficients[a]·(expected difference of row a and a copy of itself) to the sums of features."""
+    for a in range(coefficients.shape[0]):
+        if coefficients[a] != 0.0:
+            for t in range(start[a], start[a + 1]):
+                e = 2.0 * np.float64(excess[set_of[a], a // CHUNK, which[t], a % CHUNK])
+                sums[which[t]] += coefficients[a] * e

@@ -1,0 +1,439 @@
+"""Rows of which only the values that are not 0 are stored: ranges, distances, exact distances.
+
+Rows are given as in SciPy's CSR format, in the order of the table: ``values[indptr[r] : indptr[r + 1]]``
+stand in the columns ``indices[…]`` of row r, each column once. ``position`` leads from the layout
+(:mod:`.packing`) to the table; a padding row is empty.
+
+The Manhattan distance of two scaled rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum over the columns
+where both are different from 0 and have the same sign. It is gathered from an index of the rows by columns:
+for every value of a row, those that stand in the same column. Squared Euclidean distances come from products
+in the same manner.
+"""
+
+import numpy as np
+
+from .distances import TILE
+from .jit import kernel
+from .nearest import MANHATTAN, list_others
+from .simd import fetch
+
+#: Values of a row between one that is worked on and one whose column is asked for.
+_AHEAD = 6
+#: Entries of an index in a line of the cache.
+_LINE = 16
+#: Rows of distances that are mirrored together: a cache line of float32.
+_MIRRORED = 16
+
+
+@kernel
+def column_ranges(indices, values, low, high, total, count):
+    """Extend the ranges of the columns by the stored values; add these up, and count them."""
+    for t in range(indices.shape[0]):
+        j, x = indices[t], values[t]
+        low[j] = min(low[j], x)
+        high[j] = max(high[j], x)
+        total[j] += x
+        count[j] += 1
+
+
+@kernel
+def scale_values(indices, values, origin, factors, scaled):
+    """Write (x − origin)·factor of the stored values."""
+    for t in range(indices.shape[0]):
+        scaled[t] = (values[t] - origin[indices[t]]) * factors[indices[t]]
+
+
+@kernel
+def row_sums(indptr, scaled, position, squared, sums):
+    """Σ|a| of every row of the layout, or Σa²."""
+    for p in range(position.shape[0]):
+        r = position[p]
+        total = 0.0
+        if r >= 0:
+            for t in range(indptr[r], indptr[r + 1]):
+                a = np.float64(scaled[t])
+                total += a * a if squared else abs(a)
+        sums[p] = total
+
+
+@kernel
+def index_columns(indptr, indices, scaled, position, p0, p1, starts, members, values):
+    """List the rows p0 … p1 of the layout by columns, in their order: members − p0 and their values.
+
+    Those of column j are ``starts[j]`` … ``starts[j + 1]``; ``starts`` comes filled with 0.
+    """
+    n_features = starts.shape[0] - 1
+    for p in range(p0, p1):
+        r = position[p]
+        if r >= 0:
+            for t in range(indptr[r], indptr[r + 1]):
+                starts[indices[t] + 1] += 1
+    free = np.empty(n_features, np.int64)
+    for j in range(n_features):
+        starts[j + 1] += starts[j]
+        free[j] = starts[j]
+    for p in range(p0, p1):
+        r = position[p]
+        if r >= 0:
+            for t in range(indptr[r], indptr[r + 1]):
+                j = indices[t]
+                members[free[j]] = p - p0
+                values[free[j]] = scaled[t]
+                free[j] += 1
+
+
+@kernel
+def _add_minima(a, first, u0, u1, members, values, overlap):
+    """Add min(|a|, |b|) for the values b of the sign of a, a column's last members back to ``first``."""
+    if a > 0.0:
+        for u in range(u1 - 1, u0 - 1, -1):
+            m = members[u]
+            if m < first:
+                break
+            b = np.float64(values[u])
+            least = a if a < b else b
+            overlap[m] += least if least > 0.0 else 0.0
+    elif a < 0.0:
+        for u in range(u1 - 1, u0 - 1, -1):
+            m = members[u]
+            if m < first:
+                break
+            b = np.float64(values[u])
+            least = a if a > b else b
+            overlap[m] -= least if least < 0.0 else 0.0
+
+
+@kernel
+def _add_products(a, first, u0, u1, members, values, overlap):
+    for u in range(u1 - 1, u0 - 1, -1):
+        m = members[u]
+        if m < first:
+            break
+        overlap[m] += a * np.float64(values[u])
+
+
+@kernel
+def add_overlaps(indices, scaled, t0, t1, first, squared, starts, members, values, overlap):
+    """Add what a row, stored at t0 … t1, has in common with the members from ``first`` on of an index."""
+    for t in range(t0, t1):
+        # Columns are all over the memory: what is needed soon is asked for now.
+        end = starts[indices[min(t + _AHEAD, t1 - 1)] + 1]
+        fetch(members, end - _LINE)
+        fetch(values, end - _LINE)
+        fetch(members, end - 2 * _LINE)
+        fetch(values, end - 2 * _LINE)
+        j = indices[t]
+        a = np.float64(scaled[t])
+        if a == 0.0:
+            continue
+        if squared:
+            _add_products(a, first, starts[j], starts[j + 1], members, values, overlap)
+        else:
+            _add_minima(a, first, starts[j], starts[j + 1], members, values, overlap)
+
+
+@kernel
+def fill_distances(
+    indptr,
+    indices,
+    scaled,
+    position,
+    sums,
+    squared,
+    rows,
+    k0,
+    k1,
+    starts,
+    members,
+    values,
+    q0,
+    n_columns,
+    only_later,
+    add,
+    D,
+):
+    """Write (or add) the distances of ``rows[k0:k1]`` of the layout to those of an index, from q0 on, into D.
+
+    With ``only_later`` those to later rows alone: the others follow from :func:`mirror`.
+    """
+    overlap = np.empty(n_columns)
+    for k in range(k0, k1):
+        p = rows[k]
+        first = p - q0 + 1 if only_later else 0
+        for q in range(first, n_columns):
+            overlap[q] = 0.0
+        r = position[p]
+        if r >= 0:
+            add_overlaps(
+                indices, scaled, indptr[r], indptr[r + 1], first, squared, starts, members, values, overlap
+            )
+        own = sums[p]
+        for q in range(first, n_columns):
+            apart = own + sums[q0 + q] - 2.0 * overlap[q]
+            # Rounding can leave −ε.
+            apart = apart if apart > 0.0 else 0.0
+            D[k, q] = apart + np.float64(D[k, q]) if add else apart
+
+
+@kernel
+def mirror(D, k0, k1, n_columns, only_later, E):
+    """Write the columns of ``D[k0:k1]`` into rows of E; of each row those behind the diagonal, or all."""
+    for block in range(k0, k1, _MIRRORED):
+        end = min(block + _MIRRORED, k1)
+        for q in range(block + 1 if only_later else 0, n_columns):
+            last = min(end, q) if only_later else end
+            for k in range(block, last):
+                E[q, k] = D[k, q]
+
+
+@kernel
+def add_exact(
+    indptr, indices, values, factors, metric, position, anchors, a0, a1, start, count, sure, rows, exact
+):
+    """Add to ``exact`` the distances that are not sure, difference by difference.
+
+    As :func:`.nearest.add_exact` does where all values are stored.
+    """
+    own = np.zeros(factors.shape[0])
+    seen = np.full(factors.shape[0], -1, np.int64)
+    for a in range(a0, a1):
+        r = position[anchors[a]]
+        for t in range(indptr[r], indptr[r + 1]):
+            own[indices[t]] = values[t]
+        for slot in range(start.shape[1]):
+            for place in range(start[a, slot] + sure[a, slot], start[a, slot] + count[a, slot]):
+                other = position[rows[place]]
+                total = 0.0
+                for t in range(indptr[other], indptr[other + 1]):
+                    j = indices[t]
+                    apart = (own[j] - values[t]) * factors[j]
+                    total += abs(apart) if metric == MANHATTAN else apart * apart
+                    seen[j] = place
+                for t in range(indptr[r], indptr[r + 1]):
+                    j = indices[t]
+                    if seen[j] != place:
+                        apart = values[t] * factors[j]
+                        total += abs(apart) if metric == MANHATTAN else apart * apart
+                exact[place] += total
+        for t in range(indptr[r], indptr[r + 1]):
+            own[indices[t]] = 0.0
+
+
+# The margins that neighbours give where only the values that are not 0 are stored.
+#
+# Σ_t c_t·|x − x_t| = (Σ_t c_t)·|x| + Σ_t c_t·(|x − x_t| − |x|), and the last sum has a term where x_t is
+# stored, none where it is 0: one pass over the values of the neighbours. Rows are given as in
+# :mod:`.sparse_rows`.
+
+
+@kernel
+def _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside):
+    """Add Σ_t coefficients[t]·|x_r − x_others[t]|, or squares, to ``beside[:, 1]``.
+
+    ``beside[:, 0]``, next to it in the memory, comes, and is left, filled with 0.
+    """
+    for u in range(indptr[r], indptr[r + 1]):
+        beside[indices[u], 0] = values[u]
+    total = 0.0
+    for t in range(n_others):
+        coefficient = coefficients[t]
+        total += coefficient
+        for u in range(indptr[others[t]], indptr[others[t] + 1]):
+            j = np.uintp(indices[u])
+            own, other = beside[j, 0], values[u]
+            apart = other * (other - 2.0 * own) if squared else abs(own - other) - abs(own)
+            beside[j, 1] += coefficient * apart
+    for u in range(indptr[r], indptr[r + 1]):
+        j, own = np.uintp(indices[u]), values[u]
+        beside[j, 1] += total * (own * own if squared else abs(own))
+        beside[j, 0] = 0.0
+
+
+@kernel
+def _most_others(a0, a1, count):
+    most = 0
+    for a in range(a0, a1):
+        n_others = 0
+        for slot in range(count.shape[1]):
+            n_others += count[a, slot]
+        most = max(most, n_others)
+    return most
+
+
+@kernel
+def _take_moments(indices, u0, u1, copies, beside, out):
+    """Add the moments of a margin in some columns to ``out``; it becomes 0 there."""
+    for u in range(u0, u1):
+        j = indices[u]
+        t = copies * beside[j, 1]
+        out[0, j] += t
+        out[1, j] += copies * t
+        out[2, j] += t * t
+        beside[j, 1] = 0.0
+
+
+@kernel
+def margins(
+    indptr,
+    indices,
+    values,
+    squared,
+    position,
+    anchors,
+    a0,
+    a1,
+    codes,
+    copies,
+    slot_factors,
+    start,
+    count,
+    rows,
+    shares,
+    out,
+):
+    """Add the margins of anchors a0 … a1, times their copies, to ``out[0]``.
+
+    If ``out`` has three rows, Σ s²z and Σ s²z² to the others. See :func:`.nearest.margins`.
+    """
+    most = _most_others(a0, a1, count)
+    others, coefficients = np.empty(most, np.int64), np.empty(most)
+    beside = np.zeros((out.shape[1], 2))
+    for a in range(a0, a1):
+        n = anchors[a]
+        r = position[n]
+        n_others = list_others(
+            a, n, position, codes, slot_factors, start, count, rows, shares, others, coefficients
+        )
+        if out.shape[0] == 1:
+            for t in range(n_others):
+                coefficients[t] *= copies[n]
+        _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside)
+        if out.shape[0] > 1:
+            _take_moments(indices, indptr[r], indptr[r + 1], copies[n], beside, out)
+            for t in range(n_others):
+                i = others[t]
+                _take_moments(indices, indptr[i], indptr[i + 1], copies[n], beside, out)
+    for j in range(out.shape[1]):
+        out[0, j] += beside[j, 1]
+
+
+@kernel
+def _take_weighted(indices, u0, u1, w, beside):
+    """Σ w·z over some columns of a margin z, which becomes 0 there."""
+    total = 0.0
+    for u in range(u0, u1):
+        j = indices[u]
+        total += w[j] * beside[j, 1]
+        beside[j, 1] = 0.0
+    return total
+
+
+@kernel
+def margins_under(
+    indptr,
+    indices,
+    values,
+    squared,
+    position,
+    anchors,
+    a0,
+    a1,
+    codes,
+    slot_factors,
+    start,
+    count,
+    rows,
+    shares,
+    w,
+    out,
+):
+    """Write Σ_j w_j·z_j of the margins z of anchors a0 … a1 to ``out``, by sample."""
+    most = _most_others(a0, a1, count)
+    others, coefficients = np.empty(most, np.int64), np.empty(most)
+    beside = np.zeros((w.shape[0], 2))
+    for a in range(a0, a1):
+        n = anchors[a]
+        r = position[n]
+        n_others = list_others(
+            a, n, position, codes, slot_factors, start, count, rows, shares, others, coefficients
+        )
+        _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside)
+        total = _take_weighted(indices, indptr[r], indptr[r + 1], w, beside)
+        for t in range(n_others):
+            total += _take_weighted(indices, indptr[others[t]], indptr[others[t] + 1], w, beside)
+        out[r] = total
+
+
+# Distances under weights, and sums over pairs, where only the values that are not 0 are stored.
+#
+# Rows come as in :mod:`.sparse_rows`, listed by columns as well; distances, and what is made of them, in
+# the tiles of :mod:`.soft`.
+
+
+@kernel
+def fill_tiles(indptr, indices, scaled, position, sums, far, p0, p1, starts, members, values, D):
+    """Store the distances of rows p0 … p1 to all later ones; those on the diagonal are ``far``.
+
+    ``sums`` holds Σ|a| of every row, and ``far`` for padding.
+    """
+    n = position.shape[0]
+    overlap = np.empty(n)
+    for p in range(p0, p1):
+        for q in range(p, n):
+            overlap[q] = 0.0
+        r = position[p]
+        if r >= 0:
+            add_overlaps(
+                indices, scaled, indptr[r], indptr[r + 1], p + 1, False, starts, members, values, overlap
+            )
+        b, i = p // TILE, p % TILE
+        D[b * (b + 1) // 2 + b, i, i] = far
+        for q in range(p + 1, n):
+            a = q // TILE
+            apart = sums[p] + sums[q] - 2.0 * overlap[q]
+            # Rounding can leave −ε.
+            apart = apart if apart > 0.0 else 0.0
+            D[a * (a + 1) // 2 + b, i, q % TILE] = apart
+            if a == b:
+                D[a * (a + 1) // 2 + b, q % TILE, i] = apart
+
+
+@kernel
+def add_common(indptr, indices, scaled, position, S, p0, p1, starts, members, values, out):
+    """Add Σ S_pq·(|a| + |b| − |a − b|) over the pairs of rows p0 … p1 with all later ones, column by column.
+
+    ``S`` holds the coefficients of pairs, each once, in tiles.
+    """
+    n = position.shape[0]
+    row = np.empty(n)
+    for p in range(p0, p1):
+        r = position[p]
+        if r < 0:
+            continue
+        b, i = p // TILE, p % TILE
+        for q in range(p + 1, n):
+            a = q // TILE
+            row[q] = S[a * (a + 1) // 2 + b, i, q % TILE]
+        for t in range(indptr[r], indptr[r + 1]):
+            j = indices[t]
+            own = np.float64(scaled[t])
+            sign = 1.0 if own > 0.0 else -1.0
+            total = 0.0
+            for u in range(starts[j + 1] - 1, starts[j] - 1, -1):
+                m = members[u]
+                if m <= p:
+                    break
+                x, y = sign * own, sign * values[u]
+                least = x if x < y else y
+                total += row[m] * (least if least > 0.0 else 0.0)
+            out[j] += 2.0 * total
+
+
+@kernel
+def mix_rows(indptr, indices, scaled, position, coefficients, out):
+    """Add Σ_p coefficients[p]·|a_p| to ``out``, in the order of the rows."""
+    for p in range(position.shape[0]):
+        r = position[p]
+        if r >= 0 and coefficients[p] != 0.0:
+            for t in range(indptr[r], indptr[r + 1]):
+                out[indices[t]] += coefficients[p] * abs(scaled[t])

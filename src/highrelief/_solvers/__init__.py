@@ -1,0 +1,1 @@
+"""From margins to weights: losses, minimizers, fixed points, eigenvectors."""

@@ -1,0 +1,158 @@
+"""What Simba and G-flip share: a utility of the margins under a Euclidean distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._engine.parameters import check_choice, check_count, check_flag, check_number
+from .._engine.threads import even_ranges, n_pieces, run_all
+from .._kernels import simba
+from .weighter import FeatureWeighter
+
+# Margins at the nearest hit and miss under a weighted Euclidean distance.
+
+
+#: Pieces that the samples are cut into, for threads: the first of them have more pairs than the last.
+_PIECES = 16
+#: Ranges beyond this, or below its inverse, have squares that float64 does not hold.
+_WIDEST = 1e150
+
+
+def euclidean_margins(
+    X: NDArray[np.floating], codes: NDArray[np.int64], squared: NDArray[np.float64], n_threads: int
+) -> NDArray[np.float64]:
+    """½(‖x − NM‖ − ‖x − NH‖) of every sample, ‖z‖² = Σ_i squared_i·z_i²; 0 without a hit or a miss."""
+
+    def of_rows(a: int, b: int) -> NDArray[np.float64]:
+        nearest = np.full((2, len(X)), np.inf)
+        simba.find_nearest(X, codes, squared, a, b, *nearest)
+        return nearest
+
+    # The least is the same in whatever order it is found.
+    n_parts = max(n_pieces(0.5 * X.size * len(X)), _PIECES if n_threads > 1 else 1)
+    parts = run_all(of_rows, even_ranges(len(X), n_parts), n_threads)
+    nearest = np.minimum.reduce(parts)
+    hits, misses = np.sqrt(np.where(np.isfinite(nearest).all(axis=0), nearest, 0.0))
+    return 0.5 * (misses - hits)
+
+
+def slope(margins: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> float:
+    """β of a sigmoid: 1 over the mean size of the margins, those that are 0 included; 1 if all are 0."""
+    size = np.average(np.abs(margins), weights=copies)
+    return float(1.0 / size) if size > 0.0 else 1.0
+
+
+def check_squares(X: NDArray[np.floating]) -> None:
+    """Raise if squares of differences overflow, or vanish, in float64: only without a scaling they can."""
+    if X.dtype != np.float64 or not X.size:
+        return
+    span = float((X.max(axis=0) * 0.5 - X.min(axis=0) * 0.5).max())
+    if not 1.0 / _WIDEST < span < _WIDEST:
+        raise ValueError(
+            f"With scale=None the features of X range over up to {2.0 * span:.3g}: the squares of their"
+            " differences are beyond float64. scale='range' would do."
+        )
+
+
+class EuclideanWeighter(FeatureWeighter):
+    """Base of the methods of Gilad-Bachrach, Navot and Tishby (2004): their parameters, and margins.
+
+    Parameters
+    ----------
+    utility : str
+        What is summed, of the margins.
+    beta : float or None
+        β of the sigmoid.
+    n_restarts : int
+        Number of runs, in other orders.
+    shuffle : bool
+        Whether orders are random.
+    n_features_to_select, weighted, scale, n_jobs, verbose
+        As of every weighter.
+    random_state : int, RandomState or None
+        Of the orders.
+    """
+
+    # What ``utility`` may be.
+    _utilities: tuple[str, ...] = ()
+    _own_metric = "euclidean"
+
+    def __init__(
+        self,
+        *,
+        utility: str = "linear",
+        beta: float | None = None,
+        n_restarts: int = 1,
+        shuffle: bool = True,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.utility = utility
+        self.beta = beta
+        self.n_restarts = n_restarts
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("utility", self.utility, self._utilities)
+        if self.beta is not None:
+            check_number("beta", self.beta, above=0.0)
+        check_count("n_restarts", self.n_restarts)
+        check_flag("shuffle", self.shuffle)
+
+    def _scaled(self, X: NDArray[np.floating], which: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Some columns, scaled as in ``fit`` and in its precision."""
+        scaled = self._scaling.of(which).apply(X if which.size == X.shape[1] else X[:, which])
+        rows = np.ascontiguousarray(scaled, dtype=self._scaling.offset.dtype)
+        if self.scale is None:
+            check_squares(rows)
+        return rows
+
+    def _slope(
+        self, margins: Callable[[], NDArray[np.float64]], copies: NDArray[np.float64] | None = None
+    ) -> float:
+        """β of a sigmoid: as the user gave it, or by the margins while all features count the same.
+
+        NaN for other utilities, which have none.
+        """
+        if self.utility != "sigmoid":
+            return np.nan
+        return slope(margins(), copies) if self.beta is None else float(self.beta)
+
+    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Margin of every sample among the given ones, under the learned weights.
+
+        ½(‖x − NM‖ − ‖x − NH‖) with ‖z‖² = Σ_i weight_i·z_i², NH the nearest sample of the same class and NM
+        the nearest of all others. Positive: the sample is nearer to its own class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, scaled here as in ``fit``.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            0 for a sample that is alone in its class.
+        """
+        table = self._margin_table(X, y)
+        which = np.flatnonzero(self.feature_weights_)
+        rows = self._scaled(table.X, which)
+        return euclidean_margins(rows, table.codes, self.feature_weights_[which], self._n_threads)

@@ -1,0 +1,133 @@
+"""Folds of an inner cross-validation, for any table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from .._engine.batches import Reach
+from .._engine.parameters import check_count
+from .validation import Table, warn_user
+
+#: Which of several values is taken by its scores in the folds: the best, or one within a standard error.
+RULES = ("best", "one-se")
+#: Mean scores that differ by less are the same.
+SAME_SCORE = 1e-12
+
+
+def check_folds(name: str, cv: Any) -> None:
+    """Raise unless ``cv`` is a number of folds, or can split a table."""
+    if isinstance(cv, Integral):
+        check_count(name, cv, at_least=2)
+    elif not hasattr(cv, "get_n_splits") and not _are_pairs(cv):
+        raise TypeError(
+            f"{name}={cv!r} must be a whole number of folds, an object with a method split, such as"
+            " sklearn.model_selection.StratifiedKFold, or a list of pairs (samples to fit, samples to leave"
+            " out)."
+        )
+
+
+def _are_pairs(cv: Any) -> bool:
+    return isinstance(cv, list) and all(isinstance(each, tuple) and len(each) == 2 for each in cv)
+
+
+def usable_folds(
+    cv: Any,
+    X: Any,
+    codes: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None = None,
+    random_state: Any = None,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Samples to fit and samples left out, fold by fold, as rows of X.
+
+    A number means stratified folds, see :func:`stratified`. Folds that leave one class only, or only constant
+    features, or leave nothing out are skipped. ``kept`` says which of the samples that the user counts are in
+    X.
+    """
+    for fitted, left_out in _folds(cv, X, codes, kept, groups, random_state):
+        if left_out.size and np.unique(codes[fitted]).size > 1 and _varies(X, fitted):
+            yield fitted, left_out
+
+
+def _varies(X: Any, rows: NDArray[np.int64]) -> bool:
+    return sparse.issparse(X) or bool(np.any(X[rows] != X[rows[0]]))
+
+
+def _folds(
+    cv: Any,
+    X: Any,
+    codes: NDArray[np.int64],
+    kept: NDArray[np.bool_],
+    groups: NDArray[np.int64] | None,
+    random_state: Any,
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    if not isinstance(cv, Integral) and not hasattr(cv, "get_n_splits"):
+        return [(_places(fitted, kept), _places(left_out, kept)) for fitted, left_out in cv]
+    if isinstance(cv, Integral):
+        cv = stratified(int(cv), codes, groups, random_state)
+        if cv is None:
+            return []
+    with warnings.catch_warnings():
+        # A class with fewer samples than folds is in some of them only.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(cv.split(X, codes, groups))
+
+
+def stratified(
+    n_splits: int, codes: NDArray[np.int64], groups: NDArray[np.int64] | None = None, random_state: Any = None
+) -> StratifiedKFold | StratifiedGroupKFold | None:
+    """A splitter of at most so many folds, groups kept together; None where two are not possible.
+
+    There are no more folds than samples in the largest class, nor than groups. In the order of the samples,
+    unless ``random_state`` says how to shuffle them.
+    """
+    n_splits = min(n_splits, int(np.bincount(codes).max()))
+    if groups is not None:
+        n_splits = min(n_splits, np.unique(groups).size)
+    if n_splits < 2:
+        return None
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(n_splits, shuffle=random_state is not None, random_state=random_state)
+
+
+def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Rows of X at which the samples that the user names stand, as far as they are there."""
+    try:
+        chosen = np.arange(kept.size)[np.asarray(samples, dtype=None if len(samples) else np.int64)]
+    except IndexError as error:
+        raise ValueError(f"cv names samples that are not among the {kept.size} of X: {error}.") from error
+    return (np.cumsum(kept) - 1)[chosen[kept[chosen]]]
+
+
+def warn_of_fewer_folds(cv: Any, n_folds: int) -> None:
+    """Warn if there are fewer folds than a number of them that was asked for."""
+    if isinstance(cv, Integral) and n_folds < int(cv):
+        warn_user(f"cv={int(cv)} folds are not possible here: {n_folds} are used.", UserWarning)
+
+
+def told_of(
+    table: Table, classes: NDArray[Any], which: NDArray[np.int64] | slice = slice(None)
+) -> tuple[Any, Any, Any, Any]:
+    """What a fit to some of the samples is told: samples, classes, how often they count, batches."""
+    return (
+        table.observed[which],
+        classes[table.codes[which]],
+        None if table.copies is None else table.copies[which],
+        None if table.reach is None else table.reach.batches[which],
+    )
+
+
+def has_misses(table: Table, which: NDArray[np.int64]) -> bool:
+    """Whether some of the samples have misses in reach among each other."""
+    if table.reach is None:
+        return True
+    part = Reach(np.unique(table.reach.batches[which], return_inverse=True)[1], table.reach.within)
+    return bool(part.has_misses(table.codes[which]).any())

@@ -1,0 +1,469 @@
+"""The commands and their options. What a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import rich  # noqa: F401  typer does without, the commands do not
+import typer
+
+from .endings import Commands, told, unread
+from .options import (
+    DATA,
+    TARGET,
+    Batch,
+    BatchNeighbors,
+    By,
+    Categorical,
+    Control,
+    Data,
+    Debug,
+    Decimal,
+    Drop,
+    Encoding,
+    ExchangeGroups,
+    Force,
+    Groups,
+    Identifiers,
+    Interactions,
+    Jobs,
+    Labels,
+    Level,
+    MaxRedundancy,
+    Method,
+    Missing,
+    MissingValue,
+    NoDefaultMissing,
+    NoReport,
+    Permutations,
+    Quiet,
+    Resamples,
+    Seed,
+    Separator,
+    Settings,
+    Target,
+    Transpose,
+    is_given,
+    option,
+    request_of,
+)
+
+if TYPE_CHECKING:
+    from .rank import Ranking
+    from .screen import Screen
+
+
+# The command that runs the papers' experiments.
+
+
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(help="A table or figure; without one, they are listed.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the papers' data sets.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Fewer than the paper has, for a look.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Names with commas; all if none is said.")] = None,
+    fetch: Annotated[
+        bool,
+        typer.Option("--fetch", help="Get sets that are not at hand from OpenML, if it has them."),
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
+    cache: Annotated[Path, typer.Option(help="Where finished parts are kept, to go on later.")] = Path(
+        ".highrelief-reproduced"
+    ),
+    jobs: Jobs = -1,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Run an experiment of one of the papers; ours beside theirs."""
+    with told(debug):
+        from ..papers.runner import papers  # noqa: PLC0415
+        from .output import check_free  # noqa: PLC0415
+        from .reproduce import far_apart, reproduced  # noqa: PLC0415
+        from .screen import Screen  # noqa: PLC0415
+
+        screen = Screen(quiet=quiet)
+        if table is None:
+            screen.papers(papers())
+            return
+        if out is not None:
+            check_free(out, force=force)
+        names = None if datasets is None else [name.strip() for name in datasets.split(",") if name.strip()]
+        found = reproduced(
+            table,
+            data=data,
+            cache=cache,
+            datasets=names,
+            repeats=repeats,
+            n_jobs=jobs,
+            fetch=fetch,
+            watcher=screen,
+        )
+        written = [] if out is None else found.write(out, force=force)
+        with unread():
+            for each in found.results:
+                screen.results(each)
+        far = far_apart(found.results)
+        for line in far:
+            screen.note(f"Far: {line}")
+        for reason in found.experiment.reasons if far else ():
+            screen.note(f"Likely reason: {reason}")
+        if out is not None:
+            screen.note(f"Written: {', '.join(str(out / name) for name in written)}")
+
+
+def cite(
+    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
+    debug: Debug = False,
+) -> None:
+    """Print the references of a method, as BibTeX."""
+    with told(debug):
+        from ..catalogue import REFERENCES, bibtex  # noqa: PLC0415
+        from .request import cited  # noqa: PLC0415
+
+        typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Which features matter, when they act only together.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__  # noqa: PLC0415
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Which features matter, when they act only together."""
+
+
+@app.command()
+def rank(
+    context: typer.Context,
+    data: Annotated[Path | None, DATA] = None,
+    target: Annotated[str | None, TARGET] = None,
+    method: Method = "irelief",
+    settings: Settings = None,
+    batch: Batch = None,
+    batch_neighbors: BatchNeighbors = None,
+    max_redundancy: MaxRedundancy = None,
+    top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
+    ] = None,
+    repeat: Annotated[
+        Path | None, typer.Option(help="A run.json: do the same again.", readable=False)
+    ] = None,
+    resamples: Resamples = 20,
+    interactions: Interactions = None,
+    groups: Groups = None,
+    no_report: NoReport = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    transpose: Transpose = False,
+    identifiers: Identifiers = None,
+    drop: Drop = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing: Missing = "auto",
+    missing_value: MissingValue = None,
+    no_default_missing: NoDefaultMissing = False,
+    categorical: Categorical = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Rank the features of a table; with --out, write the ranking, how to repeat it, and a report."""
+    with told(debug):
+        from .endings import UsageError  # noqa: PLC0415
+        from .output import check_free  # noqa: PLC0415
+        from .rank import (  # noqa: PLC0415
+            interactions_of,
+            repeated,
+            write_interactions,
+        )
+        from .rank import rank as ranked  # noqa: PLC0415
+        from .report import check_pages, write_report  # noqa: PLC0415
+        from .screen import Screen  # noqa: PLC0415
+
+        if out is not None:
+            check_free(out, force=force)
+            if not no_report:
+                check_pages()
+        for name in ("resamples", "groups", "interactions"):
+            if out is None and is_given(context, name):
+                raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
+        screen = Screen(quiet=quiet)
+        if repeat is not None:
+            beside = {"repeat", "top", "out", "resamples", "interactions", "no_report"}
+            beside |= {"jobs", "force", "quiet", "debug"}
+            given = [name for name in context.params if is_given(context, name) and name not in beside]
+            if given:
+                names = ", ".join(map(option, given))
+                raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
+            others = resamples if is_given(context, "resamples") else None
+            ranking = repeated(
+                repeat, resamples=others, interactions=interactions, n_jobs=jobs, watcher=screen
+            )
+        else:
+            request = request_of(context)
+            ranking = ranked(request, n_jobs=jobs, watcher=screen)
+        # Before it is shown: who reads it may not read on.
+        if out is not None:
+            ranking.write(out, force=force)
+        _show(ranking, top, screen)
+        if out is not None:
+            screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
+            if not no_report:
+                path = write_report(ranking, out, n_jobs=jobs, watcher=screen)
+                screen.note(f"Report: {path}")
+            elif ranking.request.interactions:
+                found = interactions_of(ranking, n_jobs=jobs, watcher=screen)
+                for name in write_interactions(ranking, found, out):
+                    screen.note(f"Written: {out / name}")
+
+
+@app.command()
+def select(
+    context: typer.Context,
+    data: Data,
+    target: Target,
+    out: Annotated[
+        Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
+    ],
+    top: Annotated[
+        int | None, typer.Option(min=1, help="How many features to keep.", show_default=False)
+    ] = None,
+    control: Control = None,
+    level: Level = 0.1,
+    by: By = "permutation",
+    permutations: Permutations = 200,
+    groups: ExchangeGroups = None,
+    method: Method = "irelief",
+    settings: Settings = None,
+    max_redundancy: MaxRedundancy = None,
+    batch: Batch = None,
+    batch_neighbors: BatchNeighbors = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    transpose: Transpose = False,
+    identifiers: Identifiers = None,
+    drop: Drop = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing: Missing = "auto",
+    missing_value: MissingValue = None,
+    no_default_missing: NoDefaultMissing = False,
+    categorical: Categorical = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the table with its best features only: so many, or those that are real at an error rate."""
+    with told(debug):
+        from .endings import UsageError  # noqa: PLC0415
+
+        if (top is None) == (control is None):
+            raise UsageError(
+                "--top N says how many features to keep, --control fdr or fwer at what error rate:"
+                " one of the two is needed."
+            )
+        if top is not None:
+            for name in ("level", "by", "permutations", "groups"):
+                if is_given(context, name):
+                    raise UsageError(f"--{name} is for --control fdr or fwer.")
+
+        from . import select as select_module  # noqa: PLC0415
+        from .rank import rank as ranked  # noqa: PLC0415
+        from .screen import Screen  # noqa: PLC0415
+        from .select import check_selection, write_selection  # noqa: PLC0415
+
+        check_selection(out, force=force)
+        screen = Screen(quiet=quiet)
+        request = request_of(context)
+        if top is not None:
+            ranking = ranked(request, n_jobs=jobs, watcher=screen, n_best=top)
+            names = write_selection(ranking, top, out, force=force)
+            screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+            return
+        assert control is not None
+        wanted = select_module.Control(control, level, by, permutations)
+        select_module.check_evidence(out, force=force)
+        found = select_module.decided(request, wanted, n_jobs=jobs, watcher=screen)
+        beside = found.write(out, force=force)
+        with unread():
+            screen.decisions(found.header(), found.rows(kept_only=True))
+        screen.note(found.sentence())
+        screen.note(f"What is tested. {found.selector.null_}")
+        screen.note(
+            f"Written: {out}, {len(found.ranking.read.y):,} samples and {found.n_kept:,} features; {beside}"
+        )
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    data: Data,
+    target: Target,
+    methods: Annotated[str, typer.Option(help="Names with commas; `highrelief methods` lists them.")] = (
+        "relieff,irelief,logo"
+    ),
+    groups: Groups = None,
+    batch: Batch = None,
+    batch_neighbors: BatchNeighbors = None,
+    folds: Annotated[int, typer.Option(min=2, help="Outer folds, which judge.")] = 10,
+    inner_folds: Annotated[int, typer.Option(min=2, help="Inner folds, which choose how many to keep.")] = 5,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for comparison.csv, run.json and report.html.")
+    ] = None,
+    no_report: NoReport = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    transpose: Transpose = False,
+    identifiers: Identifiers = None,
+    drop: Drop = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    missing_value: MissingValue = None,
+    no_default_missing: NoDefaultMissing = False,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare methods: accuracy on samples they have not seen, stability, their trade-off, time."""
+    with told(debug):
+        from .compare import compared  # noqa: PLC0415
+        from .output import check_free  # noqa: PLC0415
+        from .report import check_pages, write_comparison_report  # noqa: PLC0415
+        from .screen import Screen  # noqa: PLC0415
+
+        if out is not None:
+            check_free(out, force=force)
+            if not no_report:
+                check_pages()
+        screen = Screen(quiet=quiet)
+        request = request_of(context)
+        names = [name.strip() for name in methods.split(",") if name.strip()]
+        found = compared(
+            request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
+        )
+        if out is not None:
+            found.write(out, force=force)
+        with unread():
+            screen.comparison(list(found.found.rows()))
+        for each in found.warnings:
+            screen.note(f"- {each}")
+        if out is not None:
+            screen.note(f"Written: {out / 'comparison.csv'}, {out / 'run.json'}")
+            if not no_report:
+                screen.note(f"Report: {write_comparison_report(found, out)}")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the table, the ranking and the report.")] = Path(
+        "highrelief-demo"
+    ),
+    jobs: Jobs = None,
+    debug: Debug = False,
+) -> None:
+    """Find the two features of a spiral among thousands that say nothing."""
+    with told(debug):
+        from .demo import N_IRRELEVANT, TURNS  # noqa: PLC0415
+        from .demo import demo as run_demo  # noqa: PLC0415
+        from .report import check_pages, write_report  # noqa: PLC0415
+        from .screen import Screen  # noqa: PLC0415
+
+        check_pages()
+
+        screen = Screen()
+        screen.note(
+            f"Two features hold the branches of a spiral ({TURNS:g} turn), {N_IRRELEVANT:,} others are noise."
+        )
+        screen.note(
+            "Only together do the two tell the branches apart. The first run compiles for this machine."
+        )
+        ranking, relevant = run_demo(out, n_jobs=jobs, watcher=screen)
+        _show(ranking, 10, screen)
+        names = ranking.table.feature_names
+        found = [int(ranking.estimator.ranking_[names.index(name)]) for name in relevant]
+        screen.note(
+            f"The spiral is in {' and '.join(relevant)}: ranks {' and '.join(map(str, sorted(found)))}."
+        )
+        screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
+        screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, watcher=screen)}")
+
+
+app.command()(reproduce)
+app.command()(cite)
+
+
+@app.command()
+def methods() -> None:
+    """List the methods."""
+    from rich.table import Table  # noqa: PLC0415
+
+    from ..catalogue import METHODS  # noqa: PLC0415
+    from .terminal import Terminal  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "class", "what it is"):
+        table.add_column(heading)
+    for name, each in METHODS.items():
+        table.add_row(name, each.home, each.summary)
+    Terminal().print(table)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all kernels now, so that no later fit has to wait for it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    from .terminal import Terminal  # noqa: PLC0415
+
+    console = Terminal()
+    step_name = TextColumn("{task.description}", markup=False)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), step_name)
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("scikit-learn and Numba")
+        from ..warmup import warm_up  # noqa: PLC0415
+
+        result = warm_up(
+            lambda step, done, total: progress.update(
+                task, description=str(step), completed=done, total=total
+            )
+        )
+    for line in str(result).splitlines():
+        console.print(line, soft_wrap=True)
+
+
+def _show(ranking: Ranking, top: int, screen: Screen) -> None:
+    best = ranking.order[:top]
+    estimator, names = ranking.estimator, ranking.table.feature_names
+    with unread():
+        screen.ranking(
+            estimator.ranking_[best].tolist(),
+            [names[j] for j in best],
+            estimator.feature_weights_[best].tolist(),
+        )

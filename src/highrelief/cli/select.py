@@ -1,0 +1,251 @@
+"""``highrelief select``: the table again, with the best features only."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.meta import CONTROLS
+from ..io import LabelledTable
+from ..io.cells import listed
+from ..selection.error_control import METHODS, ErrorControlledSelector
+from .endings import UsageError
+from .output import check_free, csv_text, put, write_file, write_text
+from .rank import Ranking, rank
+from .request import Request
+from .screen import NOBODY, Watcher
+
+#: What is written, by the end of the file's name.
+KINDS = (".csv", ".tsv", ".parquet", ".feather", ".npz")
+
+
+def check_selection(path: Path, *, force: bool) -> None:
+    """Raise if a file cannot be written as it is asked for, before anything is computed."""
+    if path.suffix.lower() not in KINDS:
+        raise UsageError(f"--out must end in one of {', '.join(KINDS)}; {path.name!r} does not.")
+    check_free(path, force=force)
+
+
+def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -> list[str]:
+    """Write the samples, their classes and the best features as they are; returns the names of these."""
+    ranked = ranking.table.feature_names
+    if n_best > len(ranked):
+        raise UsageError(f"--top {n_best} is more than the {len(ranked):,} features there are.")
+    filtered = ranking.request.max_redundancy is not None
+    best = ranking.estimator.get_support(indices=True) if filtered else ranking.order[:n_best]
+    return write_features(ranking, {ranked[j] for j in best}, path, force=force)
+
+
+def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: bool) -> list[str]:
+    """Write the samples, their classes and the features of these names as they are; returns the names."""
+    kind = path.suffix.lower()
+    table = ranking.read
+    places = [j for j, name in enumerate(table.feature_names) if name in chosen]
+    names = [table.feature_names[j] for j in places]
+    X, target = table.X[:, places], ranking.request.target
+    words = [name for name in names if len(table.levels.get(name, ())) > 2]
+    if words and kind == ".npz":
+        raise UsageError(f"--out: NPZ holds numbers only, and {listed(words)} has words; .csv would do.")
+    write_file(path, lambda part: _write(part, kind, table, names, X, target), force=force)
+    return names
+
+
+def _write(
+    path: Path, kind: str, table: LabelledTable, names: list[str], X: NDArray[Any], target: str
+) -> None:
+    if kind == ".npz":
+        arrays: dict[str, Any] = {"X": X, "y": table.y, "feature_names": np.array(names)}
+        if table.sample_names is not None:
+            arrays["sample_names"] = np.array(table.sample_names)
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
+        return
+    samples = {} if table.sample_names is None else {_free("sample", [*names, target]): table.sample_names}
+    columns: dict[str, Any] = {**samples, target: table.y.tolist()}
+    columns.update({name: _values(X[:, place], table.levels.get(name)) for place, name in enumerate(names)})
+    if kind in (".parquet", ".feather"):
+        import polars as pl  # noqa: PLC0415
+
+        frame = pl.DataFrame({name: pl.Series(values, nan_to_null=True) for name, values in columns.items()})
+        # Not to the path: for a full disk Polars raises a ComputeError, or an OSError without a number.
+        content = io.BytesIO()
+        frame.write_parquet(content) if kind == ".parquet" else frame.write_ipc(content)
+        path.write_bytes(content.getbuffer())
+        return
+    values = [
+        [_field(each) for each in np.asarray(column, dtype=object).tolist()] for column in columns.values()
+    ]
+    text = csv_text(list(columns), zip(*values, strict=True), separator="\t" if kind == ".tsv" else ",")
+    put(text, path)
+
+
+def _values(column: NDArray[Any], levels: Sequence[str] | None) -> Any:
+    """A feature as it was read: numbers, or the words that they stand for; None for a missing word."""
+    if levels is None:
+        return column
+    return [None if np.isnan(code) else levels[int(code)] for code in column.tolist()]
+
+
+def _field(value: Any) -> Any:
+    """A value as it is written: whole numbers without a point, nothing for a missing one."""
+    if not isinstance(value, float):
+        return "" if value is None else value
+    if np.isnan(value):
+        return ""
+    return int(value) if value.is_integer() and abs(value) < 2.0**53 else value
+
+
+def _free(name: str, taken: list[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+# ``highrelief select --control``: the features that are real, at a stated error rate.
+
+
+#: What may be known of every feature, and what its column is called.
+_EVIDENCE = {
+    "statistic_": "statistic",
+    "pvalues_": "p",
+    "qvalues_": "q",
+    "selection_probability_": "selected_in",
+}
+_CALLED = {"fdr": "false discovery rate", "fwer": "family-wise error rate"}
+
+
+@dataclass(frozen=True)
+class Control:
+    """What is to be controlled, and how."""
+
+    control: str
+    level: float = 0.1
+    by: str = "permutation"
+    n_permutations: int = 200
+
+    def __post_init__(self) -> None:
+        for option, value, known in (("control", self.control, CONTROLS), ("by", self.by, METHODS)):
+            if value not in known:
+                raise UsageError(f"--{option} is one of {', '.join(known)}, and not {value!r}.")
+        if not 0.0 < self.level < 1.0:
+            raise UsageError(f"--level must be above 0 and below 1, and {self.level:g} is not.")
+
+    def around(self, weighter: Any, *, seed: int, n_jobs: int | None) -> ErrorControlledSelector:
+        """The selector around a method."""
+        return ErrorControlledSelector(
+            weighter,
+            method=self.by,
+            control=self.control,
+            level=self.level,
+            n_permutations=self.n_permutations,
+            n_jobs=n_jobs,
+            random_state=seed,
+        )
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A table of which some features were found to be real."""
+
+    control: Control
+    ranking: Ranking
+
+    @property
+    def selector(self) -> ErrorControlledSelector:
+        """What decided; there may be a filter around it."""
+        fitted = self.ranking.estimator
+        inside: ErrorControlledSelector = fitted.estimator_ if self._filtered else fitted
+        return inside
+
+    @property
+    def _filtered(self) -> bool:
+        return self.ranking.request.max_redundancy is not None
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which were, and are not left out because another says the same."""
+        real = self.selector.get_support()
+        return real & self.ranking.estimator.get_support() if self._filtered else real
+
+    @property
+    def n_kept(self) -> int:
+        """How many are kept."""
+        return int(self.kept.sum())
+
+    def header(self) -> list[str]:
+        """What is known of the features."""
+        known = [name for each, name in _EVIDENCE.items() if hasattr(self.selector, each)]
+        return ["rank", "feature", "weight", *known, "kept"]
+
+    def rows(self, *, kept_only: bool) -> list[list[Any]]:
+        """The same of every feature, those kept first, and those of large weights."""
+        selector, names = self.selector, self.ranking.table.feature_names
+        known = [getattr(selector, each) for each in _EVIDENCE if hasattr(selector, each)]
+        kept = self.kept
+        order = [*(j for j in self.ranking.order if kept[j]), *(j for j in self.ranking.order if not kept[j])]
+        return [
+            [
+                int(selector.ranking_[j]),
+                names[j],
+                float(selector.feature_weights_[j]),
+                *(float(each[j]) for each in known),
+                "yes" if kept[j] else "no",
+            ]
+            for j in order
+            if kept[j] or not kept_only
+        ]
+
+    def sentence(self) -> str:
+        """How many are kept, and at what error rate."""
+        rate = f"{_CALLED[self.control.control]} of {self.control.level:g}, by {self.control.by}"
+        n_features = len(self.ranking.table.feature_names)
+        if self.n_kept == 0:
+            return f"None of the {n_features:,} features is found to be real at a {rate}."
+        n_real = int(self.selector.get_support().sum())
+        are = "feature is" if n_real == 1 else "features are"
+        found = f"{n_real:,} of {n_features:,} {are} kept at a {rate}."
+        if not self._filtered:
+            return found
+        return f"{found[:-1]}; {self.n_kept:,} of them say something of their own, and are written."
+
+    def write(self, path: Path, *, force: bool) -> Path:
+        """Write the table with what is kept, and what is known of all features beside it."""
+        names, kept = self.ranking.table.feature_names, self.kept
+        write_features(
+            self.ranking,
+            {name for name, is_kept in zip(names, kept, strict=True) if is_kept},
+            path,
+            force=force,
+        )
+        beside = evidence_file(path)
+        write_text(beside, csv_text(self.header(), self.rows(kept_only=False)), force=force)
+        return beside
+
+
+def evidence_file(path: Path) -> Path:
+    """Where it is written what is known of all features, beside the table with those kept."""
+    return path.with_name(f"{path.stem}.features.csv")
+
+
+def check_evidence(path: Path, *, force: bool) -> None:
+    """Raise if it cannot be written there, before anything is computed."""
+    check_free(evidence_file(path), force=force)
+
+
+def decided(
+    request: Request, control: Control, *, n_jobs: int | None = None, watcher: Watcher = NOBODY
+) -> Decided:
+    """Read the table, weigh its features, decide which are real."""
+    ranking = rank(
+        request,
+        n_jobs=n_jobs,
+        around=lambda weighter: control.around(weighter, seed=request.seed, n_jobs=n_jobs),
+        watcher=watcher,
+    )
+    return Decided(control, ranking)

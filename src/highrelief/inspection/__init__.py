@@ -1,0 +1,1 @@
+"""What a fit means: stability over halves, comparison of methods, interactions, reports."""

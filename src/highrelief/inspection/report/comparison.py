@@ -1,0 +1,354 @@
+"""A comparison of methods as plain values: its page shows this and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from ...catalogue import METHODS
+from ...selection.cross_validation import N_NEIGHBORS
+from ..comparison import Accuracy, Comparison, MethodResult, difference_interval
+from .contents import Estimate, Origin
+from .wording import listed, two_digits
+
+#: What the classifiers are that :func:`highrelief.inspection.comparison.compare` knows by name.
+JUDGES = {
+    "knn": f"the {N_NEIGHBORS} nearest neighbours, on features scaled to [0, 1]",
+    "linear-svm": "a linear support vector machine, C = 1, on standardised features",
+}
+#: Features of which it is shown how often each method keeps them.
+N_CHOSEN = 25
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """How well a classifier does with what a method keeps."""
+
+    classifier: str
+    accuracy: Estimate
+    #: Accuracy in each fold.
+    folds: list[float]
+    #: Above all features, fold by fold; its ends are None where chance cannot be told.
+    gain: Estimate
+    #: Below the most accurate method (whose own is 0), fold by fold; of the baseline too.
+    behind: Estimate
+    #: Harmonic mean of ranking stability and accuracy; None for the baseline.
+    tradeoff: float | None
+
+
+@dataclass(frozen=True)
+class ComparedMethod:
+    """A method in the outer folds."""
+
+    name: str
+    #: What it is, in a line; empty if it is not known.
+    words: str
+    is_baseline: bool
+    #: In the order of ``ComparisonContents.classifiers``.
+    judgements: list[Judgement]
+    #: Number of features kept: least, median and most over the folds.
+    n_features: Estimate
+    #: Mean rank correlation between folds; None for the baseline.
+    ranking_stability: float | None
+    #: Nogueira's, of what is kept.
+    selection_stability: Estimate
+    #: To weigh the features once, median over the folds; None for the baseline.
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class ChosenFeatures:
+    """How often the methods keep the features that are kept most, and where they rank them."""
+
+    features: list[str]
+    #: The baseline is left out.
+    methods: list[str]
+    #: Feature by feature, method by method: share of the folds in which it is kept, and its median rank;
+    #: None if it weighs 0 in most folds, as many others do.
+    shares: list[list[float]]
+    ranks: list[list[float | None]]
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class ComparisonContents:
+    """What stands on the page of a comparison."""
+
+    title: str
+    summary: list[str]
+    #: Figures that stand out: name and value.
+    facts: list[tuple[str, str]]
+    classifiers: list[str]
+    #: What they are, by name, as far as it is known.
+    judges: dict[str, str]
+    #: Of the intervals of the accuracy, in [0, 1].
+    confidence: float
+    n_folds: int
+    #: In the order they were given; the last is the baseline.
+    methods: list[ComparedMethod]
+    chosen: ChosenFeatures
+    origin: Origin
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def comparison_contents(
+    comparison: Comparison,
+    origin: Origin,
+    *,
+    feature_names: Sequence[str] | None = None,
+    judges: Mapping[str, str] = JUDGES,
+    title: str = "Comparison of methods",
+    notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> ComparisonContents:
+    """What there is to show of a comparison.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What :func:`highrelief.inspection.comparison.compare` found.
+    origin : Origin
+        What it was made from and with.
+    feature_names : sequence of str, default=None
+        In the order of the columns; x0, x1, … if None.
+    judges : mapping of str to str
+        What the classifiers are, by name.
+    title : str
+        Of the page.
+    notes, warnings : sequence of str
+        What was decided about the data, and what was warned of.
+
+    Returns
+    -------
+    ComparisonContents
+        Plain values.
+    """
+    n_features = comparison.methods[0].selections.shape[1]
+    names = [f"x{each}" for each in range(n_features)]
+    if feature_names is not None:
+        names = [str(each) for each in feature_names]
+    if len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names; the comparison is of {n_features} features.")
+    methods = _methods(comparison)
+    accuracies, n_folds = comparison.methods[0].accuracy, len(comparison.folds)
+    confidence = next(iter(accuracies.values())).confidence
+    n_samples = len(set(np.concatenate([np.concatenate(fold) for fold in comparison.folds]).tolist()))
+    return ComparisonContents(
+        title=title,
+        summary=_summary(methods, n_features, n_folds, confidence),
+        facts=[
+            ("Samples", f"{n_samples:,}"),
+            ("Features", f"{n_features:,}"),
+            ("Methods", str(len(methods) - 1)),
+            ("Folds", str(n_folds)),
+        ],
+        classifiers=list(accuracies),
+        judges={name: str(judges[name]) for name in accuracies if name in judges},
+        confidence=confidence,
+        n_folds=n_folds,
+        methods=methods,
+        chosen=_chosen(comparison.methods[:-1], names),
+        origin=origin,
+        notes=list(notes),
+        warnings=list(warnings),
+    )
+
+
+# Numbers
+
+
+def _methods(comparison: Comparison) -> list[ComparedMethod]:
+    baseline = comparison.methods[-1]
+    best = {name: _most_accurate(comparison, name) for name in baseline.accuracy}
+    found = []
+    for method in comparison.methods:
+        is_baseline = method is baseline
+        counts = method.n_features
+        selection = method.selection_stability
+        found.append(
+            ComparedMethod(
+                name=method.name,
+                words="every feature is kept" if is_baseline else _words(method.name),
+                is_baseline=is_baseline,
+                judgements=[
+                    Judgement(
+                        classifier=name,
+                        accuracy=Estimate(accuracy.mean, *accuracy.interval),
+                        folds=accuracy.folds.tolist(),
+                        gain=_difference(accuracy, baseline.accuracy[name]),
+                        behind=_difference(best[name].accuracy[name], accuracy),
+                        tradeoff=_told(method.tradeoff[name]),
+                    )
+                    for name, accuracy in method.accuracy.items()
+                ],
+                n_features=Estimate(float(np.median(counts)), float(counts.min()), float(counts.max())),
+                ranking_stability=_told(method.ranking_stability),
+                # The measure is at most 1; the interval of its estimate may reach beyond.
+                selection_stability=Estimate(
+                    _told(selection.stability), _told(selection.lower), _told(min(selection.upper, 1.0))
+                ),
+                seconds=None if is_baseline else float(np.median(method.seconds)),
+            )
+        )
+    return found
+
+
+def _most_accurate(comparison: Comparison, classifier: str) -> MethodResult:
+    """The method that scores best, the baseline aside; the first of equals."""
+    return max(comparison.methods[:-1], key=lambda each: round(each.accuracy[classifier].mean, 12))
+
+
+def _difference(accuracy: Accuracy, other: Accuracy) -> Estimate:
+    """By how much one is above the other, in the same folds."""
+    above = accuracy.folds - other.folds
+    ends = difference_interval(above, accuracy.n_fitted, accuracy.n_left_out, confidence=accuracy.confidence)
+    return Estimate(float(above.mean()), _told(ends[0]), _told(ends[1]))
+
+
+def _told(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def _words(name: str) -> str:
+    return METHODS[name].summary if name in METHODS else ""
+
+
+def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeatures:
+    """The features that most methods keep most often, those that rank higher first among equals."""
+    shares = np.stack([each.selections.mean(axis=0) for each in methods])
+    weights = [np.asarray(each.weights) for each in methods]
+    ranks = np.stack([np.median(rankdata(-each, axis=1), axis=0) for each in weights])
+    weighs = np.stack([np.median(each != 0.0, axis=0) > 0.0 for each in weights])
+    often = (shares >= 0.5).sum(axis=0)
+    order = np.lexsort((ranks.mean(axis=0), -shares.mean(axis=0), -often))
+    shown = [each for each in order[:N_CHOSEN] if shares[:, each].any()]
+    return ChosenFeatures(
+        features=[names[each] for each in shown],
+        methods=[each.name for each in methods],
+        shares=shares[:, shown].T.tolist(),
+        ranks=[
+            [
+                float(rank) if weighing else None
+                for rank, weighing in zip(ranks[:, each], weighs[:, each], strict=True)
+            ]
+            for each in shown
+        ],
+        words=_chosen_words(often, len(methods)),
+    )
+
+
+# Words
+
+
+def _summary(methods: list[ComparedMethod], n_features: int, n_folds: int, confidence: float) -> list[str]:
+    chosen, baseline = methods[:-1], methods[-1]
+    how_many = "One method" if len(chosen) == 1 else f"{len(chosen)} methods"
+    sentences = [
+        f"{how_many} chose among {n_features:,} features: {listed([each.name for each in chosen])}. In each"
+        f" of {n_folds} folds some samples were left out, the others alone chose the features, and then the"
+        " samples left out were classified."
+    ]
+    for place, classifier in enumerate(each.classifier for each in baseline.judgements):
+        told = [_best_words(chosen, place, classifier, confidence), _against_all(chosen, baseline, place)]
+        sentences.append(" ".join(told))
+    if len(chosen) > 1:
+        sentences += [*_stability_words(chosen), _size_words(chosen)]
+    return sentences
+
+
+def _best_words(methods: list[ComparedMethod], place: int, classifier: str, confidence: float) -> str:
+    """Which method is the most accurate, and which of the others chance may have put behind it."""
+    judged = {each.name: each.judgements[place] for each in methods}
+    best = [name for name, each in judged.items() if round(each.behind.value or 0.0, 12) == 0.0]
+    top = judged[best[0]].accuracy
+    ends = f"{100.0 * confidence:g} % interval {percent(top.lower)} to {percent(top.upper)}"
+    reached = f"{percent(top.value)} ({ends})"
+    if len(methods) == 1:
+        return f"With {classifier}, {best[0]} reaches {reached}."
+    if len(best) > 1:
+        words = [f"With {classifier}, {listed(best)} are equally accurate: {percent(top.value)}."]
+    else:
+        words = [f"With {classifier}, {best[0]} is the most accurate: {reached}."]
+    far = [name for name, each in judged.items() if name not in best and is_apart(each.behind)]
+    near = [name for name in judged if name not in best and name not in far]
+    if far:
+        points = [f"{name} (by {100.0 * (judged[name].behind.value or 0.0):.1f} points)" for name in far]
+        words.append(f"Less accurate by more than chance gives: {listed(points)}.")
+    if near:
+        words.append(f"For {listed(near)} the difference is within what chance gives.")
+    return " ".join(words)
+
+
+def _against_all(methods: list[ComparedMethod], baseline: ComparedMethod, place: int) -> str:
+    """Whether choosing features helped."""
+    words = f"Without a choice, all features reach {percent(baseline.judgements[place].accuracy.value)}"
+    gains = {
+        each.name: each.judgements[place].gain for each in methods if is_apart(each.judgements[place].gain)
+    }
+    better = [name for name, gain in gains.items() if (gain.value or 0.0) > 0.0]
+    worse = [name for name in gains if name not in better]
+    told = [
+        f"{listed(names)} {'are' if len(names) > 1 else 'is'} {where} that by more than chance gives"
+        for names, where in ((better, "above"), (worse, "below"))
+        if names
+    ]
+    return f"{words}; {'; '.join(told) or 'no difference from that is beyond what chance gives'}."
+
+
+def _stability_words(methods: list[ComparedMethod]) -> list[str]:
+    ranked = {each.name: each.ranking_stability for each in methods if each.ranking_stability is not None}
+    if not ranked:
+        return []
+    most, least = max(ranked, key=lambda name: ranked[name]), min(ranked, key=lambda name: ranked[name])
+    if two_digits(ranked[most]) == two_digits(ranked[least]):
+        return [
+            f"The rankings of {listed(list(ranked))} depend equally on which samples are drawn: between folds"
+            f" the ranks correlate by {two_digits(ranked[most])} on average (1 is the same ranking in every"
+            " fold, 0 is chance)."
+        ]
+    return [
+        f"The ranking of {most} depends least on which samples are drawn, that of {least} most: between folds"
+        f" the ranks correlate by {two_digits(ranked[most])} and {two_digits(ranked[least])} on average (1 is"
+        " the same ranking in every fold, 0 is chance)."
+    ]
+
+
+def _size_words(methods: list[ComparedMethod]) -> str:
+    least = min(each.n_features.value or 0.0 for each in methods)
+    fewest = [each for each in methods if each.n_features.value == least]
+    low = min(each.n_features.lower or 0.0 for each in fewest)
+    high = max(each.n_features.upper or 0.0 for each in fewest)
+    over = "in every fold" if low == high else f"on median, {low:,.0f} to {high:,.0f} over the folds"
+    if len(fewest) == len(methods):
+        return f"All methods keep equally many features: {least:,.0f} {over}."
+    return f"The fewest features are kept by {listed([each.name for each in fewest])}: {least:,.0f} {over}."
+
+
+def is_apart(difference: Estimate) -> bool:
+    """Whether chance alone would not give such a difference."""
+    if difference.lower is None or difference.upper is None:
+        return False
+    return difference.lower > 0.0 or difference.upper < 0.0
+
+
+def percent(share: float | None) -> str:
+    """A share as people say it; a dash where there is none."""
+    return "–" if share is None else f"{100.0 * share:.1f} %"  # noqa: RUF001
+
+
+def _chosen_words(often: NDArray[np.int64], n_methods: int) -> list[str]:
+    """How far the methods agree."""
+    by_any, by_all = int((often > 0).sum()), int((often == n_methods).sum())
+    if by_any == 0:
+        return ["No feature is kept in half of the folds by any method."]
+    kept = f"{by_any:,} feature{'s are' if by_any > 1 else ' is'} kept in at least half of the folds"
+    if n_methods == 1:
+        return [f"{kept}."]
+    return [
+        f"{kept} by one method or more, {by_all:,} by {'both' if n_methods == 2 else f'all {n_methods}'}."
+    ]

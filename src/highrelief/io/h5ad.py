@@ -1,0 +1,261 @@
+"""AnnData's h5ad: X, obs and var, read with h5py. Nothing else in the file is looked at.
+
+HDF5 follows links to other files, and SciPy the indices of a sparse matrix: both are checked before. A
+damaged file can still crash the HDF5 library or keep it busy forever, so it runs in a process of its own.
+Encodings: https://anndata.readthedocs.io/en/stable/fileformat-prose.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import math
+import subprocess  # nosec B404
+import sys
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .._engine.memory import check_room
+from .cells import Cells, MissingTokens, TableError, listed, parsing, shown, without, written
+from .files import InputFile
+
+_FORMATS = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
+#: Seconds of processor time for any file, and for every byte of it: far more than a whole file takes.
+_PATIENCE, _PATIENCE_PER_BYTE = 10.0, 1e-6
+
+
+def read_h5ad(file: InputFile, tokens: MissingTokens) -> Cells:
+    """The cells of an AnnData file: its variables, and beside them the columns of its observations."""
+    if importlib.util.find_spec("h5py") is None:
+        raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.")
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main(sys.argv[1])"
+    with subprocess.Popen(  # nosec B603  our own code, no shell
+        [sys.executable, "-c", code, file.name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            with contextlib.suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(file.read_bytes())
+            return _received(process.stdout, file.name, tokens)
+        finally:
+            process.kill()
+
+
+def main(name: str) -> None:
+    """Read a file of this name from standard input, and write its cells to standard output."""
+    data = sys.stdin.buffer.read()
+    _limit_processor_time(_PATIENCE + _PATIENCE_PER_BYTE * len(data))
+    numbers: list[NDArray[Any]] = []
+    try:
+        cells = parsed(data, name)
+        head: dict[str, Any] = {"names": cells.names, "row_names": cells.row_names, "aside": cells.aside}
+        numbers = [cells.numbers, *cells.aside_numbers.values()]
+        head["aside_numbers"] = list(cells.aside_numbers)
+        head["arrays"] = [(each.dtype.str, each.shape) for each in numbers]
+    except TableError as error:
+        head = {"error": str(error)}
+    except MemoryError as error:
+        head = {"memory": str(error)}
+    sys.stdout.buffer.write(json.dumps(head).encode() + b"\n")
+    for each in numbers:
+        sys.stdout.buffer.write(_bytes_of(np.ascontiguousarray(each)))
+    sys.stdout.buffer.flush()
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    """The memory of a contiguous array."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """Have the system end this process after so long, where it can."""
+    with contextlib.suppress(ImportError):
+        import resource  # noqa: PLC0415  not on Windows
+
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        wanted = math.ceil(seconds)
+        limit = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
+
+
+def _received(stream: IO[bytes], name: str, tokens: MissingTokens) -> Cells:
+    """The cells that ``main`` wrote."""
+    damaged = f"Cannot read {shown(name)} as h5ad: it is damaged, and HDF5 crashed or did not end."
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise TableError(damaged)
+    head = json.loads(line)
+    if "error" in head:
+        raise TableError(head["error"])
+    if "memory" in head:
+        raise MemoryError(head["memory"])
+    arrays = [np.empty(shape, dtype) for dtype, shape in head.pop("arrays")]
+    for each in arrays:
+        # A BufferedReader reads until the array is full or the process ended.
+        if stream.readinto(_bytes_of(each)) != each.nbytes:  # type: ignore[attr-defined]
+            raise TableError(damaged)
+    numbers, *columns = arrays
+    aside = dict(zip(head.pop("aside_numbers"), columns, strict=True))
+    return Cells(numbers=without(numbers, tokens.declared), aside_numbers=aside, tokens=tokens, **head)
+
+
+def parsed(data: bytes, name: str) -> Cells:
+    """The cells of the bytes of an AnnData file, read in this process."""
+    import h5py  # noqa: PLC0415
+
+    with parsing(name, "h5ad"), h5py.File(io.BytesIO(data), "r") as root:
+        return _H5ad(h5py, root, name).cells()
+
+
+class _H5ad:
+    """An open file; raises a TableError for what it should not have."""
+
+    def __init__(self, h5py: Any, root: Any, name: str) -> None:
+        self._h5py, self._root, self._name = h5py, root, name
+
+    def cells(self) -> Cells:
+        obs, var = (self._frame(self._member(self._root, name)) for name in ("obs", "var"))
+        samples, features = self._index(obs), self._index(var)
+        X = self._matrix((len(samples), len(features)))
+        aside: dict[str, list[str | None]] = {}
+        numbers: dict[str, NDArray[Any]] = {}
+        for name in self._strings(obs, "column-order"):
+            aside[name], values = self._column(obs, name, len(samples))
+            if values is not None:
+                numbers[name] = values
+        return Cells(features, X, aside=aside, aside_numbers=numbers, row_names=samples)
+
+    def _error(self, where: str, what: str) -> TableError:
+        return TableError(f"Cannot read {shown(self._name)} as h5ad: {shown(where)} {what}.")
+
+    def _unknown(self, element: Any, encoding: str) -> TableError:
+        return self._error(element.name, f"has encoding-type={shown(encoding)}, which is not supported")
+
+    def _member(self, group: Any, name: str) -> Any:
+        """A group or dataset inside a group, by hard links only."""
+        for part in name.split("/"):
+            where = f"{group.name.rstrip('/')}/{part}"
+            if part in ("", ".") or not isinstance(group, self._h5py.Group):
+                raise self._error(where, "is not the name of a column")
+            link = group.get(part, getlink=True)
+            if link is None:
+                raise self._error(where, f"is missing; {shown(group.name)} has {listed(list(group)[:100])}")
+            if not isinstance(link, self._h5py.HardLink):
+                raise self._error(where, "is a link to somewhere else, which is not followed")
+            group = group[part]
+        return group
+
+    def _values(
+        self, dataset: Any, shape: tuple[int, ...] | None = None, kinds: str = "biuf"
+    ) -> NDArray[Any]:
+        """The numbers or texts of a dataset that is in this file; text if ``kinds`` has an O."""
+        if not isinstance(dataset, self._h5py.Dataset):
+            raise self._error(dataset.name, "is a group, and an array is needed")
+        where = dataset.name
+        if dataset.is_virtual or dataset.external:
+            raise self._error(where, "keeps its values in another file, which is not read")
+        is_text = self._h5py.check_string_dtype(dataset.dtype) is not None
+        if not (is_text and "O" in kinds) and dataset.dtype.kind not in kinds.replace("O", ""):
+            raise self._error(where, f"has values of type {dataset.dtype}, which is not read")
+        if shape is not None and dataset.shape != shape:
+            raise self._error(where, f"has shape {dataset.shape}, and {shape} is needed")
+        if dataset.shape is None:
+            raise self._error(where, "has no values")
+        size = float(math.prod(dataset.shape)) * dataset.dtype.itemsize
+        check_room(size, f"{where!r} of {self._name!r}", "Use fewer observations or variables.")
+        if is_text:
+            return np.asarray(dataset.asstr()[()], dtype=object)
+        values = np.asarray(dataset[()])
+        if values.dtype.kind == "b":
+            return values.view(np.uint8) != 0  # HDF5 has no bool: any byte may be there
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def _strings(self, group: Any, name: str) -> list[str]:
+        """An attribute that is a list of texts."""
+        found = np.asarray(group.attrs.get(name, ()))
+        if found.ndim != 1 or not all(isinstance(each, (str, np.str_)) for each in found.tolist()):
+            raise self._error(group.name, f"has no list of names as its attribute {name!r}")
+        return [str(each) for each in found]
+
+    def _encoding(self, element: Any) -> str:
+        return str(element.attrs.get("encoding-type", ""))
+
+    def _frame(self, element: Any) -> Any:
+        if self._encoding(element) != "dataframe" or not isinstance(element, self._h5py.Group):
+            raise self._error(
+                element.name,
+                "is not a data frame as anndata 0.7 and later write it; write it again with a recent one",
+            )
+        return element
+
+    def _index(self, frame: Any) -> list[str]:
+        name = frame.attrs.get("_index")
+        if not isinstance(name, str):
+            raise self._error(frame.name, "has no attribute '_index' with the name of its index")
+        values = self._values(self._member(frame, name), kinds="biufO")
+        if values.ndim != 1:
+            raise self._error(f"{frame.name}/{name}", f"has {values.ndim} dimensions, and names have 1")
+        return [str(each) for each in values.tolist()]
+
+    def _column(self, frame: Any, name: str, n_rows: int) -> tuple[list[str | None], NDArray[Any] | None]:
+        """A column as it is written, and its numbers if it has some."""
+        element, shape = self._member(frame, name), (n_rows,)
+        encoding = self._encoding(element)
+        if isinstance(element, self._h5py.Dataset):
+            if "__categories" in frame and name in self._member(frame, "__categories"):  # anndata 0.7
+                categories = self._member(frame, f"__categories/{name}")
+                return self._categorical(element, categories, shape), None
+            values = self._values(element, shape, "biufO")
+            return written(values), values if values.dtype.kind in "iuf" else None
+        if encoding == "categorical":
+            codes, categories = (self._member(element, each) for each in ("codes", "categories"))
+            return self._categorical(codes, categories, shape), None
+        if encoding in ("nullable-integer", "nullable-boolean", "nullable-string-array"):
+            values = self._values(self._member(element, "values"), shape, "biufO")
+            mask = self._values(self._member(element, "mask"), shape, "b")
+            texts = [None if gone else text for text, gone in zip(written(values), mask, strict=True)]
+            is_number = values.dtype.kind in "iuf"
+            return texts, np.where(mask, np.nan, values.astype(np.float64)) if is_number else None
+        raise self._unknown(element, encoding)
+
+    def _categorical(self, codes: Any, categories: Any, shape: tuple[int, ...]) -> list[str | None]:
+        places, texts = self._values(codes, shape, "iu"), written(self._values(categories, kinds="biufO"))
+        if places.size and (int(places.min()) < -1 or int(places.max()) >= len(texts)):
+            raise self._error(codes.name, f"has codes outside of its {len(texts):,} categories")
+        return [None if place == -1 else texts[place] for place in places.tolist()]
+
+    def _matrix(self, shape: tuple[int, int]) -> NDArray[Any]:
+        element = self._member(self._root, "X")
+        if isinstance(element, self._h5py.Dataset):
+            return self._values(element, shape)
+        encoding = self._encoding(element)
+        if encoding not in _FORMATS:
+            raise self._unknown(element, encoding)
+        stated = np.asarray(element.attrs.get("shape", ()))
+        if stated.tolist() != list(shape):
+            raise self._error(element.name, f"has shape {stated.tolist()}, and {list(shape)} is needed")
+        n_pointers = shape[0 if encoding == "csr_matrix" else 1] + 1
+        indptr = self._values(self._member(element, "indptr"), (n_pointers,), "iu")
+        indices = self._values(self._member(element, "indices"), kinds="iu")
+        data = self._values(self._member(element, "data"), indices.shape)
+        if indices.ndim != 1 or int(indptr[-1]) != indices.size:
+            raise self._error(element.name, "has 'indices' that do not end where 'indptr' does")
+        size = float(math.prod(shape)) * data.dtype.itemsize
+        check_room(size, f"{element.name!r} of {self._name!r}", "Use fewer observations or variables.")
+        try:
+            matrix = _FORMATS[encoding]((data, indices, indptr), shape=shape)
+            # SciPy's toarray() writes wherever the indices say.
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise self._error(element.name, f"is not a sparse matrix: {error}") from error
+        dense: NDArray[Any] = matrix.toarray()
+        return dense

@@ -1,0 +1,200 @@
+"""DANN: directions in which the classes differ from place to place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._engine.nearest import NearestPass
+from .._engine.neighbors import Neighborhood
+from .._engine.parameters import check_count
+from .._engine.threads import one_blas_thread
+from .._solvers import scatter
+from ..base.extraction import FeatureExtractor, check_square
+from ..base.validation import Table
+
+#: Neighbours by default: a fifth of the samples, at least this many.
+FEWEST_NEIGHBORS = 50
+
+
+class DANN(FeatureExtractor):
+    r"""Scatter between the classes within each sample's neighbourhood, averaged; its leading directions.
+
+    .. math:: \bar B = \frac{1}{N} \sum_n \sum_c \pi_{nc} (\bar x_{nc} - \bar x_n)(\bar x_{nc} - \bar x_n)^T
+
+    over the k samples nearest to :math:`x_n`, itself included: :math:`\pi_{nc}` is the share of class c among
+    them, :math:`\bar x_{nc}` its mean there and :math:`\bar x_n` that of all. The components are the
+    eigenvectors of :math:`\bar B`, of unit length. This is the subspace of Hastie and Tibshirani's
+    discriminant adaptive nearest neighbours, as Sun and Wu compare LFE with; the adaptive classifier is not
+    part of it.
+
+    Samples tied at the k-th distance share what is left of the weight, so that the order of the rows never
+    matters.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Directions to keep, those of the largest eigenvalues; None: all with a positive one. Where fewer are
+        positive these are kept, with a warning.
+    n_neighbors : int or None, default=None
+        Samples in a neighbourhood, at least 2; None: a fifth of the samples, at least 50. Never more than
+        there are.
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+        The directions, of unit length, in the units of the scaled features. In each, the entry of largest
+        magnitude is positive.
+    eigenvalues_ : array of shape (n_components,)
+        In decreasing order.
+    n_neighbors_ : int
+        Samples in a neighbourhood.
+    solver_ : {"primal", "dual"}
+        "dual" if there are more features than samples: no matrix of n_features × n_features is formed.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, how distances were found.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    LFE : Directions along which nearest misses are far and nearest hits are near.
+
+    References
+    ----------
+    Hastie, T. and Tibshirani, R. (1996). Discriminant adaptive nearest neighbor classification. IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 18(6).
+
+    Sun, Y. and Wu, D. (2008). A RELIEF based feature extraction algorithm. SIAM International Conference on
+    Data Mining.
+
+    Examples
+    --------
+    >>> from highrelief import DANN
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=10, random_state=0)
+    >>> dann = DANN(n_components=2).fit(X, y)
+    >>> abs(dann.components_[:, :2]).argmax(axis=1), dann.transform(X).shape
+    (array([0, 1]), (200, 2))
+    """
+
+    # What neighbours share is multiplied by how often each counts.
+    _largest_weight = (1e145, 1e145)
+
+    def __init__(
+        self,
+        *,
+        n_components: int | None = None,
+        n_neighbors: int | None = None,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(n_components=n_components, scale=scale, n_jobs=n_jobs)
+        self.n_neighbors = n_neighbors
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors, at_least=2)
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+
+        Returns
+        -------
+        self : object
+            The fitted extractor.
+        """
+        table = self._check_fit(X, y, sample_weight)
+        # Neighbours are looked for as if all samples were of one class.
+        rows = self._rows(replace(table, codes=np.zeros_like(table.codes)))
+        copies = rows.copies
+        self.n_neighbors_ = self._neighbors_among(copies.sum())
+        search = rows.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
+        columns = rows.centered()
+        self.solver_ = "dual" if columns.n_samples < columns.n_features else "primal"
+        check_square(
+            min(columns.n_samples, columns.n_features),
+            "DANN",
+            'Fewer samples or features would do, and LFE with solver="arpack" makes none of them.',
+        )
+        if self.solver_ == "dual":
+            found = scatter.of_samples(columns, self._scatter(search, table, copies), self.n_components)
+        else:
+            S = self._scatter(search, table, copies, columns.matrix())
+            found = scatter.of_matrix(S, columns, self.n_components)
+        if not found.eigenvalues.size:
+            raise ValueError(
+                f"No neighbourhood of n_neighbors={self.n_neighbors_} samples has classes with different"
+                " means: DANN finds no direction. More neighbours may help."
+            )
+        self.execution_ = rows.execution() | search.describe()
+        mean = found._replace(eigenvalues=found.eigenvalues / copies.sum())
+        return self._set_components(mean, 1.0)
+
+    def _neighbors_among(self, n_copies: float) -> int:
+        wanted = self.n_neighbors or max(FEWEST_NEIGHBORS, int(n_copies / 5))
+        return int(min(wanted, max(n_copies, 2)))
+
+    def _scatter(
+        self,
+        search: NearestPass,
+        table: Table,
+        copies: NDArray[np.float64],
+        X: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
+        size = table.codes.size if X is None else X.shape[1]
+        total = np.zeros((size, size))
+        members = [np.flatnonzero(table.codes == c) for c in range(self.classes_.size)]
+        with one_blas_thread():
+            for samples, P in self._neighborhoods(search):
+                times = np.sqrt(copies[samples])[:, np.newaxis]
+                for from_mean in _from_means(P, members, X):
+                    differences = times * from_mean
+                    total += differences.T @ differences
+        return total
+
+    def _neighborhoods(self, search: NearestPass) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """Some samples at a time, and the weights of all samples in the means of their neighbourhoods."""
+        for samples, shares in search.shares():
+            # A hit's share is negative in a margin.
+            P = shares.toarray() * (1.0 / self.n_neighbors_ - 1.0)
+            P[np.arange(samples.size), samples] += 1.0 / self.n_neighbors_
+            yield samples, P
+
+
+def _from_means(
+    P: NDArray[np.float64], members: list[NDArray[np.int64]], X: NDArray[np.float64] | None
+) -> Iterator[NDArray[np.float64]]:
+    """√π (x̄_c − x̄) of neighbourhoods with weights P, class by class; without X as weights of the samples."""
+    means = P if X is None else P @ X
+    for of_class in members:
+        weights = P[:, of_class]
+        root = np.sqrt(weights.sum(axis=1, keepdims=True))
+        np.divide(weights, root, out=weights, where=root > 0.0)
+        differences = -root * means
+        if X is None:
+            differences[:, of_class] += weights
+        else:
+            differences += weights @ X[of_class]
+        yield differences

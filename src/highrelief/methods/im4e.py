@@ -1,0 +1,557 @@
+"""I-M4E: margins that are large and of high quality, and the classifier that goes with them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._dask.collections import on_cluster
+from .._engine.class_distances import ClassDistances
+from .._engine.distances import tie_tolerance, ties_made_equal
+from .._engine.engine import LocalRows
+from .._engine.parameters import check_choice, check_number
+from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
+from ..base.folds import check_folds, has_misses, told_of, usable_folds
+from ..base.progress import with_callbacks
+from ..base.selector import by_rows, compared_columns
+from ..base.soft import RepeatedWeighter, WithDistances
+from ..base.validation import (
+    PRECISIONS,
+    Table,
+    assert_all_finite,
+    is_held,
+    label_codes,
+    validate_data,
+    warn_user,
+)
+
+#: The paper's σ path: 1, ½, ¼, … down to the last that is not below 0.0001.
+SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
+
+
+class IM4E(ClassifierMixin, RepeatedWeighter):
+    r"""I-M4E: weights that balance how large margins are against how much they hang on single samples.
+
+    Under the distance :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` minimise
+
+    .. math::
+
+        C = \sum_n \Bigl( \sum_{h \in H_n} \alpha_{nh} d_{nh} - \sum_{m \in M_n} \beta_{nm} d_{nm} \Bigr)
+            + \sigma \sum_n \bigl( E_{miss}(n) - E_{hit}(n) \bigr) + \lambda \|w\|_2^2,
+        \qquad w \ge 0, \; \|w\|_1 = 1
+
+    where α and β are probabilities over the hits H and the misses M of a sample and E their entropies, in
+    nats. For given w, α minimises C and β maximises it at the softmax of −d/σ (eqs. 5 and 6); for given α
+    and β, with :math:`v = \frac{1}{2\lambda} \sum_n (\sum_m \beta_{nm} |x_n - x_m| - \sum_h \alpha_{nh}
+    |x_n - x_h|)`, the next weights are :math:`(v)^+ / \|(v)^+\|_1` (eq. 9). The two steps alternate.
+
+    New samples go to the class with the smallest expected distance (eq. 10),
+    :math:`\Psi_c(x) = \sum_{y_n = c} P^c_n d(x, x_n)`, with P the softmax of −d/σ over the class.
+
+    Parameters
+    ----------
+    sigma : "auto", "path" or float, default="auto"
+        Kernel width σ, in the units of Σ_j w_j|x_j| with Σw = 1. With a number Algorithm 1 runs. "auto"
+        finds, in every step, the σ at which the entropy of softmax(−d/σ) over all other samples is on average
+        log(``perplexity``·(N − 1)), and averages the steps. "path" is the paper's choice: of 1, ½, ¼, … ≥
+        0.0001 the one whose rule classifies best in an inner cross-validation, ties to the larger; each σ
+        starts from the weights of the one before.
+    w_step : {"paper", "exact"}, default="paper"
+        How weights follow from v: by eq. (9), or as the exact minimiser of C on the simplex, which is the
+        projection of v on it, (v − θ)⁺ with θ such that the sum is 1.
+    alpha : float or None, default=None
+        λ; None is the number of samples (the sum of their weights). By eq. (9) it only shifts the cost. In
+        the exact step a large λ makes weights alike, a small one leaves few of them.
+    loss : {"linear", "log"}, default="linear"
+        "linear" is the paper's. "log" is ours, after its outlook: the sum of margin and quality of a sample,
+        m_n = ρ_n − σ(E_miss − E_hit), enters as σ·log(1 + exp(−m_n/σ)). That leaves eqs. (5) and (6) as
+        they are, is −σ·log of the probability γ_n that the sample is nearer to its class than to others
+        (Sun 2007, eq. 10), and multiplies the sample's part of v by 1 − γ_n: samples well inside their class
+        count little.
+    sparsity : float, default=0.0
+        In [0, 1); ours, after the paper's outlook on L1. A penalty μ‖w‖₁ beside λ‖w‖₂² subtracts μ/2λ from v
+        before its positive part is taken; μ = ``sparsity`` times the smallest μ at which no feature is left,
+        the largest component of 2λv. The simplex cannot see it: not with ``w_step="exact"``.
+    averaging : bool or None, default=None
+        Whether w is the mean of the images of all steps so far, instead of the last. None: with
+        ``sigma="auto"`` only.
+    perplexity : float or None, default=None
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
+        and the weights are in the end joined with the margin that the features had while all weights were
+        equal, as in :class:`highrelief.IRelief`; not with ``w_step="exact"`` or a ``sparsity``, which ask for
+        fewer features.
+    cv : int, splitter or iterable, default=5
+        For ``sigma="path"``: the number of stratified folds, not shuffled, or, as in scikit-learn, an object
+        that splits, or pairs of samples to fit and to leave out. Folds that leave one class are skipped.
+    max_iter : int or None, default=None
+        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+    tol : float, default=1e-6
+        The iteration ends when C changes by less, or, in float32, by no more than rounding does; never if 0.
+    init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
+        Weights to begin with, brought to sum 1. The paper draws them at random.
+    memory_budget : float or None, default=None
+        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
+        are computed in each. None: half of the memory that is free. The result is the same, bit for bit.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1]. The paper has "standard".
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For ``init="random"``.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        ≥ 0, sum 1; all 0 if no feature had a positive margin.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    cost_ : array of shape (n_iter,)
+        C after every iteration, at its weights with the α and β that made them; with ``loss="log"`` at the
+        weights that the iteration began with and their own α and β. With ``sigma="auto"`` every iteration has
+        its own σ.
+    hit_entropy_, miss_entropy_ : array of shape (n_iter,)
+        Σ_n E_hit and Σ_n E_miss in every iteration, in nats.
+    sigma_ : float
+        The kernel width; with "auto" that of the final weights.
+    sigma_path_, cv_scores_ : array of shape (14,)
+        With ``sigma="path"``: the widths, and the share of left-out samples that the rule classified right;
+        NaN if no sample could be left out.
+    n_iter_ : int
+        Iterations run; with ``sigma="path"`` with the chosen width.
+    converged_ : bool
+        Whether C stood still, or all averaged steps of ``max_iter=None`` were run.
+    history_ : array of shape (n_iter,)
+        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+    cycle_length_ : int
+        Number of points the iteration went round in, 0 if it did not.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, whether distances were stored or computed again.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Bei, Y. and Hong, P. (2015). Maximizing margin quality and quantity. IEEE International Workshop on
+    Machine Learning for Signal Processing.
+
+    Examples
+    --------
+    >>> from highrelief import IM4E
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(300, n_irrelevant=20, random_state=0)
+    >>> model = IM4E(n_features_to_select=2).fit(X[:200], y[:200])
+    >>> model.get_support(indices=True)
+    array([0, 1])
+    >>> bool(model.score(X[200:], y[200:]) > 0.9)
+    True
+    """
+
+    _allows_missing = True
+    # Nothing is squared.
+    _widest = (1e290, 1e30)
+
+    @property
+    def _refuses_dask(self) -> str | None:  # type: ignore[override]
+        return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
+
+    _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
+
+    def __init__(
+        self,
+        *,
+        sigma: str | float = "auto",
+        w_step: str = "paper",
+        alpha: float | None = None,
+        loss: str = "linear",
+        sparsity: float = 0.0,
+        averaging: bool | None = None,
+        perplexity: float | None = None,
+        cv: Any = 5,
+        max_iter: int | None = None,
+        tol: float = 1e-6,
+        init: str | ArrayLike = "uniform",
+        memory_budget: float | None = None,
+        batch_neighbors: str = "within",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            sigma=sigma,
+            averaging=averaging,
+            perplexity=perplexity,
+            max_iter=max_iter,
+            tol=tol,
+            init=init,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.w_step = w_step
+        self.alpha = alpha
+        self.loss = loss
+        self.sparsity = sparsity
+        self.cv = cv
+        self.batch_neighbors = batch_neighbors
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the features (Bei and Hong 2015, Algorithm 1), and keep what the classifier needs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing. The classifier takes the samples as one table, scaled as a whole.
+        groups : array-like of shape (n_samples,), default=None
+            For ``sigma="path"``: samples of the same group (such as those of one patient) are in one fold of
+            the inner cross-validation.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter and classifier.
+        """
+        table = self._check_fit(X, y, sample_weight, batches)
+        w = self._first_weights(uniform=1.0, norm=1)
+        if self.sigma == "path":
+            self.sigma_, w = self._best_of_path(table, w, label_codes("groups", groups, table.kept))
+        elif not self._automatic:
+            self.sigma_ = float(self.sigma)
+        return self._learn(table, self._rows(table), w)
+
+    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+        """Algorithm 1 from weights w on, with the width in ``sigma_``."""
+        weights = rows.weights
+        n_samples = float(weights.sum())
+        first = self._first_margin(rows)
+        course = _Course(
+            n_samples if self.alpha is None else float(self.alpha),
+            # N rounded terms, of either sign, are off by √N roundings.
+            rounding=float(np.finfo(self._scaling.offset.dtype).eps) / math.sqrt(n_samples),
+        )
+
+        def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
+            sigma = self._width(rows, w)
+            near = rows.soft_neighborhoods(w, sigma)  # α, β of eqs. (5), (6)
+            course.look_at(*near.entropies(), weights, sigma / w.sum())
+            if self.loss == "log":
+                course.add_log_cost(near.log_inlier, weights, w)
+            nu = near.mean_margin(
+                pooled=True,
+                outliers=False,
+                hard=self.loss == "log",
+                # The projection, and the cost at averaged weights, ask for all of v.
+                only_positive=self.w_step == "paper" and not self._averages,
+            )
+            course.margin = n_samples * nu  # 2λv
+            return self._next_weights(course)
+
+        def settled(w: NDArray[np.float64], change: float) -> bool:
+            if self.loss == "linear":
+                course.add_cost(w)
+            return course.stands_still(self.tol)
+
+        w = self._repeat(step, w / w.sum(), settled=settled)
+        self.cost_ = np.array(course.cost[: len(self.history_)])
+        self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
+        self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])
+        return self._set_fitted(table, rows, self._joined(w, first))
+
+    def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
+        return None if self.w_step == "exact" or self.sparsity > 0.0 else super()._first_margin(rows)
+
+    def _next_weights(self, course: _Course) -> NDArray[np.float64] | None:
+        """From 2λv to weights; None where no feature has a positive margin."""
+        largest = course.margin.max()
+        if self.w_step == "paper" or not largest > 0.0:
+            v = course.margin - self.sparsity * max(largest, 0.0)
+            # Any scale will do for an automatic width; averaged steps of unit norm are those of I-RELIEF.
+            return unit_positive_part(v) if self._automatic else simplex_positive_part(v)  # eq. (9)
+        w, varies = np.zeros_like(course.margin), ~self._constant
+        # The projection does not see what is subtracted from all, and nothing overflows.
+        w[varies] = simplex_projection((course.margin[varies] - largest) / (2.0 * course.alpha))
+        return w
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("sigma_path_", "cv_scores_"):
+            self.__dict__.pop(name, None)
+
+    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
+        return super()._width(rows, w) if self._automatic else self.sigma_
+
+    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+        """Store the weights at sum 1, the width under them, and the samples in the space they make."""
+        on_simplex = simplex_positive_part(w)
+        self._set_weights(w if on_simplex is None else on_simplex)
+        self.sigma_ = self._width(rows, self.feature_weights_)
+        active = np.flatnonzero(self.feature_weights_ > 0.0)
+        self._references = ClassDistances(
+            _with_gaps(table, active),
+            self._scaling.of(active),
+            table.codes,
+            self.feature_weights_[active],
+            self.sigma_,
+            table.copies,
+        )
+        self.execution_ = rows.execution(soft=True)
+        return self
+
+    # The paper's choice of σ
+
+    def _best_of_path(
+        self, table: Table, w: NDArray[np.float64], groups: NDArray[np.int64] | None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """The width that classifies best, ties to the larger, and the weights of the one before it."""
+        self.sigma_path_ = SIGMA_PATH.copy()
+        copies = np.ones(len(table.X)) if table.copies is None else table.copies
+        right, tried = np.zeros(SIGMA_PATH.size), 0.0
+        for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept, groups):
+            if not has_misses(table, fitted):
+                continue
+            path = self._down_the_path(table, fitted, w, SIGMA_PATH)
+            for place, model in enumerate(path):
+                told = model.predict(table.observed[left_out])
+                right[place] += copies[left_out] @ (told == self.classes_[table.codes[left_out]])
+            tried += copies[left_out].sum()
+        self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
+        if not tried > 0.0:
+            warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
+        best = int(np.argmax(right))
+        for model in self._down_the_path(table, np.arange(len(table.X)), w, SIGMA_PATH[:best]):
+            w = model.feature_weights_ if model.feature_weights_.any() else w
+        return float(SIGMA_PATH[best]), w
+
+    def _down_the_path(
+        self,
+        table: Table,
+        which: NDArray[np.int64],
+        w: NDArray[np.float64],
+        widths: NDArray[np.float64],
+    ) -> Iterator[IM4E]:
+        """One model of some of the samples, fitted with one width after the other."""
+        model = type(self)(**{**self.get_params(deep=False), "sigma": 1.0, "verbose": 0})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
+            part = model._check_fit(*told_of(table, self.classes_, which))
+            rows = model._rows(part)
+        for width in widths:
+            model.sigma_ = float(width)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model._learn(part, rows, w)
+            yield model
+            w = model.feature_weights_ if model.feature_weights_.any() else w
+
+    # The classifier
+
+    def expected_distances(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Ψ_c(x) of eq. (10): how far samples are, on average over the near ones, from every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, scaled here as in ``fit``. What is missing, here or there, may be any value of the
+            fitted samples.
+
+        Returns
+        -------
+        distances : array of shape (n_samples, n_classes)
+            In the units of Σ_j w_j|x_j|.
+        """
+        check_is_fitted(self)
+        active = self.feature_weights_ > 0.0
+        if is_held(X):
+            psi = self._expected_where_held(X, active)
+        else:
+            samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+            psi = self._references.expected(samples[:, active], self._n_threads)
+        return ties_made_equal(psi, tie_tolerance(self._scaling.offset.dtype))
+
+    def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
+        if not on_cluster(X):
+            compared_columns(self, X)
+        references, name = self._references, type(self).__name__
+
+        def of_rows(samples: NDArray[Any]) -> NDArray[np.float64]:
+            assert_all_finite(samples, allow_nan=True, estimator_name=name, input_name="X")
+            return references.expected(samples, 1)
+
+        return by_rows(X, active, of_rows)
+
+    def assignment_loss(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Loss of assigning samples to each class (eq. 11), Ψ_c − Σ_{c' ≠ c} Ψ_c'.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        loss : array of shape (n_samples, n_classes)
+            Smallest for the class that ``predict`` gives.
+        """
+        psi = self.expected_distances(X)
+        return 2.0 * psi - psi.sum(axis=1, keepdims=True)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """−Ψ for every class, the largest wins; for two classes, as in scikit-learn, one number.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        decision : array of shape (n_samples, n_classes), or (n_samples,) for two classes
+            −Ψ_c(x); for two classes −Ψ_1(x) + Ψ_0(x), which is positive where the second wins.
+        """
+        psi = self.expected_distances(X)
+        return psi[:, 0] - psi[:, 1] if self.classes_.size == 2 else -psi
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Softmax of −Ψ/σ over the classes: a score between 0 and 1, not a calibrated probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        scores : array of shape (n_samples, n_classes)
+            Rows sum to 1.
+        """
+        psi = self.expected_distances(X)
+        shares = np.exp((psi.min(axis=1, keepdims=True) - psi) / self.sigma_)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Class with the smallest expected distance (eq. 10); ties go to the smaller class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        classes : array of shape (n_samples,)
+            One of ``classes_`` for every sample.
+        """
+        psi = self.expected_distances(X)
+        return self.classes_[np.argmin(psi, axis=1)]
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("w_step", self.w_step, ("paper", "exact"))
+        check_choice("loss", self.loss, ("linear", "log"))
+        if self.alpha is not None:
+            check_number("alpha", self.alpha, above=0.0)
+        check_number("sparsity", self.sparsity, at_least=0.0, below=1.0)
+        if self.sparsity > 0.0 and self.w_step == "exact":
+            raise ValueError(
+                f"sparsity={self.sparsity!r} cannot act with w_step='exact', where the L1 norm is always 1;"
+                " use w_step='paper', or a smaller alpha for fewer features."
+            )
+        check_folds("cv", self.cv)
+
+
+def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    """Some features of a table, with NaN where values are missing."""
+    absent = None if table.absent is None else table.absent.of_features(features)
+    X = table.X[:, features]
+    return X if absent is None else absent.put_back(X)
+
+
+class _Course:
+    """What Algorithm 1 looks at, iteration by iteration; all are sums over samples."""
+
+    def __init__(self, alpha: float, rounding: float) -> None:
+        self.alpha = alpha
+        self._rounding = rounding
+        self.cost: list[float] = []
+        self.hit_entropy: list[float] = []
+        self.miss_entropy: list[float] = []
+        #: Of the last step: 2λv, and σ for weights of sum 1.
+        self.margin: NDArray[np.float64] = np.empty(0)
+        self.sigma = 0.0
+
+    def look_at(
+        self,
+        hit: NDArray[np.float64],
+        miss: NDArray[np.float64],
+        copies: NDArray[np.float64],
+        sigma: float,
+    ) -> None:
+        """Note the entropies of the samples, and the width that they belong to."""
+        self.hit_entropy.append(float(copies @ hit))
+        self.miss_entropy.append(float(copies @ miss))
+        self.sigma = sigma
+
+    def add_cost(self, w: NDArray[np.float64]) -> None:
+        """Eq. (3) at new weights, with the α and β that made them."""
+        w = w / w.sum()
+        quality = self.sigma * (self.miss_entropy[-1] - self.hit_entropy[-1])
+        self.cost.append(float(-w @ self.margin + quality + self.alpha * w @ w))
+
+    def add_log_cost(
+        self, log_inlier: NDArray[np.float64], copies: NDArray[np.float64], w: NDArray[np.float64]
+    ) -> None:
+        """−σ·Σ log γ + λ‖w‖² at the weights that a step begins with."""
+        w = w / w.sum()
+        self.cost.append(float(-self.sigma * (copies @ log_inlier) + self.alpha * w @ w))
+
+    def stands_still(self, tol: float) -> bool:
+        """Whether the last iteration changed the cost by less, or by no more than rounding does."""
+        if len(self.cost) < 2 or tol == 0.0:
+            return False
+        noise = self._rounding * self.sigma * (self.hit_entropy[-1] + self.miss_entropy[-1])
+        return abs(self.cost[-1] - self.cost[-2]) < max(tol, noise)

@@ -1,0 +1,249 @@
+"""I-RELIEF: margins over soft neighbourhoods in the space that the weights make."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._engine.engine import LocalRows
+from .._solvers.fixed_point import unit_positive_part
+from ..base.progress import with_callbacks
+from ..base.soft import ClassMargins, RepeatedWeighter
+from ..base.validation import Table
+
+
+class IRelief(ClassMargins, RepeatedWeighter):
+    r"""I-RELIEF: the weights that maximise the expected margin in the space they make themselves.
+
+    Neighbours are not found once and for all but weighed by how near they are under the current weights,
+    :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` and :math:`f(d) = \exp(-d/\sigma)`:
+
+    .. math::
+
+        \nu = \frac{1}{N} \sum_n \gamma_n \Bigl(
+            \sum_{i \in M_n} \alpha_{in} |x_n - x_i| - \sum_{i \in H_n} \beta_{in} |x_n - x_i| \Bigr),
+        \qquad w \leftarrow (\nu)^+ / \|(\nu)^+\|_2
+
+    where α and β are f(d) divided by its sum over the misses M and over the hits H of sample n, and
+    γ = 1 − Σ_M f / Σ_{M ∪ H} f is the probability that the sample is no outlier. Repeated until w stands
+    still.
+
+    Parameters
+    ----------
+    sigma : "auto" or float, default="auto"
+        Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. With a number the iteration of the paper
+        runs. "auto" finds, in every step, the σ at which the entropy of softmax(−d/σ) over all other samples
+        is on average log(``perplexity``·(N − 1)), and averages the steps. It is measured at 1,024 samples if
+        there are more.
+    margin : {"nearest", "prior"} or None, default=None
+        For more than two classes: misses of all classes together (I-RELIEF-2, eq. 21), or class by class,
+        weighted by P(c)/(1 − P(y)) (I-RELIEF-1, eq. 20). None: "prior" where neither ``sigma`` nor
+        ``perplexity`` is a number, "nearest" otherwise.
+    outliers : bool or None, default=None
+        Whether likely outliers count less (γ); False sets γ = 1. None: False where neither ``sigma`` nor
+        ``perplexity`` is a number, True otherwise.
+    averaging : bool or None, default=None
+        Whether w is the mean of the images of all steps so far, instead of the last. None: with
+        ``sigma="auto"`` only.
+    perplexity : float or None, default=None
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
+        and the weights are in the end joined with the margin that the features had before, see the notes.
+    max_iter : int or None, default=None
+        Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
+    tol : float, default=1e-5
+        The iteration ends when ‖w − w_before‖₂ is smaller.
+    init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
+        Weights to begin with. "uniform" is 1/n_features, as the paper has it.
+    memory_budget : float or None, default=None
+        Bytes that may be spent on keeping the distances of all pairs from one pass to the next; beyond, they
+        are computed in each. Twice as many, up to 200 MB, also keep what the pairs weigh, by which features
+        are left out whose margin is certain to stay negative. None: half of the memory that is free. The
+        result is the same, bit for bit.
+        Beside them a fit holds one scaled copy of X, or, if X has at least 10 times more features than
+        samples and the distances are kept, a block of its columns; and as much again for the features with
+        missing values.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For ``init="random"``.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        ≥ 0, Euclidean norm 1; all 0 if no feature had a positive margin.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    outlier_proba_ : array of shape (n_samples,)
+        1 − γ_n at the final weights: how likely the sample is mislabelled. NaN for samples of weight 0.
+    sigma_ : float
+        The kernel width; with "auto" that of the final weights.
+    n_iter_ : int
+        Iterations run.
+    converged_ : bool
+        Whether the weights stood still, or all averaged steps of ``max_iter=None`` were run.
+    history_ : array of shape (n_iter,)
+        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+    cycle_length_ : int
+        Number of points the iteration went round in, 0 if it did not.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, whether distances were stored or computed again.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    With ``sigma="auto"`` and ``perplexity=None`` nothing is left to choose. Beside the averaged weights w,
+    the margin ν while all weights are equal is found once, at a perplexity of 0.7, with γ = 1 and misses
+    class by class. The result is :math:`(w/\|w\|_2 + c\,\nu/\|\nu\|_2)^+` at unit norm, with
+    :math:`c = \cos^2(w, \nu^+)`: where features act only together ν does not show those that w has found, and
+    w counts more; where many tell the same ν keeps w from preferring some of them by chance.
+
+    References
+    ----------
+    Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    TPAMI 29(6), 1035-1051.
+
+    Examples
+    --------
+    >>> from highrelief import IRelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=50, random_state=0)
+    >>> IRelief(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    _allows_missing = True
+    _refuses_dask: str | None = None
+    _takes_sparse = True
+    _margin_may_follow = True
+
+    def __init__(
+        self,
+        *,
+        sigma: str | float = "auto",
+        margin: str | None = None,
+        outliers: bool | None = None,
+        averaging: bool | None = None,
+        perplexity: float | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-5,
+        init: str | ArrayLike = "uniform",
+        memory_budget: float | None = None,
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            sigma=sigma,
+            averaging=averaging,
+            perplexity=perplexity,
+            max_iter=max_iter,
+            tol=tol,
+            init=init,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.margin = margin
+        self.outliers = outliers
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the features (Sun 2007, Fig. 2).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Where values are missing (NaN), differences are what they are expected to be.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight, batches)
+        w = self._first_weights(uniform=1.0 / self.n_features_in_, norm=2)  # (1)
+        return self._learn(table, self._rows(table), w)
+
+    def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+        """The iteration of Fig. 2, from weights w on."""
+        first = self._first_margin(rows)
+
+        def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
+            sigma = self._width(rows, w)
+            near = rows.soft_neighborhoods(w, sigma)  # (3), (4): P_m, P_h, P_o of eqs. (8), (9), (10)
+            nu = near.mean_margin(  # eq. (11)
+                pooled=self._pooled, outliers=self._doubts, only_positive=True
+            )
+            return unit_positive_part(nu)  # (5): eq. (12)
+
+        w = self._repeat(step, w)  # (2), (6), (7): until ‖w⁽ᵗ⁾ − w⁽ᵗ⁻¹⁾‖ < θ
+        return self._set_fitted(table, rows, self._joined(w, first))
+
+    @property
+    def _pooled(self) -> bool:
+        return not self._parameter_free if self.margin is None else super()._pooled
+
+    @property
+    def _doubts(self) -> bool:
+        """Whether likely outliers count less."""
+        return not self._parameter_free if self.outliers is None else self.outliers
+
+    def _set_fitted(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
+        """Store the weights at unit norm, and the width and the outliers under them."""
+        unit = unit_positive_part(w)  # a mean of unit vectors is shorter
+        self._set_weights(w if unit is None else unit)
+        self.sigma_ = self._width(rows, self.feature_weights_)
+        self.outlier_proba_ = np.full(table.kept.size, np.nan)
+        self.outlier_proba_[table.kept] = (
+            1.0 - rows.soft_neighborhoods(self.feature_weights_, self.sigma_).inlier
+        )
+        self.execution_ = rows.execution(soft=True)
+        return self

@@ -1,0 +1,203 @@
+"""LHR: margins at the hyperplanes of the nearest neighbours, in the space that the weights make."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._engine.engine import LocalRows
+from .._engine.hyperplanes import LocalHyperplanes
+from .._engine.parameters import check_count, check_number
+from .._solvers.fixed_point import fixed_point, unit_positive_part
+from ..base.progress import watched, with_callbacks
+from ..base.weighter import FeatureWeighter
+
+
+class LHRelief(FeatureWeighter):
+    r"""LHR, local hyperplane RELIEF: how far a sample is from what its neighbours span.
+
+    The nearest hit and the nearest miss of RELIEF are single samples, and as noisy. LHR takes the k nearest
+    of each, under :math:`\sum_j w_j |x_j - x'_j|`, and of all points between them (the columns of H, mixed)
+    the one nearest to the sample, with W = diag(w):
+
+    .. math::
+
+        \alpha = \arg\min_{\alpha \ge 0,\ \sum \alpha = 1}
+            \tfrac12 (x - H\alpha)^\top W (x - H\alpha) + \lambda\, \alpha^\top \alpha,
+        \qquad
+        z = \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|,
+        \qquad w \leftarrow (z)^+ / \|(z)^+\|_2 .
+
+    Neighbours and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration
+    seldom settles, and may jump to and fro between features that act together: ``history_`` and a warning
+    say so, and the weights are those of the last iteration. With ``n_neighbors=1`` the first is RELIEF.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=7
+        k, of hits and of misses; the misses of all other classes are one set. Fewer if there are fewer.
+    alpha : float, default=1e-3
+        The penalty λ ≥ 0. The larger, the nearer is the mixture to the mean of the k. See Notes on 0.
+    max_iter : int, default=20
+        Most iterations. More are not always better: on XOR 2 find what 20 have lost again.
+    tol : float, default=1e-4
+        The iteration ends when ‖w − w_before‖₂ is smaller.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        ≥ 0, Euclidean norm 1; all 0 if no feature had a positive margin.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    n_iter_ : int
+        Iterations run.
+    converged_ : bool
+        Whether the weights stood still.
+    history_ : array of shape (n_iter,)
+        ‖w − w_before‖₂ in every iteration; empty if the first had no answer.
+    cycle_length_ : int
+        Number of points the iteration went round in, 0 if it did not.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, how distances were found.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    The quadratic problem is solved exactly, by active sets in float64, for lists of any length.
+
+    Copies and ties, of which the paper says nothing: c copies of a neighbour with coefficient α in all cost
+    :math:`\lambda \alpha^2 / c`, so that is what a sample of weight c costs. Those tied with the k-th
+    distance share the places left among the k equally, and a neighbour with a share u of a place costs
+    :math:`\lambda \alpha^2 / u`. The order of the rows never matters.
+
+    A λ below 1e-12 times the largest squared distance in a neighbourhood, 0 included, counts as that: of
+    several mixtures that are as near, the one of smallest :math:`\sum \alpha^2 / u` is taken. Only
+    features of weight 0 can tell such mixtures apart; they have margins too, by which they may come back.
+
+    References
+    ----------
+    Cai, H., Ruan, P., Ng, M. and Akutsu, T. (2014). Feature weight estimation for gene selection: a local
+    hyperlinear learning approach. BMC Bioinformatics 15:70.
+
+    Examples
+    --------
+    >>> from highrelief import LHRelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=50, random_state=0)
+    >>> LHRelief(max_iter=2, n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    _refuses_dask = "it solves a problem of its own for every sample."
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 7,
+        alpha: float = 1e-3,
+        max_iter: int = 20,
+        tol: float = 1e-4,
+        class_weight: Any = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+        self.class_weight = class_weight
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        rows = self._rows(self._check_fit(X, y, sample_weight))
+        planes = self._hyperplanes(rows)
+
+        def step(w: NDArray[np.float64]) -> NDArray[np.float64] | None:
+            z = planes.mean_margin(w)  # eqs. (4) and (5), under w
+            return unit_positive_part(z)
+
+        start = np.full(self.n_features_in_, 1.0 / np.sqrt(self.n_features_in_))
+        with watched(self, total=self.max_iter) as progress:
+            end = fixed_point(step, start, max_iter=self.max_iter, tol=self.tol, report=progress.advance)
+        self._set_iterations(end, complete=False, advice="LHR often does not: see what other max_iter give.")
+        self.execution_ = rows.execution() | planes.describe()
+        return self._set_weights(end.weights)
+
+    def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+        """Margin of every sample among the given ones, under the learned weights.
+
+        ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbours and the mixtures found
+        under w. Positive: the sample is nearer to the hyperplane of its own class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, scaled here as in ``fit``.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            0 for a sample that is alone in its class.
+        """
+        rows, w = self._margin_rows(X, y)
+        return self._hyperplanes(rows).margins(w)
+
+    def _hyperplanes(self, rows: LocalRows) -> LocalHyperplanes:
+        return rows.local_hyperplanes(self.n_neighbors, float(self.alpha))
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_count("n_neighbors", self.n_neighbors)
+        check_number("alpha", self.alpha, at_least=0.0)
+        check_count("max_iter", self.max_iter)
+        check_number("tol", self.tol, at_least=0.0)

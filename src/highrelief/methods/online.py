@@ -1,0 +1,508 @@
+"""Online I-RELIEF: one sample after another, from a table or from a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .._engine.parameters import check_count, check_flag, check_number, random_generator
+from .._engine.scaling import ColumnRanges, Scaling
+from .._engine.soft import width_among
+from .._engine.threads import n_pieces
+from .._kernels.online import learn_samples
+from .._solvers.fixed_point import euclidean_norm
+from ..base.progress import watched, with_callbacks
+from ..base.soft import ClassMargins
+from ..base.validation import check_spans, plain, warn_user
+
+# What a stream remembers of the samples that have passed.
+
+
+class Reservoir:
+    """A bounded, uniform sample of a stream, and sums over all of it.
+
+    Parameters
+    ----------
+    n_features : int
+        Length of a row.
+    dtype : dtype
+        Precision of the rows.
+    size : int or None
+        Most rows to keep; None: all.
+
+    No array is written to after it has been stored: a shallow copy keeps what was there before.
+    """
+
+    def __init__(self, n_features: int, dtype: np.dtype, size: int | None) -> None:
+        self.rows = np.empty((0, n_features), dtype=dtype)
+        self.codes = np.empty(0, dtype=np.int64)
+        self.size = size
+        self.n_seen = 0
+        #: By the first batch, in whose units moments are taken.
+        self.first = Scaling.none(n_features, dtype)
+        #: Over everything seen: extremes, mean and sum of squared deviations of the features.
+        self.low = np.full(n_features, np.inf, dtype=dtype)
+        self.high = np.full(n_features, -np.inf, dtype=dtype)
+        self.mean = np.zeros(n_features)
+        self.squares = np.zeros(n_features)
+
+    def add(
+        self,
+        X: NDArray[np.floating],
+        codes: NDArray[np.int64],
+        generator: np.random.RandomState,
+    ) -> NDArray[np.int64]:
+        """Take in a batch; return the place of each of its rows among those kept, or −1.
+
+        Beyond ``size`` rows, the t-th sample of the stream replaces a random one with probability
+        size/t, so that all samples seen so far are kept with the same probability (Vitter's algorithm R).
+        """
+        self.count(X)
+        n_kept = len(self.rows)
+        room = len(X) if self.size is None else min(len(X), self.size - n_kept)
+        late = np.arange(room, len(X))
+        # As one sample after another would draw them.
+        drawn = generator.randint(0, self.n_seen - len(X) + 1 + late) if late.size else late
+        # Which row of the batch each of the kept places is given, at last.
+        taken_by = np.full(n_kept + room, -1, dtype=np.int64)
+        taken_by[n_kept:] = np.arange(room)
+        enters = drawn < n_kept + room
+        taken_by[drawn[enters]] = late[enters]
+        changed = np.flatnonzero(taken_by >= 0)
+        places = np.full(len(X), -1, dtype=np.int64)
+        places[taken_by[changed]] = changed
+        if changed.size:
+            # In new arrays: whoever holds the old ones can go back.
+            self.rows = np.concatenate([self.rows, X[:room]])
+            self.codes = np.concatenate([self.codes, codes[:room]])
+            self.rows[changed], self.codes[changed] = X[taken_by[changed]], codes[taken_by[changed]]
+        return places
+
+    def count(self, X: NDArray[np.floating]) -> None:
+        """Take a batch into the extremes and moments, without keeping its rows."""
+        if self.n_seen == 0:
+            self.first = Scaling.to_range(X.min(axis=0), X.max(axis=0))
+        self.low = np.minimum(self.low, X.min(axis=0))
+        self.high = np.maximum(self.high, X.max(axis=0))
+        # Far out of the first batch they are no numbers: :meth:`scaling` sees that.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._join_moments(self.first.apply(X))
+        self.n_seen += len(X)
+
+    def _join_moments(self, inside: NDArray[np.floating]) -> None:
+        """Join the moments of what was seen and of a batch, after Chan, Golub and LeVeque (1983)."""
+        n_new = len(inside)
+        batch_mean = inside.mean(axis=0, dtype=np.float64)
+        shift = batch_mean - self.mean
+        total = self.n_seen + n_new
+        deviations = inside - batch_mean
+        deviations *= deviations
+        squares = self.squares + deviations.sum(axis=0)
+        self.squares = squares + shift**2 * (self.n_seen * n_new / total)
+        self.mean = self.mean + shift * (n_new / total)
+
+    @property
+    def ranges(self) -> ColumnRanges:
+        """Of the features, over everything seen."""
+        return ColumnRanges(self.low, self.high, self.mean, finite=True)
+
+    def scaling(self, scale: str | None) -> Scaling:
+        """Scaling of the features by all that was seen."""
+        if scale is None:
+            return Scaling.none(self.low.size, self.low.dtype)
+        if scale == "range":
+            return Scaling.to_range(self.low, self.high)
+        if not np.isfinite(self.squares).all():
+            raise ValueError(
+                "The samples are so far from those of the first batch that their squares, in units of these,"
+                ' leave the range of floating point; use scale="range".'
+            )
+        return self.first.standardised(self.mean, np.sqrt(self.squares / self.n_seen))
+
+
+# An automatic σ is found anew when the number of samples seen has grown by this factor.
+RENEWAL = 4
+# Anchors that are enough for it.
+WIDTH_ANCHORS = 256
+
+# Of so few features, so many references per class, and in so few bytes that one more copy does not matter,
+# sums run faster along the references than along the features.
+MOST_FEATURES_IN_COLUMNS, FEWEST_COLUMNS, COLUMN_BYTES = 64, 64, 2**24
+
+# Attributes of a stream between two batches, and where its source of random numbers stands.
+_State = tuple[dict[str, Any], Any]
+
+
+class OnlineIRelief(ClassMargins):
+    r"""I-RELIEF by stochastic approximation: every sample moves the weights a little.
+
+    The t-th sample x, of class y, meets the others under the current weights:
+
+    .. math::
+
+        \pi^{(t)} &= \gamma \bigl( \textstyle\sum_{i \in M} \alpha_i |x - x_i|
+                     - \sum_{i \in H} \beta_i |x - x_i| \bigr) \\
+        \nu^{(t)} &= (1 - \eta) \nu^{(t-1)} + \eta \pi^{(t)}, \qquad \eta = \min(1, 1/(a t)) \\
+        w^{(t)} &= (\nu^{(t)})^+ / \|(\nu^{(t)})^+\|_2
+
+    α, β and γ as in :class:`IRelief`. It converges to what the batch algorithm converges to, whatever a
+    (Theorem 4), and is near after one pass. The result depends on the order of the samples.
+
+    ``fit`` takes a table, and every sample meets all others. ``partial_fit`` takes a stream, batch by batch,
+    in the order it comes: a batch first joins the samples kept so far (of which ``buffer_size`` may limit the
+    number), and then each of its samples meets all that are kept.
+
+    Parameters
+    ----------
+    sigma : "auto" or float, default="auto"
+        Kernel width σ, in the units of Σ_j w_j|x_j| with ‖w‖₂ = 1. "auto" finds the σ at which the entropy of
+        softmax(−d/σ) over all other samples is on average log(``perplexity``·(N − 1)), measured at 256 of
+        them if there are more. It does so at the beginning of each pass and when the number of samples seen
+        has grown fourfold; σ is 1 as long as fewer than three samples are known.
+    step_decay : float, default=1.0
+        a in the step size 1/(a·t), in (0, 1].
+    n_epochs : int, default=1
+        Passes over the table in ``fit``.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the samples in random order, a new one in every pass.
+    margin : {"nearest", "prior"}, default="nearest"
+        Misses of all classes together (eq. 21), or class by class, weighted by P(c)/(1 − P(y)) (eq. 20).
+    outliers : bool, default=True
+        Whether likely outliers count less (γ); False sets γ = 1.
+    perplexity : float, default=0.5
+        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+    buffer_size : int or None, default=None
+        Most samples of a stream to keep for others to meet, at least 3: a random sample of all that has
+        passed. None keeps everything.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by the weights, or their square roots
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first. In a stream: by what has been seen so far.
+    n_jobs : int or None, default=None
+        Threads, for finding σ; the samples are visited one by one.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For the order of the samples, and for what a stream keeps.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        ≥ 0, Euclidean norm 1; all 0 as long as no feature had a positive margin.
+    feature_importances_ : array of shape (n_features,)
+        The same.
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    sigma_ : float
+        The kernel width, the last one found if "auto".
+    n_samples_seen_ : int
+        Steps taken: visits of samples.
+    n_iter_ : int
+        Passes over the table.
+    history_ : array of shape (n_iter,)
+        ‖w − w_before‖₂ of every pass.
+    converged_ : bool
+        Whether all passes were made and some feature had a positive margin: there is no other end to
+        wait for.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Sun, Y. (2007). Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    TPAMI 29(6), section 5 and Fig. 3.
+
+    Examples
+    --------
+    >>> from highrelief import OnlineIRelief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(400, n_irrelevant=20, random_state=0)
+    >>> OnlineIRelief(n_features_to_select=2, random_state=0).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    >>> stream = OnlineIRelief(n_features_to_select=2, buffer_size=100, random_state=0)
+    >>> for start in range(0, 400, 50):
+    ...     _ = stream.partial_fit(X[start:start + 50], y[start:start + 50])
+    >>> stream.get_support(indices=True)
+    array([0, 1])
+    """
+
+    _order_dependent = True
+    _reservoir: Reservoir
+    perplexity: float
+    _generator: np.random.RandomState
+
+    def __init__(
+        self,
+        *,
+        sigma: str | float = "auto",
+        step_decay: float = 1.0,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        margin: str = "nearest",
+        outliers: bool = True,
+        perplexity: float = 0.5,
+        buffer_size: int | None = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.sigma = sigma
+        self.step_decay = step_decay
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.margin = margin
+        self.outliers = outliers
+        self.perplexity = perplexity
+        self.buffer_size = buffer_size
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_number("step_decay", self.step_decay, above=0.0, at_most=1.0)
+        check_count("n_epochs", self.n_epochs)
+        check_flag("shuffle", self.shuffle)
+        if self.buffer_size is not None:
+            check_count("buffer_size", self.buffer_size, at_least=3)
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Weigh the features by visiting the samples of a table (Sun 2007, Fig. 3).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter. The table is not kept: a later ``partial_fit`` goes on from the weights.
+        """
+        table = self._check_fit(X, y)
+        self._begin(table.X)
+        self._reservoir.count(table.X)
+        self._declared = False
+        self._class_counts = np.bincount(table.codes, minlength=self.classes_.size)
+        scaled = self._scaled(table.X)
+        here = np.arange(len(scaled))
+        changes = []
+        with watched(self, total=self.n_epochs * n_pieces(scaled.size * len(scaled))) as progress:
+            for _ in range(self.n_epochs):
+                before = self._w.copy()
+                order = self._generator.permutation(here) if self.shuffle else here
+                self._renewal = 0
+                seen = self.n_samples_seen_
+                self._learn(scaled, table.codes, here, order, scaled, table.codes, progress.advance)
+                changes.append(euclidean_norm(self._w - before))
+                if self.n_samples_seen_ < seen + len(here):
+                    break
+        self.n_iter_, self.history_ = len(changes), np.array(changes)
+        self.converged_ = bool(np.any(self._nu > 0.0)) and self.n_samples_seen_ == len(here) * self.n_epochs
+        if not np.any(self._nu > 0.0):
+            warn_user(
+                "OnlineIRelief found no feature with a positive mean margin: all weights are 0. A larger"
+                ' sigma, or sigma="auto", may help.',
+                ConvergenceWarning,
+            )
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Go on with the next samples of a stream, in the order they come.
+
+        A batch counts as a whole or not at all: after an error, or Ctrl-C, the weighter is as it was before
+        this batch. Saved after any batch (``highrelief.save``) and loaded elsewhere, it goes on to the same
+        bits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The next samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        classes : array-like, default=None
+            All classes that can come, in the first call. Without it classes may be added at any time.
+
+        Returns
+        -------
+        self : object
+            The weighter.
+        """
+        before = self._state()
+        try:
+            self._take_in(X, y, classes)
+        except BaseException:  # Ctrl-C too
+            self._go_back(before)
+            raise
+        return self
+
+    def _take_in(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None) -> None:
+        """Let a batch join the samples that are kept, and learn from it."""
+        first = not hasattr(self, "_reservoir")
+        X, y = self._check_batch(X, y, reset=first)
+        if first:
+            self._check_parameters(len(X))
+        known = self._known_classes(y, classes, first)
+        if first:
+            self._begin(X)
+            self._declared = classes is not None
+            self.classes_, self._class_counts = known, np.zeros(known.size, dtype=np.int64)
+        codes = self._codes(y, known)
+        X = X.astype(self._reservoir.rows.dtype, copy=False)
+        places = self._reservoir.add(X, codes, self._generator)
+        self._scaling = self._reservoir.scaling(self.scale)
+        if self.scale is None:
+            check_spans(self._reservoir.ranges, self._widest[X.dtype == np.float32])
+        self._constant = self._reservoir.low == self._reservoir.high
+        references = self._scaled(self._reservoir.rows)
+        batch = self._scaled(X)
+        self._learn(batch, codes, places, np.arange(len(X)), references, self._reservoir.codes)
+
+    def _state(self) -> _State:
+        """All that a batch changes: attributes, and where the source of random numbers stands."""
+        kept = dict(vars(self))
+        if "_reservoir" in kept:
+            kept |= {name: copy(kept[name]) for name in ("_reservoir", "_nu", "_w")}
+        source = kept.get("_generator", self.random_state)
+        return kept, source.get_state() if isinstance(source, np.random.RandomState) else None
+
+    def _go_back(self, before: _State) -> None:
+        """Be as :meth:`_state` was."""
+        attributes, position = before
+        self.__dict__.clear()
+        self.__dict__.update(attributes)
+        if position is not None:
+            getattr(self, "_generator", self.random_state).set_state(position)
+
+    def _begin(self, X: NDArray[np.floating]) -> None:
+        """(1): ν = 0 and w = 1/I; a width in the units of unit-norm weights begins with 1/√I."""
+        n_features = X.shape[1]
+        scale = math.sqrt(n_features) if self._automatic else n_features
+        self._w = np.full(n_features, 1.0 / scale)
+        self._nu = np.zeros(n_features)
+        self.n_samples_seen_ = 0
+        self._renewal = 0
+        self.sigma_ = 1.0 if self._automatic else float(self.sigma)
+        self._reservoir = Reservoir(n_features, X.dtype, self.buffer_size)
+        self._generator = random_generator("random_state", self.random_state)
+
+    def _scaled(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        dtype = self._reservoir.rows.dtype
+        return np.ascontiguousarray(self._scaling.apply(X), dtype=dtype)
+
+    def _known_classes(self, y: NDArray[Any], classes: ArrayLike | None, first: bool) -> NDArray[Any]:
+        """Classes after a batch; those not known before are added unless they were declared."""
+        declared = None if classes is None else np.unique(np.asarray(classes))
+        if first:
+            known = np.unique(y) if declared is None else declared
+        else:
+            known = self.classes_
+            if declared is not None and not np.array_equal(declared, known):
+                raise ValueError(f"classes={classes!r} is not the same as in the first call: {known}.")
+        if _is_text(y) != _is_text(known):
+            raise TypeError(f"y has classes like {plain(y[0])!r}, which cannot be compared with {known}.")
+        new = np.setdiff1d(y, known)
+        if new.size and (declared is not None if first else self._declared):
+            raise ValueError(
+                f"y has the class {plain(new[0])!r}, which is not among the declared ones: {known}."
+            )
+        return np.union1d(known, new) if new.size else known
+
+    def _codes(self, y: NDArray[Any], known: NDArray[Any]) -> NDArray[np.int64]:
+        """Class codes of a batch, with all that is counted by class brought to the known classes."""
+        moved = np.searchsorted(known, self.classes_)
+        counts = np.zeros(known.size, dtype=np.int64)
+        counts[moved] = self._class_counts
+        codes = np.searchsorted(known, y)
+        self.classes_ = known
+        self._reservoir.codes = moved[self._reservoir.codes]
+        self._class_counts = counts + np.bincount(codes, minlength=known.size)
+        return codes
+
+    def _learn(
+        self,
+        X: NDArray[np.floating],
+        codes: NDArray[np.int64],
+        places: NDArray[np.int64],
+        visits: NDArray[np.int64],
+        references: NDArray[np.floating],
+        reference_codes: NDArray[np.int64],
+        report: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """(2) to (9), in stretches over which σ stays as it is."""
+        priors = self._class_counts / self._class_counts.sum()
+        members, bounds = _by_class(reference_codes, self.classes_.size)
+        in_columns = (
+            references.shape[1] <= MOST_FEATURES_IN_COLUMNS
+            and len(references) >= FEWEST_COLUMNS * self.classes_.size
+            and references.nbytes <= COLUMN_BYTES
+        )
+        given = np.ascontiguousarray(references[members].T) if in_columns else references
+        piece = -(-len(visits) // n_pieces(len(visits) * references.size))
+        done = 0
+        while done < len(visits):
+            if self._automatic and self.n_samples_seen_ >= self._renewal and len(references) > 2:
+                self.sigma_ = width_among(
+                    references, self._w, self.perplexity, n_anchors=WIDTH_ANCHORS, n_threads=self._n_threads
+                )
+                self._renewal = max(1, RENEWAL * self.n_samples_seen_)
+            left = self._renewal - self.n_samples_seen_ if self._automatic else len(visits)
+            stretch = visits[done : min(done + max(1, left), (done // piece + 1) * piece)]
+            learn_samples(
+                X,
+                codes,
+                places,
+                stretch,
+                given,
+                in_columns,
+                members,
+                bounds,
+                priors,
+                self.sigma_,
+                self.margin == "nearest",
+                self.outliers,
+                float(self.step_decay),
+                self.n_samples_seen_,
+                self._nu,
+                self._w,
+            )
+            done += len(stretch)
+            self.n_samples_seen_ += len(stretch)
+            if (done % piece == 0 or done == len(visits)) and report():
+                warn_user("A callback stopped OnlineIRelief before the end of a pass.", ConvergenceWarning)
+                break
+        found = np.any(self._nu > 0.0)
+        self._set_weights(self._w if found else np.zeros_like(self._w))
+
+
+def _by_class(codes: NDArray[np.int64], n_classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the samples of class 0, then of class 1, …, and where each class begins; at last the end."""
+    counts = np.bincount(codes, minlength=n_classes)
+    return np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(counts)])
+
+
+def _is_text(values: NDArray[Any]) -> bool:
+    return values.dtype.kind in "OSU" and isinstance(values[0], str)

@@ -1,0 +1,516 @@
+"""RELIEF and RELIEF-F: margins at the nearest neighbours, in one sweep."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
+
+from .._engine.engine import LocalRows
+from .._engine.neighbors import METRICS, Neighborhood
+from .._engine.parameters import check_choice, check_count, check_number, random_generator
+from ..base.categorical import MixedTableMixin
+from ..base.progress import watched, with_callbacks
+from ..base.selector import n_features_kept
+from ..base.validation import PRECISIONS
+from ..base.weighter import FeatureWeighter
+
+# Means over some samples instead of all, and how far they may be off.
+
+
+#: Rare values expected among the anchors from which on their variance is taken from these.
+_EXPECTED = 10
+#: Anchors of the first look.
+FIRST_LOOK = 64
+
+
+class AnchorSample:
+    """Sums over anchors that were drawn without replacement, and the means they stand for.
+
+    Parameters
+    ----------
+    weights : (n_samples,)
+        How much each sample counts in the mean.
+    spans : (n_features,)
+        Ranges of the features; no margin is larger.
+    rarity : (n_features,)
+        Share of the samples, roughly, that are not at the common end of a feature's range.
+    """
+
+    def __init__(
+        self, weights: NDArray[np.float64], spans: NDArray[np.float64], rarity: NDArray[np.float64]
+    ) -> None:
+        self._weights = weights
+        self._spans, self._rarity = spans, rarity
+        self._sums = np.zeros((3, spans.size))
+        self._weight_drawn = 0.0
+        self._squares_drawn = 0.0
+        self.n_drawn = 0
+
+    def add(self, anchors: NDArray[np.integer], sums: NDArray[np.float64]) -> None:
+        """Take in more anchors, given Σ s·z, Σ s²·z and Σ s²·z² over them, with their weights s."""
+        self._sums += sums
+        self._weight_drawn += float(self._weights[anchors].sum())
+        self._squares_drawn += float(np.square(self._weights[anchors]).sum())
+        self.n_drawn += anchors.size
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean over the anchors."""
+        return self._sums[0] / self._weight_drawn
+
+    def half_width(self, risk: float) -> NDArray[np.float64]:
+        r"""By how much the mean over all samples may differ, but for a two-sided ``risk``.
+
+        .. math:: t_{m-1, 1 - risk/2} \sqrt{\frac{m}{m - 1} \Bigl(1 - \frac{n}{N}\Bigr)
+                  \frac{\sum s^2 (z - \bar z)^2}{(\sum s)^2}}
+
+        for n anchors of N, m of them in effect where they count differently. With all samples drawn nothing
+        is left to chance. A feature that is the same for nearly all samples says nothing in a sample that
+        may well have missed the others: where fewer than ten of those are expected among the anchors, the
+        variance of a margin counts as no smaller than their share of the squared range.
+        """
+        left_out = 1.0 - self.n_drawn / self._weights.size
+        if left_out <= 0.0:
+            return np.zeros(self._spans.size)
+        m = self._weight_drawn**2 / self._squares_drawn
+        if m <= 1.0:
+            return np.full(self._spans.size, np.inf)
+        _, weighted, squares = self._sums
+        spread = squares - 2.0 * self.mean * weighted + self.mean**2 * self._squares_drawn
+        variance = np.maximum(spread, 0.0) / self._weight_drawn**2 * m / (m - 1.0)
+        rare = self.n_drawn * self._rarity < _EXPECTED
+        least = np.where(rare, self._rarity * self._spans**2 / m, 0.0)
+        return stdtrit(m - 1.0, 1.0 - risk / 2.0) * np.sqrt(np.maximum(variance, least) * left_out)
+
+    def intervals(self, confidence: float) -> NDArray[np.float64]:
+        """Confidence interval of each mean, (n_features, 2)."""
+        half = self.half_width(1.0 - confidence)
+        return np.stack([self.mean - half, self.mean + half], axis=1)
+
+
+def looks(n_anchors: int) -> list[tuple[int, int]]:
+    """Ranges of a random order of the samples: each look doubles the number of anchors."""
+    borders = [0, min(FIRST_LOOK, n_anchors)]
+    while borders[-1] < n_anchors:
+        borders.append(min(2 * borders[-1], n_anchors))
+    return list(pairwise(borders))
+
+
+def is_settled(
+    mean: NDArray[np.float64], half_width: NDArray[np.float64], n_top: int | None, max_error: float
+) -> bool:
+    """Whether no feature left out can be better than one in the top by more than ``max_error``.
+
+    ``n_top`` None: the top are the features with a positive mean, the others compare with 0.
+    """
+    if n_top is None:
+        positive = mean > 0.0
+        lowest, highest = (mean - half_width)[positive], (mean + half_width)[~positive]
+        return bool(np.all(lowest >= -max_error) and np.all(highest <= max_error))
+    if n_top >= mean.size:
+        return True
+    order = np.argsort(-mean, kind="stable")
+    top, rest = order[:n_top], order[n_top:]
+    return bool((mean + half_width)[rest].max() - (mean - half_width)[top].min() <= max_error)
+
+
+class _NearestWeighter(FeatureWeighter):
+    """What RELIEF and RELIEF-F share: anchors, a metric, one sweep."""
+
+    _allows_missing = True
+    _refuses_dask: str | None = None
+    _bytes_per_value = 2
+    # Genotypes and other small whole numbers are worked on as they are.
+    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
+
+    _takes_sparse = True
+
+    n_anchors: int | None
+    max_error: float | None
+    confidence: float
+    metric: str
+    random_state: Any
+
+    @abstractmethod
+    def _neighborhood(self) -> Neighborhood:
+        """Which neighbours count, and how much."""
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("metric", self.metric, tuple(METRICS))
+        if self.n_anchors is not None:
+            check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
+        if self.max_error is not None:
+            check_number("max_error", self.max_error, at_least=0.0)
+        check_number("confidence", self.confidence, above=0.0, below=1.0)
+
+    @property
+    def _widest(self) -> tuple[float, float]:  # type: ignore[override]
+        # Distances are taken in units in which they can be squared; squared differences are weights, and
+        # where anchors are sampled so are their squares.
+        squared = self._samples or self.metric == "sqeuclidean"
+        return super()._widest if squared else (1e290, 1e30)
+
+    @property
+    def _samples(self) -> bool:
+        """Whether weights are estimated from some of the anchors."""
+        return self.n_anchors is not None or self.max_error is not None
+
+    def _sample(self, rows: LocalRows, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
+        """Margins at anchors that are drawn until there are enough, and how neighbours were found."""
+        generator = random_generator("random_state", self.random_state)
+        n_anchors = n_samples if self.n_anchors is None else self.n_anchors
+        order = generator.choice(n_samples, n_anchors, replace=False)
+        sample = AnchorSample(rows.weights, *rows.spans_and_rarity())
+        planned = [(0, n_anchors)] if self.max_error is None else looks(n_anchors)
+        # Divided, so that it holds for all features and all looks at once.
+        risk = (1.0 - self.confidence) / (self.n_features_in_ * len(planned))
+        with watched(self, total=len(planned)) as progress:
+            for a, b in planned:
+                search = rows.nearest(self._neighborhood(), order[a:b])
+                sample.add(order[a:b], search.sums())
+                progress.advance()
+                if self.max_error is not None and is_settled(
+                    sample.mean, sample.half_width(risk), self._n_wanted, self.max_error
+                ):
+                    break
+        return sample, search.describe()
+
+    @property
+    def _n_wanted(self) -> int | None:
+        """Number of features in the top of the ranking; None: those with a positive weight."""
+        if self.n_features_to_select is None:
+            return None
+        return n_features_kept(self.n_features_to_select, self.n_features_in_)
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
+            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            contributes nothing.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight, batches)
+        rows = self._rows(table)
+        if self._samples:
+            sample, described = self._sample(rows, table.codes.size)
+            self._set_weights(sample.mean)
+            intervals = sample.intervals(self.confidence)
+            self.weight_intervals_ = np.where(self._constant[:, np.newaxis], 0.0, intervals)
+            self.n_anchors_ = sample.n_drawn
+        else:
+            search = rows.nearest(self._neighborhood())
+            with watched(self, total=search.n_reports) as progress:
+                self._set_weights(search.mean(progress.advance))
+            described = search.describe()
+            self.weight_intervals_ = np.stack([self.feature_weights_] * 2, axis=1)
+            self.n_anchors_ = table.codes.size
+        self.execution_ = rows.execution() | described
+        return self
+
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Margin of every sample among the given ones, under the learned weights.
+
+        ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximiser of
+        the mean margin (Sun 2007, eqs. 2 and 6), and the neighbours as in ``fit``. Positive: the sample is
+        nearer to its own class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples, scaled here as in ``fit``.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches; features are then scaled in each of these by itself.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            0 for a sample that is alone in its class.
+        """
+        rows, w = self._margin_rows(X, y, batches)
+        return rows.nearest(self._neighborhood()).margins_under(w)
+
+
+class Relief(_NearestWeighter):
+    r"""RELIEF: mean margin at the nearest hit and the nearest miss.
+
+    .. math:: W_j = \frac{1}{N} \sum_n |x_{nj} - \mathrm{NM}_j(x_n)| - |x_{nj} - \mathrm{NH}_j(x_n)|
+
+    NH is the nearest sample of the same class, NM the nearest of all others. Ties share: the order of the
+    rows never matters. A sample that is alone in its class contributes nothing.
+
+    Parameters
+    ----------
+    n_anchors : int or None, default=None
+        Samples x_n to sum over, drawn without replacement; None: all of them.
+    max_error : float or None, default=None
+        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
+        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
+        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+    confidence : float, default=0.95
+        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
+        for every time that the ranking is looked at while anchors are drawn.
+    metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
+        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared
+        too, as in the RELIEF of Gilad-Bachrach et al. (2004).
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean: a weight > 0 for each class;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For drawing the anchors.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        Mean margin per feature; can be negative.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    weight_intervals_ : array of shape (n_features, 2)
+        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
+        twice, if they were.
+    n_anchors_ : int
+        How many samples were anchors.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, how distances were found.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Kira, K. and Rendell, L. (1992). A practical approach to feature selection. ICML.
+
+    Sun, Y. (2007). Iterative RELIEF for feature weighting. IEEE TPAMI 29(6), Fig. 1 and eqs. (2)-(6).
+
+    Examples
+    --------
+    >>> from highrelief import Relief
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=3, random_state=0)
+    >>> Relief(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_anchors: int | None = None,
+        max_error: float | None = None,
+        confidence: float = 0.95,
+        metric: str = "manhattan",
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_anchors = n_anchors
+        self.max_error = max_error
+        self.confidence = confidence
+        self.metric = metric
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
+        self.random_state = random_state
+
+    def _neighborhood(self) -> Neighborhood:
+        return Neighborhood(1, self.metric, pooled=True)
+
+
+class ReliefF(MixedTableMixin, _NearestWeighter):
+    r"""RELIEF-F: mean margin at the k nearest hits and the k nearest misses of each other class.
+
+    .. math::
+
+        W_j = \frac{1}{N} \sum_n \Bigl( \sum_{c \ne y_n} \frac{P(c)}{1 - P(y_n)}
+              \sum_{i \in \mathrm{NM}_c} u_i |x_{nj} - x_{ij}|
+              - \sum_{i \in \mathrm{NH}} u_i |x_{nj} - x_{ij}| \Bigr)
+
+    with :math:`u_i` = 1/k, or falling with the rank. Samples tied at the k-th distance share what is left of
+    the weight, so that the order of the rows never matters. Where there are fewer than k, those count. A
+    sample that is alone in its class contributes nothing.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Nearest hits, and nearest misses from each other class.
+    neighbor_weights : {"uniform", "rank"}, default="uniform"
+        "rank": a neighbour weighs exp(−(rank/rank_decay)²), divided by the sum over the k.
+    rank_decay : float, default=20
+        How fast the weights fall with the rank.
+    n_anchors : int or None, default=None
+        Samples x_n to sum over, drawn without replacement; None: all of them.
+    max_error : float or None, default=None
+        Draw anchors, up to ``n_anchors``, only until the top of the ranking is settled: at ``confidence``, no
+        feature left out weighs more than one that is kept by over ``max_error``. What is kept:
+        ``n_features_to_select``; with None the features of positive weight, the others being compared with 0.
+    confidence : float, default=0.95
+        Confidence of each of ``weight_intervals_``; and of ``max_error``, there for all features together and
+        for every time that the ranking is looked at while anchors are drawn.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
+    metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
+        Distance by which the nearest are found. With "sqeuclidean" the differences in the sum are squared.
+    class_weight : None, "balanced" or dict, default=None
+        How much the samples of each class count in the mean, and the class in P(c): a weight > 0 for each;
+        "balanced" is N/(C·n_c) for the n_c samples of a class, so that all C classes count the same.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether hits and misses are looked for in the batch of a sample
+        only, or in the other batches only.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For drawing the anchors.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        Mean margin per feature; can be negative.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    weight_intervals_ : array of shape (n_features, 2)
+        Where, at ``confidence``, each weight would be if all samples were anchors. The weight itself,
+        twice, if they were.
+    n_anchors_ : int
+        How many samples were anchors.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    execution_ : dict
+        How it was computed: threads, precision, how distances were found.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Kononenko, I. (1994). Estimating attributes: analysis and extensions of RELIEF. ECML.
+
+    Robnik-Šikonja, M. and Kononenko, I. (2003). Theoretical and empirical analysis of ReliefF and
+    RReliefF. Machine Learning 53.
+
+    Examples
+    --------
+    >>> from highrelief import ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=50, random_state=0)
+    >>> ReliefF(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 10,
+        neighbor_weights: str = "uniform",
+        rank_decay: float = 20,
+        n_anchors: int | None = None,
+        max_error: float | None = None,
+        confidence: float = 0.95,
+        categorical_features: Any = None,
+        metric: str = "manhattan",
+        class_weight: Any = None,
+        batch_neighbors: str = "within",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+        self.neighbor_weights = neighbor_weights
+        self.rank_decay = rank_decay
+        self.n_anchors = n_anchors
+        self.max_error = max_error
+        self.confidence = confidence
+        self.categorical_features = categorical_features
+        self.metric = metric
+        self.class_weight = class_weight
+        self.batch_neighbors = batch_neighbors
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_count("n_neighbors", self.n_neighbors)
+        check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
+        check_number("rank_decay", self.rank_decay, above=0.0)
+
+    def _neighborhood(self) -> Neighborhood:
+        ranked = self.neighbor_weights == "rank"
+        return Neighborhood(
+            self.n_neighbors, self.metric, rank_decay=float(self.rank_decay) if ranked else None
+        )

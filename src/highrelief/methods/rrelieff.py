@@ -1,0 +1,247 @@
+"""RRELIEF-F: RELIEF-F for a target that is a number."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._engine.batches import Reach
+from .._engine.nearest import TargetDifferences
+from .._engine.neighbors import METRICS, Neighborhood
+from .._engine.parameters import check_choice, check_count, check_number, random_generator
+from ..base.categorical import MixedTableMixin
+from ..base.progress import watched, with_callbacks
+from ..base.validation import PRECISIONS, Table
+from ..base.weighter import FeatureWeighter
+
+
+class RReliefF(MixedTableMixin, FeatureWeighter):
+    r"""RRELIEF-F: features by which samples of different targets differ, and samples of like targets do not.
+
+    .. math::
+
+        W_j = \frac{N_{dC\&dA}[j]}{N_{dC}} - \frac{N_{dA}[j] - N_{dC\&dA}[j]}{m - N_{dC}}
+
+    with sums over m anchors n and their k nearest neighbours i, all samples being of one class,
+
+    .. math::
+
+        N_{dC} = \sum_n \sum_i u_{ni} \, |y_n - y_i|, \quad
+        N_{dA}[j] = \sum_n \sum_i u_{ni} \, |x_{nj} - x_{ij}|, \quad
+        N_{dC\&dA}[j] = \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
+
+    where y is scaled to [0, 1] by its range and :math:`u_{ni} \propto \exp(-(\mathrm{rank}/20)^2)`, summing
+    to 1 over the neighbours of a sample. W estimates P(different value | near, different target) −
+    P(different value | near, same target). Samples tied at the k-th distance share what is left of the
+    weight, so that the order of the rows never matters. Where all neighbours have the same target, or all lie
+    at the opposite end of its range, the fraction that this leaves without a denominator is 0.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Nearest samples, whatever their targets.
+    neighbor_weights : {"rank", "uniform"}, default="rank"
+        "rank": a neighbour weighs exp(−(rank/rank_decay)²), divided by the sum over the k, as in the paper;
+        "uniform": all weigh 1/k.
+    rank_decay : float, default=20
+        How fast the weights fall with the rank.
+    n_anchors : int or None, default=None
+        Samples x_n to sum over, drawn without replacement; None: all of them.
+    categorical_features : "from_dtype", mask, indices or names, default=None
+        Features whose values differ by 0 or 1 and nothing else. "from_dtype": the columns of a DataFrame
+        that hold categories or text. None: all are numbers.
+    metric : {"manhattan", "euclidean", "sqeuclidean"}, default="manhattan"
+        Distance by which the nearest are found. With "sqeuclidean" the differences of the features in the
+        sums are squared.
+    batch_neighbors : {"within", "across"}, default="within"
+        Where ``fit`` is told of ``batches``: whether neighbours are looked for in the batch of a sample
+        only, or in the other batches only.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is "manhattan".
+    scale : {"range", "standard", None}, default="range"
+        How features are made comparable first; "range" maps to [0, 1] and weights to [−1, 1].
+    n_jobs : int or None, default=None
+        Threads. The result is the same, bit for bit, for any number.
+    verbose : int, default=0
+        1 shows progress on long work.
+    random_state : int, RandomState or None, default=None
+        For drawing the anchors.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        W; can be negative.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    n_anchors_ : int
+        How many samples were anchors.
+    execution_ : dict
+        How it was computed: threads, precision, how distances were found.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Robnik-Šikonja, M. and Kononenko, I. (1997). An adaptation of Relief for attribute estimation in
+    regression. ICML.
+
+    Robnik-Šikonja, M. and Kononenko, I. (2003). Theoretical and empirical analysis of ReliefF and
+    RReliefF. Machine Learning 53.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from highrelief import RReliefF
+    >>> X = np.random.default_rng(0).uniform(size=(300, 10))
+    >>> y = np.cos(6 * X[:, 0]) * np.sin(6 * X[:, 1])
+    >>> RReliefF(n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    _allows_missing = True
+    # Genotypes and other small whole numbers are worked on as they are.
+    _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
+    _continuous_target = True
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 10,
+        neighbor_weights: str = "rank",
+        rank_decay: float = 20,
+        n_anchors: int | None = None,
+        categorical_features: Any = None,
+        metric: str = "manhattan",
+        batch_neighbors: str = "within",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        scale: str | None = "range",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            scale=scale,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+        self.neighbor_weights = neighbor_weights
+        self.rank_decay = rank_decay
+        self.n_anchors = n_anchors
+        self.categorical_features = categorical_features
+        self.metric = metric
+        self.batch_neighbors = batch_neighbors
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_count("n_neighbors", self.n_neighbors)
+        check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
+        check_number("rank_decay", self.rank_decay, above=0.0)
+        check_choice("metric", self.metric, tuple(METRICS))
+        if self.n_anchors is not None:
+            check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
+
+    # y holds numbers, not classes
+
+    def _checked_target(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        if y.dtype.kind in "iufb":
+            return y.astype(np.float64, copy=False)
+        try:
+            return y.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"y must hold numbers for {type(self).__name__}, which weighs features for a continuous"
+                " target; for classes use ReliefF."
+            ) from None
+
+    def _set_target(self, y: NDArray[np.float64]) -> NDArray[np.int64]:
+        if y.min() == y.max():
+            raise ValueError(
+                f"{type(self).__name__} compares samples of different targets, but y is constant ({y[0]:g})."
+            )
+        return np.zeros(y.size, dtype=np.int64)
+
+    def _judge_reach(self, table: Table, reach: Reach) -> None:
+        if not reach.has_hits(table.codes, table.copies).any():
+            reason = "each sample has a batch of its own" if reach.within else "all samples are of one batch"
+            raise ValueError(
+                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbours:"
+                f" {reason}."
+            )
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their targets, numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each sample counts: weight s means s copies.
+        batches : array-like of shape (n_samples,), default=None
+            The batch of each sample, a name or a number. Features are scaled in each batch by itself, the
+            target is not, and neighbours are where ``batch_neighbors`` says. A sample without any there
+            contributes nothing.
+
+        Returns
+        -------
+        self : object
+            The fitted weighter.
+        """
+        table = self._check_fit(X, y, sample_weight, batches)
+        rows = self._rows(table)
+        target = to_unit_range(np.asarray(y, dtype=np.float64).reshape(-1)[table.kept])
+        ranked = self.neighbor_weights == "rank"
+        among = Neighborhood(
+            self.n_neighbors, self.metric, rank_decay=float(self.rank_decay) if ranked else None
+        )
+        nearest = rows.nearest_targets(among, self._anchors(target.size))
+        with watched(self, total=nearest.n_reports) as progress:
+            self._set_weights(_weights(nearest.differences(target, progress.advance)))
+        self.n_anchors_ = target.size if self.n_anchors is None else int(self.n_anchors)
+        self.execution_ = rows.execution() | nearest.describe()
+        return self
+
+    def _anchors(self, n_samples: int) -> NDArray[np.int64] | None:
+        if self.n_anchors is None:
+            return None
+        generator = random_generator("random_state", self.random_state)
+        return generator.choice(n_samples, self.n_anchors, replace=False)
+
+
+def _weights(sums: TargetDifferences) -> NDArray[np.float64]:
+    """N_dC&dA/N_dC − (N_dA − N_dC&dA)/(m − N_dC), a fraction with the denominator 0 being 0."""
+    with_different = sums.of_both / sums.of_target if sums.of_target > 0.0 else 0.0 * sums.of_both
+    alike = sums.n_anchors - sums.of_target
+    # Neighbours may all be at opposite ends of the range, but for rounding.
+    if alike <= 1e-12 * sums.n_anchors:
+        return with_different
+    return with_different - (sums.of_features - sums.of_both) / alike
+
+
+def to_unit_range(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Targets scaled to [0, 1]; large ones are halved first, so that no range overflows."""
+    unit = 0.5 if max(-y.min(), y.max()) > 1e300 else 1.0
+    low, high = y.min() * unit, y.max() * unit
+    return (y * unit - low) / (high - low)

@@ -1,0 +1,1 @@
+"""Wrappers around any method: ensembles, elimination, where to cut, error control."""

@@ -1,0 +1,291 @@
+"""TuRF: weigh, drop the worst features, weigh again without them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._engine.parameters import check_count, check_number
+from ..base.abilities import categories_parameter
+from ..base.meta import MetaTable, MixedSingleFitWeighter, ranked_by, weights_of, wrapped_has
+from ..base.progress import watched, with_callbacks
+from ..base.selector import falling, n_features_kept, n_positive
+
+#: Weights that differ by less, relatively, differ by rounding.
+_TIED = 1e-9
+#: Weights of this size, relative to the largest, are 0 but for rounding.
+_ROUNDING = 1e-13
+
+
+class IterativeElimination(MixedSingleFitWeighter):
+    r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
+
+    Among many irrelevant features neighbours are near or far by chance. With the worst of them gone, who is
+    near whom is told by the others, and their weights become clearer (Moore and White 2007).
+
+    In round t the wrapped estimator is fitted to the features that are left, :math:`F_t`, and of those the
+    :math:`\max(1, \lfloor \mathtt{step} \cdot |F_t| \rfloor)` of the lowest weights leave, constant ones
+    first; features of equal weights leave together, unless too few would stay: then those in the lower
+    columns do. The last round weighs those that stay. A feature is ranked before all that left in earlier
+    rounds, and among those of its own round as the wrapped weighter ranks them there.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any weighter, or any estimator of scikit-learn with ``feature_importances_`` or ``coef_``. Its
+        ``categorical_features``, if it has any, name features of the whole table, in any form; in every
+        round it is told which of those that are left they are.
+    step : float or int, default=0.2
+        Share of the features left, in (0, 1), that leaves in a round, at least one feature; or an int: so
+        many.
+    n_features_to_select : int, float or None, default=None
+        How many stay: an int that many; a float in (0, 1] that share. None: features leave, as above but
+        none that weighs more than 0, until all that are left do, or one is left.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is the metric of the wrapped weighter.
+    n_jobs : int or None, default=None
+        Threads of the wrapped weighter, where it names none.
+    verbose : int, default=0
+        1 shows progress on long work.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The clone of the last round, fitted to the features that stayed.
+    eliminated_in_ : array of shape (n_features,)
+        Round in which each feature left, from 1 on; 0 for those that stayed.
+    n_iter_ : int
+        Rounds, the last included.
+    feature_weights_ : array of shape (n_features,)
+        Weights in the last round. For a feature that left: its weight in the round in which it did, but no
+        more than the lowest of the features that left later or stayed. 0 for a constant feature.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best, by the order of leaving; features of equal weights in one round share the lowest number.
+    classes_ : array of shape (n_classes,)
+        The classes, if that is what y holds.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Moore, J. and White, B. (2007). Tuning ReliefF for genome-wide genetic analysis. EvoBIO, LNCS 4447.
+
+    Examples
+    --------
+    >>> from highrelief import IterativeElimination, MultiSURF
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=100, random_state=0)
+    >>> turf = IterativeElimination(MultiSURF(), n_features_to_select=2).fit(X, y)
+    >>> turf.get_support(indices=True)
+    array([0, 1])
+    """
+
+    _refuses_dask = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        step: float | int = 0.2,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.step = step
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if isinstance(self.step, Integral) and not isinstance(self.step, (bool, np.bool_)):
+            check_count("step", self.step)
+        else:
+            check_number("step", self.step, above=0.0, below=1.0)
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+        parameter = categories_parameter(self.estimator)
+        if self._weighter is None and parameter:
+            _refuse_places(self.estimator, self.estimator.get_params()[parameter])
+        return super()._checked(X, y, reset=reset, min_samples=min_samples)
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh and drop features until few enough are left.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,), default=None
+            Their classes, or what else the wrapped estimator is to be told.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Given to every fit of the wrapped estimator.
+        groups : array-like of shape (n_samples,), default=None
+            The same, if it takes them.
+        batches : array-like of shape (n_samples,), default=None
+            The same, if it takes them.
+
+        Returns
+        -------
+        self : object
+            The fitted meta-estimator.
+        """
+        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        left = np.arange(self.n_features_in_)
+        self.eliminated_in_ = np.zeros(left.size, dtype=np.int64)
+        weights, levels = np.empty(left.size), np.empty(left.size)
+        constant = _constant(table)
+        self.n_iter_ = 0
+        with watched(self, total=self._most_rounds(left.size)) as progress:
+            while True:
+                self.estimator_ = self._fitted_to(table, left)
+                self.n_iter_ += 1
+                weights[left] = _without_rounding(weights_of(self.estimator_, left.size))
+                levels[left] = np.where(constant[left], -1.0, _levels(self.estimator_, weights[left]))
+                leaving = self._leaving(weights[left], levels[left])
+                stopped = progress.advance()
+                if leaving.size == 0 or stopped:
+                    break
+                self.eliminated_in_[left[leaving]] = self.n_iter_
+                left = np.delete(left, leaving)
+        order = np.lexsort((levels, _rounds(self.eliminated_in_)))
+        self._ranked = _ranked(order, levels, self.eliminated_in_)
+        # None above that of a feature that left later, or stayed.
+        weights[order] = np.minimum.accumulate(weights[order][::-1])[::-1]
+        return self._set_weights(np.where(constant, 0.0, weights))
+
+    def _fitted_to(self, table: MetaTable, features: NDArray[np.int64]) -> Any:
+        """The wrapped estimator, fitted to some of the features."""
+        member = self._told_of_categories(features)
+        more = table.told_to("estimator")
+        whole = features.size == self.n_features_in_
+        X = table.X if whole else table.X[:, features]
+        return member.fit(X, **more) if table.y is None else member.fit(X, table.y, **more)
+
+    def _leaving(self, weights: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Places, among the features left, of those that leave after a round."""
+        n_left = weights.size
+        if self.n_features_to_select is None:
+            n_stay = n_positive(weights)
+        else:
+            n_stay = n_features_kept(self.n_features_to_select, self.n_features_in_)
+        if n_left <= n_stay:
+            return np.empty(0, dtype=np.int64)
+        order = falling(levels)
+        highest = levels[order[max(n_left - self._n_dropped(n_left), 0)]]
+        n_leaving = min(int(np.count_nonzero(levels <= highest)), n_left - n_stay)
+        return order[n_left - n_leaving :]
+
+    def _n_dropped(self, n_left: int) -> int:
+        if isinstance(self.step, Integral):
+            return int(self.step)
+        return max(1, int(self.step * n_left + 1e-9))
+
+    def _most_rounds(self, n_left: int) -> int:
+        wanted = 1
+        if self.n_features_to_select is not None:
+            wanted = n_features_kept(self.n_features_to_select, n_left)
+        n_rounds = 1
+        while n_left > wanted:
+            n_left -= self._n_dropped(n_left)
+            n_rounds += 1
+        return n_rounds
+
+    @property
+    def _ranked_by(self) -> NDArray[np.float64]:
+        return self._ranked
+
+    @available_if(wrapped_has("margins"))
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Margins that the wrapped weighter gives to samples by the features that stayed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples, with all features.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the wrapped weighter takes them.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            As the wrapped weighter defines them.
+        """
+        check_is_fitted(self)
+        samples, classes = self._checked(X, y, reset=False)
+        more = {} if batches is None else {"batches": batches}
+        return np.asarray(self.estimator_.margins(samples[:, self.eliminated_in_ == 0], classes, **more))
+
+
+def _refuse_places(estimator: Any, chosen: Any) -> None:
+    """Raise if an estimator that is not ours names places of categories, which move as features leave."""
+    if chosen is not None and not isinstance(chosen, str):
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be told which features are categorical once others have left:"
+            " IterativeElimination cuts categorical_features of weighters of highrelief only. Put the"
+            " pipeline around it."
+        )
+
+
+def _constant(table: MetaTable) -> NDArray[np.bool_]:
+    """Features that a weighter of ours gives the weight 0, whatever the others."""
+    if table.ranges is None:
+        return np.zeros(table.X.shape[1], dtype=bool)
+    return np.asarray(table.ranges.low == table.ranges.high)
+
+
+def _without_rounding(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same with 0 for what is not 0 by rounding only: it must not decide who stays."""
+    size = np.abs(weights)
+    return np.where(size <= _ROUNDING * size.max(), 0.0, weights)
+
+
+def _levels(fitted: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whole numbers from 0 on that rank features as a fitted estimator does.
+
+    Features that only rounding tells apart have the same: it must not decide who leaves.
+    """
+    values = ranked_by(fitted, weights)
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
+    levels = np.zeros(values.size)
+    levels[order[1:]] = np.cumsum(~np.isclose(rising[1:], rising[:-1], rtol=_TIED, atol=0.0))
+    return levels
+
+
+def _rounds(eliminated_in: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rounds that features leave in, those that stay after all others."""
+    return np.where(eliminated_in > 0, eliminated_in, eliminated_in.max(initial=0) + 1)
+
+
+def _ranked(
+    order: NDArray[np.int64], levels: NDArray[np.float64], eliminated_in: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """A number for every feature, larger for those that left later; the same for equals in a round."""
+    same = (np.diff(levels[order]) == 0.0) & (np.diff(eliminated_in[order]) == 0)
+    numbers = np.empty(levels.size)
+    numbers[order] = np.cumsum(np.concatenate([[0.0], ~same]))
+    return numbers

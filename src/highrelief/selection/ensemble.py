@@ -1,0 +1,432 @@
+"""Ensembles of weighters on random subsets of the samples (FREL, Algorithm 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.stats import rankdata
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._dask.collections import on_cluster
+from .._engine.parameters import check_choice
+from ..base.meta import MetaTable, wrapped_has
+from ..base.progress import with_callbacks
+from ..base.resampling import Hands, ResampledWeighter, in_threads
+from ..base.selector import best_features
+from ..base.validation import known_codes, label_codes
+from ..stability import spearman
+
+#: Relative difference of weights up to which they are the same: sums depend on the place of a column.
+_TIED = 1e-12
+#: What is averaged over the members.
+AGGREGATES = ("weights", "ranks")
+
+
+class EnsembleWeighting(ResampledWeighter):
+    r"""Mean of the weights, or of the ranks, that a weighter finds on random subsets of the samples.
+
+    Algorithm 2 of FREL around any weighter: for t = 1 … m, draw round(a·n) of the n samples without
+    replacement (without regard to classes), fit a clone of ``estimator`` to them, and average (eq. 10):
+
+    .. math:: w_E = \frac{1}{m} \sum_{t=1}^{m} w_{D(r_t)}
+
+    With ``aggregate="ranks"`` the ranks of the features (1 = largest weight, equal weights share the mean of
+    their ranks) are averaged instead, and :math:`w_E = d + 1 - \bar R`: between 1 and d, larger = better. It
+    is then of no importance in what units, or how differently, members weigh; but no weight says that a
+    feature is useless, so that all of them are kept unless ``n_features_to_select`` says how many. Only
+    a constant feature of numbers has no rank and weighs 0. With ``aggregate="weights"`` it weighs what the
+    members say: 0 by those of this package; a linear model without an intercept may find use for it.
+
+    A subset that holds only one class, or the same sample over and over, cannot be fitted: it is drawn
+    again. A small class may be missing from some members; these say nothing about it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
+        fit: their absolute values are taken, summed over classes. Also a pipeline that ends in one. It is
+        cloned, never fitted itself.
+    n_estimators : int, default=20
+        Number of members, m.
+    max_samples : int or float, default=0.9
+        Samples of a member: that many, or that share, a, rounded. 1.0: all, in the order they are given.
+    aggregate : {"weights", "ranks"}, default="weights"
+        What is averaged.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales the kept columns (as ``estimator`` does, by all samples) and multiplies
+        them by the weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only
+        around a weighter of this package.
+    n_jobs : int or None, default=None
+        How many members are fitted at a time: by threads where ``estimator`` is of this package, by joblib
+        otherwise, and where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not
+        depend on it. Members whose own ``n_jobs`` asks for threads are helped by those that are idle; there
+        are never more than the most that were asked for. Where X is held by Dask, members are fitted by its
+        cluster: None, or −1, are then two at a time for each worker, as far as memory allows.
+    verbose : int, default=0
+        1 shows how many members are fitted.
+    random_state : int, RandomState or None, default=None
+        Which subsets are drawn. Members whose ``random_state`` is None draw their random numbers from it
+        too; those that have one keep it.
+
+    Attributes
+    ----------
+    feature_weights_ : array of shape (n_features,)
+        Mean weights, or d + 1 − mean ranks.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    estimators_ : list of n_estimators estimators
+        The members.
+    estimators_samples_ : list of arrays
+        Rows of X that each member was fitted to, in rising order.
+    member_weights_ : array of shape (n_estimators, n_features)
+        Weights of each member.
+    stability_ : float
+        Mean rank correlation of the members' weights, see :func:`highrelief.stability.spearman`; nan for one
+        member. Members share most of their samples: it tells what leaving samples out does, not how a new
+        study would rank.
+    selections_ : array of shape (n_estimators, n_features)
+        What each member would keep by ``n_features_to_select``, for :func:`~highrelief.stability.jaccard`
+        and :func:`~highrelief.stability.nogueira`. Its mean over members tells how often a feature is kept.
+    left_out_counts_ : array of shape (n_samples,)
+        How many members did not see each sample; 0 for samples of weight 0.
+    execution_ : dict
+        Who fitted the members ("threads", "joblib", "dask cluster" or "dask threads"), how many at a time.
+    classes_ : array of shape (n_classes,)
+        The classes, if y holds some.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm.
+    IEEE TNNLS 26(7), 1388-1402.
+
+    Examples
+    --------
+    >>> from highrelief import EnsembleWeighting, ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(100, n_irrelevant=8, random_state=0)
+    >>> ensemble = EnsembleWeighting(ReliefF(), n_features_to_select=2, random_state=0).fit(X, y)
+    >>> ensemble.get_support(indices=True)
+    array([0, 1])
+    >>> ensemble.selections_.mean(axis=0)
+    array([1., 1., 0., 0., 0., 0., 0., 0., 0., 0.])
+    """
+
+    _refuses_dask = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_estimators: int = 20,
+        max_samples: int | float = 0.9,
+        aggregate: str = "weights",
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            max_samples=max_samples,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.aggregate = aggregate
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the members and average them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes, or what else ``estimator`` is to be told.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Handed on to the members, if ``estimator`` takes it. Samples of weight 0 are not there; a subset
+            is drawn from samples, not from copies.
+        groups : array-like of shape (n_samples,), default=None
+            Samples of the same group (such as those of one patient) are all in a subset, or none of them:
+            whole groups are drawn, as many as come nearest to ``max_samples``, and never all unless all
+            samples are wanted. A warning tells of subsets with less than half the samples asked for.
+            Also handed on to the members, if ``estimator`` takes them.
+        batches : array-like of shape (n_samples,), default=None
+            Handed on to the members, if ``estimator`` takes them.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+        """
+        table = self._fit_members(X, y, sample_weight, groups, batches)
+        if self.aggregate == "weights":
+            return self._set_weights(self.member_weights_.mean(axis=0))
+        mean_rank = average_ranks(self.member_weights_).mean(axis=0)
+        return self._set_weights(np.where(_constant(table), 0.0, self.n_features_in_ + 1.0 - mean_rank))
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("aggregate", self.aggregate, AGGREGATES)
+
+    # What the members say together
+
+    @property
+    def stability_(self) -> float:
+        """Mean rank correlation of the members' weights; nan for one member, or one feature."""
+        check_is_fitted(self)
+        if len(self.estimators_) == 1:
+            return float("nan")
+        return spearman(average_ranks(self.member_weights_))
+
+    @property
+    def selections_(self) -> NDArray[np.bool_]:
+        """What each member would keep by ``n_features_to_select``, (n_estimators, n_features)."""
+        check_is_fitted(self)
+        return np.stack([best_features(each, self.n_features_to_select) for each in self.member_weights_])
+
+    @available_if(wrapped_has("margins"))
+    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Mean over the members of the margins that they give to samples among the given ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the members take them.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            nan for a sample whose class is in no member.
+        """
+        check_is_fitted(self)
+        samples, classes = self._checked(X, y, reset=False)
+        known_codes(self.classes_, classes)
+        levels = label_codes("batches", batches, np.ones(len(classes), dtype=bool))
+
+        def seen_by(member: Any) -> NDArray[np.float64]:
+            return _known_margins(member, samples, classes, levels)
+
+        return self._mean_over(seen_by, self.estimators_, samples)
+
+    def _mean_over(
+        self, seen_by: Callable[[Any], NDArray[np.float64]], members: Sequence[Any], X: Any
+    ) -> NDArray[np.float64]:
+        ours, n_threads = self._weighter is not None, self._n_threads
+        if on_cluster(X):
+            n_threads = Hands.for_fits(X, len(members), ours=ours, n_jobs=self.n_jobs).n_at_a_time
+        return _mean_of_known(np.stack(in_threads(seen_by, members, ours=ours, n_threads=n_threads)))
+
+    # What members say about samples that they did not see
+
+    @property
+    def left_out_counts_(self) -> NDArray[np.int64]:
+        """How many members did not see each sample; 0 for samples of weight 0."""
+        check_is_fitted(self)
+        return np.sum([self._left_out(t) for t in range(len(self.estimators_))], axis=0)
+
+    @available_if(wrapped_has("margins"))
+    def left_out_margins(
+        self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Margins of the samples of ``fit`` as seen by the members that were fitted without them.
+
+        A sample far below 0 is nearer to another class than to its own, in the metric that was learned from
+        others: it is hard, or mislabelled. Each left-out sample has its neighbours among all given samples,
+        but for those of its own group.
+
+        Costs about as much as the margins of all samples, once per member; with groups, once per member and
+        sample of the largest group left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples of ``fit``, in the same order.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Their batches, if the members take them.
+
+        Returns
+        -------
+        margins : array of shape (n_samples,)
+            Means over the members that did not see the sample; nan if all did, or if its class is in none of
+            the others.
+        """
+        samples, classes = self._samples_of_fit(X, y)
+        known_codes(self.classes_, classes)
+        levels = label_codes("batches", batches, np.ones(len(classes), dtype=bool))
+
+        def seen_by(t: int) -> NDArray[np.float64]:
+            margins = np.full(self._n_samples, np.nan)
+            for judged in self._apart(self._left_out(t)):
+                among = np.union1d(self.estimators_samples_[t], judged)
+                of_them = None if levels is None else levels[among]
+                found = _known_margins(self.estimators_[t], samples[among], classes[among], of_them)
+                margins[judged] = found[np.searchsorted(among, judged)]
+            return margins
+
+        return self._mean_over(seen_by, range(len(self.estimators_)), samples)
+
+    @available_if(wrapped_has("predict"))
+    def left_out_score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Accuracy (R² of a regressor) on the samples of ``fit`` by the members that did not see them.
+
+        The members' probabilities, their votes if they have none, or their predictions of numbers are
+        averaged for each sample. Samples that every member saw do not count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples of ``fit``, in the same order.
+        y : array-like of shape (n_samples,)
+            Their classes or values.
+
+        Returns
+        -------
+        score : float
+            Like ``oob_score_`` in scikit-learn's ensembles.
+        """
+        samples, target = self._samples_of_fit(X, y)
+        judged = self.left_out_counts_ > 0
+        if not judged.any():
+            raise ValueError("Every member saw every sample: there is nothing left to judge them by.")
+        if is_classifier(self.estimator):
+            known_codes(self.classes_, target)
+            votes = self._sums_over_left_out(_votes, samples, (self.classes_.size,))
+            return float(accuracy_score(target[judged], self.classes_[votes[judged].argmax(axis=1)]))
+        sums = self._sums_over_left_out(_predictions, samples, target.shape[1:])
+        times = self.left_out_counts_.reshape(-1, *[1] * (target.ndim - 1))
+        return float(r2_score(target[judged], sums[judged] / times[judged]))
+
+    def _sums_over_left_out(
+        self, say: Callable[[Any, NDArray[Any], Any], Any], samples: Any, shape: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """What members say of each sample that they did not see, added up."""
+        sums = np.zeros((self._n_samples, *shape))
+        for t, member in enumerate(self.estimators_):
+            rows = np.flatnonzero(self._left_out(t))
+            if rows.size:
+                sums[rows] += say(member, samples[rows], getattr(self, "classes_", None))
+        return sums
+
+    def _samples_of_fit(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
+        check_is_fitted(self)
+        samples, target = self._checked(X, y, reset=False)
+        if samples.shape[0] != self._n_samples:
+            raise ValueError(
+                f"X must hold the {self._n_samples} samples of fit, of which members left some out; got"
+                f" {samples.shape[0]}."
+            )
+        return samples, target
+
+    def _left_out(self, t: int) -> NDArray[np.bool_]:
+        """Samples that count, but not for member t."""
+        left_out = self._counted.copy()
+        left_out[self.estimators_samples_[t]] = False
+        return left_out
+
+    def _apart(self, left_out: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+        """Parts of the samples left out with no two of the same group."""
+        rows = np.flatnonzero(left_out)
+        if self._groups is None:
+            yield rows
+            return
+        groups = self._groups[rows]
+        while rows.size:
+            first = np.zeros(rows.size, dtype=bool)
+            first[np.unique(groups, return_index=True)[1]] = True
+            yield rows[first]
+            rows, groups = rows[~first], groups[~first]
+
+
+def average_ranks(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks in each row, 1 for the largest weight; weights that only rounding tells apart share theirs."""
+    order = np.argsort(-weights, axis=1, kind="stable")
+    falling = np.take_along_axis(weights, order, axis=1)
+    larger = np.maximum(np.abs(falling[:, 1:]), np.abs(falling[:, :-1]))
+    lower = falling[:, :-1] - falling[:, 1:] > _TIED * larger
+    levels = np.zeros(weights.shape, dtype=np.int64)
+    np.put_along_axis(levels, order, np.pad(lower.cumsum(axis=1), ((0, 0), (1, 0))), axis=1)
+    return rankdata(levels, axis=1)
+
+
+def _constant(table: MetaTable) -> NDArray[np.bool_]:
+    """Features of one value in all samples; what is missing, or no number, is never taken for one."""
+    X = table.X
+    if table.ranges is not None:
+        return table.ranges.low == table.ranges.high
+    if sparse.issparse(X):
+        return X.min(axis=0).toarray().ravel() == X.max(axis=0).toarray().ravel()
+    same = np.full(X.shape[1], X.dtype.kind in "biuf")
+    for row in X:
+        # Most often none is left after two rows.
+        if not same.any():
+            break
+        same &= row == X[0]
+    return same
+
+
+def _votes(member: Any, samples: Any, classes: NDArray[Any]) -> NDArray[np.float64]:
+    """Probabilities of the classes, or 1 for the class that the member predicts; 0 where it knows none."""
+    if not hasattr(member, "predict_proba"):
+        return (member.predict(samples)[:, np.newaxis] == classes).astype(np.float64)
+    votes = np.zeros((samples.shape[0], classes.size))
+    votes[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(samples)
+    return votes
+
+
+def _predictions(member: Any, samples: Any, classes: None) -> Any:
+    return member.predict(samples)
+
+
+def _known_margins(
+    member: Any, samples: Any, classes: NDArray[Any], batches: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """Margins among the samples whose class the member knows; nan for the others."""
+    known = np.isin(classes, member.classes_)
+    margins = np.full(classes.size, np.nan)
+    if np.unique(classes[known]).size < 2 and not known.all():
+        return margins
+    which: Any = slice(None) if known.all() else known
+    more = {} if batches is None else {"batches": batches[which]}
+    margins[which] = member.margins(samples[which], classes[which], **more)
+    return margins
+
+
+def _mean_of_known(margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means over members, nan where none says anything."""
+    known = ~np.isnan(margins)
+    times = known.sum(axis=0)
+    total = np.where(known, margins, 0.0).sum(axis=0)
+    return np.divide(total, times, out=np.full(times.shape, np.nan), where=times > 0)

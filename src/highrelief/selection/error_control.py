@@ -1,0 +1,396 @@
+"""Where to cut a ranking: the features that are real, at a stated error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._dask.collections import brought_here
+from .._engine.parameters import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+    random_generator,
+)
+from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told, weights_of
+from ..base.progress import watched, with_callbacks
+from ..base.resampling import SEEDS, Hands, seeded_clone, unseeded
+from ..base.selector import best_features
+from ..base.validation import label_codes, refuse_held, warn_user
+from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
+
+#: How it is decided.
+METHODS = ("permutation", "stability", "knockoff")
+
+#: What a method may be told beside what is a parameter of the selector.
+OPTIONS = {
+    "permutation": (),
+    "stability": ("n_pairs", "n_best", "assumption"),
+    "knockoff": ("marginals", "covariance"),
+}
+
+#: Why there are no knockoffs of what Dask holds.
+KNOCKOFFS_IN_MEMORY = "knockoffs follow from the correlations of all features, which are found in memory."
+
+#: What is tested, by method.
+NULLS = {
+    "permutation": (
+        "Marginal: the null features, all together, are independent of the label and of the features that are"
+        " real. If no feature is real, the error rate is at most the level, exactly, whatever the weighter"
+        " and however features depend on each other. Beside real features that is an approximation: as far as"
+        " noise weighs what it does when its rows are permuted against what was found. A feature that only"
+        " follows a real one is not null."
+    ),
+    "stability": (
+        "By frequency: the feature is among the best in half of the samples no more often than one drawn by"
+        " lot. A statement about the weighter at half the samples, not about dependence on the label."
+    ),
+    "knockoff": (
+        "Conditional: the feature is independent of the label given all other features. A feature that only"
+        " follows a real one is null. It holds as far as the model of the features does."
+    ),
+}
+
+
+class ErrorControlledSelector(SingleFitWeighter):
+    r"""Keep the features that are real, with a bound on the rate of those that are not.
+
+    ``control="fdr"`` bounds the expected share of false features among those kept, ``control="fwer"`` the
+    probability that any is false, both by ``level``. What "false" means is up to ``method``, and said in
+    ``null_``.
+
+    ``method="permutation"`` compares what features weigh with what they weigh when labels are dealt out at
+    random, B = ``n_permutations`` times. With :math:`m_j` and :math:`s_j` the mean and the standard deviation
+    of feature j over these and the labels as they are, the statistic is :math:`z_j = (w_j - m_j)/s_j`, and
+
+    .. math:: p_j = \frac{1 + \#\{(b, i) : z_i^{(b)} \ge z_j\}}{1 + B d}
+
+    pools the d features: 200 permutations of 20,000 features tell p-values down to 2.5e-7. These go to
+    Benjamini and Hochberg's procedure; as it may err more often than it says where features depend on each
+    other, no q-value is below the share of labelings, the permuted ones and the labels as they are, whose
+    lowest is as low. For the family-wise error, the step-down maxT of Westfall and Young compares :math:`z_j`
+    with the largest of each permutation.
+
+    Beside real features noise may weigh more, or less, than it does when nothing is real. Hence a second
+    round (``keep_found``): the features found in the first stay with their labels, the rows of all others are
+    permuted against both, and :math:`z_j` is compared with those of the others. If nothing is found there is
+    no second round: under the global null the error is that of the first, which is exact.
+
+    Weights of iterative methods are shares of a whole, which noise fills as well as anything. What is
+    compared is then the weight times the mean margin, see ``statistic``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
+        fit. It is cloned, never fitted itself. It is fitted anew for every permutation; Relief and ReliefF on
+        complete tables take all of them at once, many times faster.
+    method : {"permutation", "stability", "knockoff"}, default="permutation"
+        How it is decided: by permuted labels; by halves of the samples that agree
+        (:func:`~highrelief.selection.stability_selection.decide_by_stability`); by knockoffs, copies of the
+        features that mean nothing (:func:`~highrelief.selection.knockoffs.decide_by_knockoffs`).
+    control : {"fdr", "fwer"}, default="fdr"
+        The false discovery rate, or the family-wise error rate.
+    level : float, default=0.1
+        The most that this rate may be, in (0, 1).
+    n_permutations : int, default=200
+        B, how often labels are dealt out at random. No level below 1/(B + 1) keeps anything.
+    statistic : {"auto", "weights", "margins"}, default="auto"
+        What permutations compare: the weights, or the weights times the mean margin of the samples by them.
+        "auto": "margins" for weighters of this package that have them, but for Relief and ReliefF, whose
+        weights are margins.
+    keep_found : bool, default=True
+        Whether there is a second round, of at most 200 fits. Not with whole groups, see ``fit``.
+    options : dict or None, default=None
+        Further arguments of :func:`~highrelief.selection.stability_selection.decide_by_stability`, such as
+        ``{"n_pairs": 100}``, or of :func:`~highrelief.selection.knockoffs.decide_by_knockoffs`; none for
+        permutations.
+    n_features_to_select : int, float or None, default=None
+        None: what is decided, which may be nothing. A number, or a share of the features, is kept instead,
+        and may be set after ``fit``.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
+        weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
+        weighter of this package.
+    n_jobs : int or None, default=None
+        How many fits at a time: by threads where ``estimator`` is of this package, by joblib otherwise, and
+        where ``joblib.parallel_config("dask")`` sends them to a cluster. The result does not depend on it.
+        Where X is held by Dask, its cluster fits: None, or −1, are then two at a time for each worker, as far
+        as memory allows.
+    verbose : int, default=0
+        1 shows how many fits are done.
+    random_state : int, RandomState or None, default=None
+        Which permutations are drawn, of the rows in the order they are given; more of them leave the first
+        ones as they are.
+
+    Attributes
+    ----------
+    pvalues_ : array of shape (n_features,)
+        Of permutations: each feature's own with "fdr", adjusted for all features with "fwer" (the lowest
+        level at which it is kept). Methods that have none raise an AttributeError.
+    qvalues_ : array of shape (n_features,)
+        The lowest level of the false discovery rate at which a feature is kept; with "fdr" only.
+    selection_probability_ : array of shape (n_features,)
+        Share of the halves that put the feature among the best; by "stability" only.
+    statistic_ : array of shape (n_features,)
+        What was compared.
+    threshold_ : float
+        The least of it that is kept; inf if nothing is.
+    n_features_ : int
+        How many are kept.
+    null_ : str
+        What is tested, and what holds when.
+    feature_weights_ : array of shape (n_features,)
+        Weights by all samples.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = largest weight; equal weights share the lowest number.
+    estimator_ : estimator
+        The clone that weighed all samples.
+    execution_ : dict
+        Who made the fits, how many at a time; whether permutations took them "all at once" or by "refits".
+    classes_ : array of shape (n_classes,)
+        The classes, if that is what y holds.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Westfall, P. and Young, S. (1993). Resampling-based multiple testing. Wiley.
+
+    Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate: a practical and powerful
+    approach to multiple testing. Journal of the Royal Statistical Society B 57(1), 289-300.
+
+    Phipson, B. and Smyth, G. (2010). Permutation p-values should never be zero. Statistical Applications in
+    Genetics and Molecular Biology 9(1), 39.
+
+    Examples
+    --------
+    >>> from highrelief import ErrorControlledSelector, ReliefF
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=100, random_state=0)
+    >>> selector = ErrorControlledSelector(ReliefF(), level=0.05, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([0, 1])
+    """
+
+    _refuses_dask = None
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        method: str = "permutation",
+        control: str = "fdr",
+        level: float = 0.1,
+        n_permutations: int = 200,
+        statistic: str = "auto",
+        keep_found: bool = True,
+        options: dict[str, Any] | None = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.method = method
+        self.control = control
+        self.level = level
+        self.n_permutations = n_permutations
+        self.statistic = statistic
+        self.keep_found = keep_found
+        self.options = options
+        self.random_state = random_state
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_choice("method", self.method, METHODS)
+        check_choice("control", self.control, CONTROLS)
+        check_number("level", self.level, above=0.0, below=1.0)
+        check_count("n_permutations", self.n_permutations)
+        check_choice("statistic", self.statistic, STATISTICS)
+        check_flag("keep_found", self.keep_found)
+        check_seed("random_state", self.random_state)
+        if self.options is not None and not isinstance(self.options, Mapping):
+            raise TypeError(f"options={self.options!r} must be None, or a dict of arguments by their names.")
+        if self.options and self.method == "permutation":
+            raise ValueError(f"options={self.options!r} are for stability and knockoff, not for permutation.")
+        unknown = sorted(set(self.options or ()) - set(OPTIONS[self.method]))
+        if unknown:
+            raise ValueError(
+                f"options={self.options!r}: {', '.join(unknown)} cannot be among them; method={self.method!r}"
+                f" has {', '.join(OPTIONS[self.method])}."
+            )
+        if self.statistic == "margins" and not hasattr(self.estimator, "margins"):
+            raise ValueError(
+                f"statistic={self.statistic!r} needs an estimator that has margins, and"
+                f" {type(self.estimator).__name__} has none; use 'weights'."
+            )
+
+    @with_callbacks
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        batches: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the features, and decide which are real.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes, or what else ``estimator`` is to be told.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Handed on to the fits of ``estimator``. A weight stays with its sample when labels are permuted.
+        groups : array-like of shape (n_samples,), default=None
+            By permutation: labels are exchanged within each group (such as a matched pair, or a family) only.
+            If all samples of a group have the same label, in every group (such as those of one patient),
+            whole groups exchange their labels instead. By "stability": groups are kept together. Also handed
+            on to the fits, if ``estimator`` takes them.
+        batches : array-like of shape (n_samples,), default=None
+            Handed on to the fits, if ``estimator`` takes them. Labels are permuted within each batch only.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        table = self._check_fit(X, y, sample_weight, groups=groups, batches=batches)
+        if table.y is None:
+            raise ValueError("ErrorControlledSelector needs y: what features are, or are not, related to.")
+        if hasattr(self, "classes_"):
+            self._check_classes(table.y)
+        random = random_generator("random_state", self.random_state)
+        # Drawn first: the weights do not depend on the method.
+        seed = int(random.randint(SEEDS))
+        self.estimator_ = seeded_clone(self._clone_for_all(), unseeded(self.estimator), seed)
+        self.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
+        weights = weights_of(self.estimator_, self.n_features_in_)
+        if self.method == "permutation":
+            decision = self._by_permutation(table, groups, batches, random)
+        else:
+            given = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
+            told: Told = {
+                name: np.asarray(brought_here(each))[table.kept]
+                for name, each in given.items()
+                if each is not None
+            }
+            decision = self._by_others(table, told, random)
+        self._decision = decision
+        self.statistic_, self.threshold_ = decision.statistic, decision.threshold
+        self.null_ = NULLS[self.method]
+        return self._set_weights(weights)
+
+    def _by_permutation(
+        self, table: MetaTable, groups: Any, batches: Any, random: np.random.RandomState
+    ) -> Decision:
+        levels = label_codes("batches", batches, table.kept)
+        exchange = Exchange.among(table.y, label_codes("groups", groups, table.kept), levels)
+        seeds = random.randint(SEEDS, size=self.n_permutations)
+        again = min(self.n_permutations, MOST_REALIGNED) if self.keep_found else 0
+        with watched(self, total=self.n_permutations + again) as progress:
+            test = PermutationTest(
+                self.estimator_,
+                table,
+                exchange,
+                self.statistic,
+                self._weighter,
+                self.n_jobs,
+                progress.advance,
+            )
+            how = "all at once" if test.all_at_once else "refits"
+            self.execution_ = self._hands(table, self.n_permutations).execution | {"permutations": how}
+            decision = test.decide(seeds, self.control, self.level, keep_found=self.keep_found)
+        least = 1.0 / (1 + self.n_permutations)
+        if least > self.level:
+            warn_user(
+                f"n_permutations={self.n_permutations} cannot tell chances below {least:.2g}: nothing can be"
+                f" kept at level={self.level}. At least {int(np.ceil(1.0 / self.level)) - 1} are needed.",
+                UserWarning,
+            )
+        return decision
+
+    def _hands(self, table: MetaTable, n_fits: int) -> Hands:
+        return Hands.for_fits(table.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
+
+    def _refuse_held(self, X: Any) -> None:
+        if self.method == "knockoff":
+            refuse_held(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
+        super()._refuse_held(X)
+
+    def _by_others(self, table: MetaTable, told: Told, random: np.random.RandomState) -> Decision:
+        """Decide by one of the methods that have modules of their own, imported when they are asked for."""
+        common: dict[str, Any] = {
+            "control": self.control,
+            "level": self.level,
+            "n_jobs": self.n_jobs,
+            "random_state": int(random.randint(SEEDS)),
+            **(self.options or {}),
+        }
+        if self.method == "stability":
+            from .stability_selection import N_PAIRS, decide_by_stability  # noqa: PLC0415
+
+            decision = decide_by_stability(self.estimator, table.X, table.y, **common, **told)
+            self.execution_ = self._hands(table, 2 * common.get("n_pairs", N_PAIRS)).execution
+            return decision
+        from .knockoffs import decide_by_knockoffs  # noqa: PLC0415
+
+        self.execution_ = self._hands(table, 1).execution
+        return decide_by_knockoffs(self.estimator, table.X, table.y, **common, **told)
+
+    # What was found
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        """What was decided, or what ``n_features_to_select`` says instead."""
+        check_is_fitted(self)
+        if self.n_features_to_select is None:
+            return self._decision.support
+        return best_features(self._ranked_by, self.n_features_to_select)
+
+    @property
+    def n_features_(self) -> int:
+        """How many features are real, by what was decided."""
+        check_is_fitted(self)
+        return int(self._decision.support.sum())
+
+    def _evidence(self, name: str) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        found: NDArray[np.float64] | None = getattr(self._decision, name)
+        if found is None:
+            raise AttributeError(
+                f"There are no {name}_ by method={self.method!r} with control={self.control!r}."
+            )
+        return found
+
+    @property
+    def pvalues_(self) -> NDArray[np.float64]:
+        """p-values; adjusted for all features with ``control="fwer"``."""
+        return self._evidence("pvalues")
+
+    @property
+    def qvalues_(self) -> NDArray[np.float64]:
+        """The lowest false discovery rates at which features are kept."""
+        return self._evidence("qvalues")
+
+    @property
+    def selection_probability_(self) -> NDArray[np.float64]:
+        """Shares of the halves that put features among the best."""
+        return self._evidence("selection_probability")

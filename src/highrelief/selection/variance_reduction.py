@@ -1,0 +1,225 @@
+"""Variance reduction: samples whose margin vectors lie among the others count more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import has_fit_parameter
+
+from .._engine.engine import LocalRows
+from .._engine.neighbors import Neighborhood
+from .._engine.parameters import check_count
+from .._engine.scaling import feature_scaling
+from .._engine.threads import one_blas_thread
+from ..base.meta import MetaTable, SingleFitWeighter, weights_of
+from ..base.progress import watched, with_callbacks
+from ..base.selector import WeighterTags
+from ..base.validation import assert_all_finite, check_spans, scaled_rows, working_memory
+from ..methods.lmba import Lmba
+
+#: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
+_N_NEIGHBORS = 10
+#: Features that are not scaled may span so much, or the inverse of it.
+_WIDEST = 1e290
+
+
+class VarianceReduction(SingleFitWeighter):
+    r"""Weigh samples by how near their margin vectors are to the others, then features by the samples.
+
+    .. math:: z_n = \sum_{j=1}^{k} |x_n - \mathrm{NM}_j(x_n)| - |x_n - \mathrm{NH}_j(x_n)|, \qquad
+              s_n \propto \Bigl( \frac{1}{N - 1} \sum_{m \ne n} \|z_n - z_m\|_2 \Bigr)^{-1}, \quad
+              \sum_n s_n = 1
+
+    NH and NM are the k nearest hits and misses (of all other classes) by the Manhattan distance; of fewer
+    than k, their mean is taken k times. A sample whose margin vector lies far from the others moves the
+    weights of the features most when it comes or goes, and counts least. The wrapped estimator gets the
+    ``sample_weight`` N·s_n; :class:`Lmba`, which takes none, steps of the length N·s_n instead of 1.
+
+    For the weighters of this package a ``sample_weight`` above 1 is a number of copies: some of the sample is
+    a hit of itself, at distance 0.
+
+    Parameters
+    ----------
+    estimator : estimator
+        :class:`Lmba`, or any weighter whose ``fit`` takes ``sample_weight``. VR-Lmba of Li et al. (2015) is
+        ``VarianceReduction(Lmba())``.
+    n_neighbors : int or None, default=None
+        k, the hits and misses of a margin vector; None: that of the wrapped estimator, or 10 if it has none.
+    n_features_to_select : int, float or None, default=None
+        None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
+        share.
+    weighted : bool, "manhattan" or "euclidean", default=False
+        Whether ``transform`` scales and multiplies the kept columns by max(weight, 0), or its square root
+        for "euclidean"; True is the metric of the wrapped weighter.
+    n_jobs : int or None, default=None
+        Threads of the margin vectors, and of the wrapped weighter where it names none.
+    verbose : int, default=0
+        1 shows progress on long work.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted clone.
+    sample_weights_ : array of shape (n_samples,)
+        s_n; they add up to 1.
+    feature_weights_ : array of shape (n_features,)
+        Those of ``estimator_``.
+    feature_importances_ : array of shape (n_features,)
+        max(weight, 0).
+    ranking_ : array of shape (n_features,)
+        1 = best; equal weights share the lowest number.
+    classes_ : array of shape (n_classes,)
+        The classes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    References
+    ----------
+    Han, Y. and Yu, L. (2010). A variance reduction framework for stable feature selection. ICDM.
+
+    Li, Y., Si, J., Zhou, G., Huang, S. and Chen, S. (2015). FREL: a stable feature selection algorithm. IEEE
+    Transactions on Neural Networks and Learning Systems 26(7), 1388-1402.
+
+    Examples
+    --------
+    >>> from highrelief import Lmba, VarianceReduction
+    >>> from highrelief.datasets import make_xor
+    >>> X, y, relevant = make_xor(200, n_irrelevant=3, random_state=0)
+    >>> VarianceReduction(Lmba(), n_features_to_select=2).fit(X, y).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        n_neighbors: int | None = None,
+        n_features_to_select: int | float | None = None,
+        weighted: bool | str = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            n_features_to_select=n_features_to_select,
+            weighted=weighted,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.n_neighbors = n_neighbors
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+        if not isinstance(self.estimator, Lmba) and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise TypeError(
+                f"estimator={self.estimator!r} must be an Lmba, or take sample_weight in its fit: there is no"
+                " other way to weigh its samples."
+            )
+
+    def __sklearn_tags__(self) -> WeighterTags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = tags.categories = False
+        return tags
+
+    def _check_categories(self) -> None:
+        chosen = getattr(self._weighter, "categorical_features", None)
+        if chosen is not None and np.size(chosen):
+            raise ValueError(
+                "Margin vectors are of numbers: inside VarianceReduction"
+                f" categorical_features={chosen!r} must be None."
+            )
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
+        """As any meta-estimator; but margin vectors need all values, whatever the wrapped estimator takes."""
+        samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
+        if sparse.issparse(samples):
+            raise TypeError(
+                "VarianceReduction compares dense rows, but X is sparse. Use X.toarray(), if it fits into"
+                " memory."
+            )
+        assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
+        return samples, target
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Self:
+        """Weigh the samples, then the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        batches : array-like of shape (n_samples,), default=None
+            Handed on to the fit of ``estimator``, if that takes them; the neighbours in the margin vectors
+            are then where its ``batch_neighbors`` says, too.
+
+        Returns
+        -------
+        self : object
+            The fitted meta-estimator.
+        """
+        table = self._check_fit(X, y, batches=batches)
+        self._check_classes(table.y)
+        with watched(self, total=2) as progress:
+            self.sample_weights_ = nearness_shares(self._margin_vectors(table))
+            progress.advance()
+            self.estimator_ = self._fitted_member(table)
+            progress.advance()
+        return self._set_weights(weights_of(self.estimator_, self.n_features_in_))
+
+    def _fitted_member(self, table: MetaTable) -> Any:
+        """The wrapped estimator, fitted with the weights of the samples."""
+        member = self._clone_for_all()
+        if isinstance(member, Lmba):
+            return member._fit_with_steps(table.X, table.y, self.sample_weights_)
+        n_samples = self.sample_weights_.size
+        told = table.told_to("estimator")
+        return member.fit(table.X, table.y, sample_weight=n_samples * self.sample_weights_, **told)
+
+    def _margin_vectors(self, table: MetaTable) -> NDArray[np.float64]:
+        """z_n/k."""
+        k = getattr(self.estimator, "n_neighbors", None) if self.n_neighbors is None else self.n_neighbors
+        if not isinstance(k, Integral):
+            k = _N_NEIGHBORS
+        return self._scaled_rows(table).nearest(Neighborhood(int(k), pooled=True)).rows()
+
+    def _scaled_rows(self, table: MetaTable) -> LocalRows:
+        """The samples, scaled as the wrapped weighter does, or to [0, 1] if it has no scaling."""
+        weighter = self._weighter
+        if weighter is None:
+            X = np.asarray(table.X, dtype=np.float64)
+            numbers = MetaTable(X, table.codes, None, table.kept, None, y=table.y)
+            return scaled_rows(numbers, feature_scaling(X, "range", None), self._n_threads, working_memory())
+        batches = table.told_to("estimator").get("batches")
+        if batches is not None:
+            reach = weighter._reach(batches, np.ones(table.n_samples, dtype=bool), table.X)
+            return weighter._rows(replace(table, reach=reach))
+        if weighter.scale is None and (table.ranges.low < table.ranges.high).any():
+            check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
+        return scaled_rows(table, self._scaling, self._n_threads, working_memory())
+
+
+def nearness_shares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1/(mean Euclidean distance to the other vectors), divided by their sum (Han and Yu 2010)."""
+    # In units in which squares are numbers, and near 0, where their differences keep their digits.
+    largest = float(np.abs(vectors).max(initial=0.0))
+    vectors = np.ldexp(vectors, -int(np.frexp(largest)[1]))
+    vectors -= vectors.mean(axis=0)
+    with one_blas_thread():
+        products = vectors @ vectors.T
+    squares = np.diagonal(products)
+    apart = np.sqrt(np.maximum(squares[:, np.newaxis] + squares - 2.0 * products, 0.0))
+    np.fill_diagonal(apart, 0.0)
+    mean = apart.sum(axis=1) / max(len(vectors) - 1, 1)
+    if mean.min() == 0.0:  # all are the same
+        return np.full(len(vectors), 1.0 / len(vectors))
+    nearness = 1.0 / mean
+    return nearness / nearness.sum()
