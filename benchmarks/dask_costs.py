@@ -1,6 +1,6 @@
 """What a fit to a table that Dask holds costs: tasks, bytes, work and memory, as formulas.
 
-n samples in C classes, d features of ``itemsize`` bytes, B blocks, W workers, k neighbours. The table lies
+n samples in C classes, d features of ``itemsize`` bytes, B blocks, W workers, k neighbors. The table lies
 with the workers already, cut as it is worked on. Tasks are named as Dask's scheduler shows them, and are
 exact; for ``IRelief`` by columns they are the most there can be, as blocks whose weights are all 0 are not
 asked. Arrays that grow with none of n, d, B are left out, and so are the graphs, which the client sends with
@@ -35,14 +35,14 @@ class Problem(NamedTuple):
     n_workers: int
     k: int = 10
     n_classes: int = 2
-    #: Samples whose neighbours are looked for; None: all.
+    #: Samples whose neighbors are looked for; None: all.
     n_anchors: int | None = None
     #: Whether distances are only nearly known at first: not those of genotypes and other few levels.
     measures: bool = True
 
     @property
     def anchors(self) -> int:
-        """Number of samples whose neighbours are looked for."""
+        """Number of samples whose neighbors are looked for."""
         return self.n if self.n_anchors is None else self.n_anchors
 
     @property
@@ -134,7 +134,7 @@ def _moved(m: int, n_workers: int) -> float:
 
 
 def in_runs(n_blocks: int, n_workers: int) -> list[int]:
-    """Workers of the blocks where neighbours lie together, which moves least."""
+    """Workers of the blocks where neighbors lie together, which moves least."""
     return [block * n_workers // n_blocks for block in range(n_blocks)]
 
 
@@ -165,7 +165,7 @@ def tiles(problem: Problem) -> float:
 
 
 def lists_size(problem: Problem, n_anchors: float) -> float:
-    """Neighbours of so many anchors: k of every class with their distances or shares."""
+    """Neighbors of so many anchors: k of every class with their distances or shares."""
     return n_anchors * (16.0 * problem.k * problem.n_classes + 8.0 + 24.0 * problem.n_classes)
 
 
@@ -217,7 +217,7 @@ def _blocks_of_workers(problem: Problem, places: Sequence[int] | None) -> list[i
 
 
 def sought_size(problem: Problem) -> float:
-    """Whose neighbours are looked for, and the classes of all; of few anchors their rows, too."""
+    """Whose neighbors are looked for, and the classes of all; of few anchors their rows, too."""
     return 9.0 * problem.n + (0.0 if problem.n_anchors is None else 8.0 * problem.n_anchors)
 
 
@@ -276,7 +276,7 @@ def coefficients_size(problem: Problem) -> float:
 
 
 def irelief_columns_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
-    """Tasks of a fit: those of the iterations, and one more look at the neighbourhoods."""
+    """Tasks of a fit: those of the iterations, and one more look at the neighborhoods."""
     b, n_looks = problem.n_blocks, n_iterations + 1
     tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "minima": n_looks * b})
     tasks.update({"added": n_looks * _below_the_last(b), "near": n_looks, "statistics": n_looks})
@@ -307,7 +307,7 @@ def irelief_columns_bytes(
 
 
 def irelief_rows_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
-    """Tasks of a fit: those of the iterations, and one more look at the neighbourhoods."""
+    """Tasks of a fit: those of the iterations, and one more look at the neighborhoods."""
     b, pairs, n_looks = problem.n_blocks, problem.n_pairs, n_iterations + 1
     tasks = Counter({"plain": b, "look_at_rows": b, "joined": tree_tasks(b), "Common": 1, "RowBlock": b})
     tasks.update({"statistics": n_looks * pairs})

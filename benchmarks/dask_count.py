@@ -169,7 +169,7 @@ def _weight(value: Any) -> float:
     return sum(_weight(each) for each in getattr(value, "__dict__", {}).values())
 
 
-def modelled(case: Case, n_workers: int, places: list[int]) -> tuple[Counter[str], float, float, float]:
+def modeled(case: Case, n_workers: int, places: list[int]) -> tuple[Counter[str], float, float, float]:
     """Tasks, the least and the most bytes that workers send, and the bytes that the client shares."""
     size = case.d if case.by == "columns" else case.n
     problem = Problem(
@@ -223,7 +223,7 @@ def each_case(report: Callable[[dict[str, Any]], None], worker_counts: tuple[int
         with cluster(n_workers) as client:
             for case in CASES:
                 found = counted(case, client)
-                tasks, least, most, shared = modelled(case, n_workers, found.places)
+                tasks, least, most, shared = modeled(case, n_workers, found.places)
                 report(
                     {
                         "case": case.label,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import highrelief
-from highrelief.catalogue import METHODS
+from highrelief.catalog import METHODS
 from highrelief.datasets import make_xor
 from highrelief.inspection.report.contents import Contents
 from highrelief.inspection.report.diagnostics import stability

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.solvers`` measures, on one thread, how long each takes to a relative residual of 1e-10
 (largest violation of the conditions of a minimum over the larger of λ and the largest slope at w = 0), or
-how far it comes in ``--limit`` seconds. All minimise Σ log(1 + exp(−wᵀz_i)) + λ‖w‖₁ over w ≥ 0.
+how far it comes in ``--limit`` seconds. All minimize Σ log(1 + exp(−wᵀz_i)) + λ‖w‖₁ over w ≥ 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TOLERANCE = 1e-10
 
 
 def margin_rows(n: int, d: int, seed: int = 0) -> NDArray[np.float64]:
-    """Margins at the nearest neighbours of a two-class table, ten features of which count."""
+    """Margins at the nearest neighbors of a two-class table, ten features of which count."""
     from highrelief import Relief
     from highrelief._engine.neighbors import Neighborhood
 

@@ -38,7 +38,7 @@ FRESH = (1001, 1002, 1003)
 
 SAMPLES = (50, 100, 200, 500, 1000, 2000)
 IRRELEVANT = (10, 50, 200, 1000, 5000)
-MISLABELLED = (0.0, 0.1, 0.0, 0.0, 0.2, 0.0)
+MISLABELED = (0.0, 0.1, 0.0, 0.0, 0.2, 0.0)
 #: Most samples² × features of one problem, so that the whole study takes an hour on one core.
 MOST_TERMS = 1.5e9
 #: Samples to measure the error of k-NN with, and most samples × features that it is measured at.
@@ -111,7 +111,7 @@ class Problem(NamedTuple):
     family: str
     n_samples: int
     n_irrelevant: int
-    mislabelled: float
+    mislabeled: float
 
     def table(self, seed: int) -> Table:
         """The table of that seed: labels are wrong in the samples to fit, not in those to test with."""
@@ -121,7 +121,7 @@ class Problem(NamedTuple):
         X, y, relevant = drawn[0].astype(np.float32), drawn[1].copy(), drawn[2]
         n = self.n_samples
         random = np.random.default_rng([seed, n, self.n_irrelevant])
-        wrong = random.permutation(n)[: round(self.mislabelled * n)]
+        wrong = random.permutation(n)[: round(self.mislabeled * n)]
         n_classes = y.max() + 1
         y[wrong] = (y[wrong] + random.integers(1, n_classes, wrong.size)) % n_classes
         return Table(X[:n], y[:n], relevant, X[n:], y[n:])
@@ -152,10 +152,10 @@ def problems() -> Iterator[Problem]:
                     continue
                 if n**2 * (n_irrelevant + 20) > MOST_TERMS:
                     continue
-                yield Problem(name, n, n_irrelevant, MISLABELLED[count % len(MISLABELLED)])
+                yield Problem(name, n, n_irrelevant, MISLABELED[count % len(MISLABELED)])
                 count += 1
     for f, name in enumerate(FAMILIES):
-        yield Problem(name, SAMPLES[1 + f % 5], 0, MISLABELLED[f % len(MISLABELLED)])
+        yield Problem(name, SAMPLES[1 + f % 5], 0, MISLABELED[f % len(MISLABELED)])
 
 
 def area(relevant: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
@@ -164,7 +164,7 @@ def area(relevant: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
 
 
 def neighbor_error(table: Table, weighter: Any) -> float:
-    """Share of the test samples that 5 neighbours under the weights classify wrongly; NaN if too large."""
+    """Share of the test samples that 5 neighbors under the weights classify wrongly; NaN if too large."""
     if table.X.size > MOST_TO_CLASSIFY:
         return float("nan")
     weighter.set_params(weighted=True)
@@ -369,7 +369,7 @@ def whole(rows: list[Row]) -> list[str]:
         shown = ("IRelief()", "IM4E()", "LOGO()", "n/2, averaged", *RIVALS)
         lines.append(
             f"| {row['family']} | {row['n_samples']:g} | {row['n_irrelevant']:g} |"
-            f" {100 * row['mislabelled']:.0f} % | "
+            f" {100 * row['mislabeled']:.0f} % | "
             + " | ".join(f"{row[rule]:.3f}" for rule in shown)
             + f" | {result} |"
         )
@@ -406,7 +406,7 @@ def write_page() -> None:
         "families": parts(generated, "family", list(FAMILIES)),
         "irrelevant": parts(generated, "n_irrelevant", [float(number) for number in (0, *IRRELEVANT)]),
         "samples": parts(generated, "n_samples", [float(n) for n in SAMPLES]),
-        "labels": parts(generated, "mislabelled", sorted(set(MISLABELLED))),
+        "labels": parts(generated, "mislabeled", sorted(set(MISLABELED))),
         "data": data([numbers(row) for row in read(REAL)]),
         "whole": whole(generated),
     }

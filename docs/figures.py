@@ -132,7 +132,7 @@ def label_noise() -> str:
 
 
 def relieff_k() -> str:
-    """Too few neighbours are noisy, too many see no interaction."""
+    """Too few neighbors are noisy, too many see no interaction."""
     return table(
         ["`n_neighbors`", "XOR", "XOR, 20% of the labels flipped", "ringnorm, area under the curve"],
         (
@@ -363,7 +363,7 @@ def error(model, make: Callable, n_train: int = 400, seeds: Iterable[int] = SEED
 
 
 def extraction() -> str:
-    """Nearest neighbours among extracted features, 10 of the original ones irrelevant."""
+    """Nearest neighbors among extracted features, 10 of the original ones irrelevant."""
     extractors = {
         "scaled features": MinMaxScaler(),
         "`PCA(5)`": make_pipeline(MinMaxScaler(), PCA(5)),
@@ -378,7 +378,7 @@ def extraction() -> str:
         return lambda seed: generator(2400, n_irrelevant=10, random_state=seed)
 
     return table(
-        ["5 nearest neighbours after", *extractors],
+        ["5 nearest neighbors after", *extractors],
         (
             [
                 f"`{generator.__name__}`",
@@ -459,7 +459,7 @@ TABLES = {
 if __name__ == "__main__":
     # A width that does not converge is what one of the tables counts.
     warnings.simplefilter("ignore", ConvergenceWarning)
-    # With one neighbour LFE may have fewer than 20 directions.
+    # With one neighbor LFE may have fewer than 20 directions.
     warnings.filterwarnings("ignore", "Only", UserWarning)
     for wanted in sys.argv[1:] or TABLES:
         print(f"{wanted}: {TABLES[wanted].__doc__}\n\n{TABLES[wanted]()}\n", flush=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reproduced_words import FOUND, SHOWN
 
-from highrelief.catalogue import as_text
+from highrelief.catalog import as_text
 from highrelief.cli.reproduce import Reproduction, reproduced
 from highrelief.papers.experiment import Experiment
 from highrelief.papers.results import FAR, Results
@@ -37,7 +37,7 @@ the likely reasons beneath. Features are chosen on training samples alone, unles
 chosen on all samples, as some papers seem to have done.
 
 No number of ours was tuned to come near a published one. These choices were made with published or early
-numbers in view, and are named so that they can be doubted: the numbers of neighbours that k-NN may choose
+numbers in view, and are named so that they can be doubted: the numbers of neighbors that k-NN may choose
 from end at 15, where early runs of plain k-NN came nearest to the papers'; which classes of glass, Hayes-
 Roth and the wines the I-M4E paper used is guessed from its accuracies of 1-NN and 3-NN; the points of its
 illustration are ours, made beside its tables; the spiral of one turn is there because with 2.5 turns

@@ -39,7 +39,7 @@ FOUND: dict[str, list[str]] = {
     ],
     "im4e_2012": [
         "Holds: what the illustration is to show. The quality of the margins prefers the features with which"
-        " a sample depends on no single neighbour.",
+        " a sample depends on no single neighbor.",
         "Holds: on the colon and prostate sets nearly every number of Tables 3 and 4, of I-M4E and of its"
         " rivals, is the published one within the chance of the folds; so is I-M4E's on nine of ten UCI sets."
         " On WPBC it is lower.",

@@ -18,7 +18,7 @@ import highrelief
 from highrelief.inspection.comparison import compare
 
 HERE = Path(__file__).parent / "pictures"
-#: Name, page, width, height, colours, and the section to begin with.
+#: Name, page, width, height, colors, and the section to begin with.
 SHOTS = (
     ("report.png", "ranking", 1180, 1560, "light", None),
     ("report-dark.png", "ranking", 1180, 1300, "dark", "stability"),
@@ -62,12 +62,12 @@ def take(
     page: str,
     width: int,
     height: int,
-    colours: str,
+    colors: str,
     section: str | None,
 ) -> None:
     """One picture."""
     view = browser.new_page(
-        viewport={"width": width, "height": height}, color_scheme=colours, reduced_motion="reduce"
+        viewport={"width": width, "height": height}, color_scheme=colors, reduced_motion="reduce"
     )
     view.goto((folder / f"{page}.html").as_uri() + (f"#{section}" if section else ""))
     view.wait_for_timeout(1500)

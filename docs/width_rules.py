@@ -65,7 +65,7 @@ def neighbors_right(d, y, labels):
 
 
 def scores(d, y, labels, sigma):
-    """Scores of samples left out: of 5-NN, of the rule of I-M4E, log-likelihood of soft neighbours."""
+    """Scores of samples left out: of 5-NN, of the rule of I-M4E, log-likelihood of soft neighbors."""
     classes = np.unique(y)
     expected, logs = [], []
     for c in classes:

@@ -22,7 +22,7 @@ except ModuleNotFoundError:  # no wheels for Python 3.15 yet
 from highrelief.cli.endings import RunError, UsageError
 from highrelief.cli.rank import rank, repeated
 from highrelief.cli.request import Request
-from highrelief.io import LabelledTable, Roles, Source, TableError, read_table
+from highrelief.io import LabeledTable, Roles, Source, TableError, read_table
 from highrelief.io.h5ad import parsed as parsed_h5ad
 from highrelief.io.imputation import RULES, completed
 from highrelief.io.text import Dialect
@@ -222,7 +222,7 @@ def table_or_sentence(ending, data, roles, dialect, *, transpose=False, rule="ke
         except TableError as error:
             assert_one_sentence(error)
             return None
-    assert isinstance(table, LabelledTable)
+    assert isinstance(table, LabeledTable)
     assert table.X.shape == (len(table.y), len(table.feature_names))
     assert table.X.shape[1] > 0
     assert not np.isinf(table.X).any()

@@ -210,7 +210,7 @@ def uneven(X):
 
 
 def searches():
-    """Neighbours where there is no room for all distances."""
+    """Neighbors where there is no room for all distances."""
     X, y = continuous_table(40)
     for way in ("rows", "bands"):
         bounds = {
@@ -348,7 +348,7 @@ def to_hyperplanes(alpha, table=continuous_table, n_neighbors=3, dtype=np.float6
 
 
 def to_equally_far():
-    """Neighbours that are all as near, some of them copies of others, and some a little farther."""
+    """Neighbors that are all as near, some of them copies of others, and some a little farther."""
     near = np.concatenate([2.0 * np.eye(6)[:3], (2.0 + 3e-12) * np.eye(6)[3:]])
     X = np.concatenate([np.eye(6), -np.eye(6), np.eye(6), near])
     model = HKNNClassifier(n_neighbors=1, scale=None).fit(X, np.arange(24) // 18)

@@ -7,7 +7,7 @@ from itertools import pairwise
 DESK = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 375, "height": 812}, "has_touch": True, "is_mobile": True}
 
-#: A canvas on which hardly anything differs from its commonest colour is blank.
+#: A canvas on which hardly anything differs from its commonest color is blank.
 _DRAWN = """
   () => [...document.querySelectorAll('.canvas')].map((place) => {
     const canvas = place.querySelector('canvas');
@@ -29,15 +29,15 @@ _VISIBLE_TEXT = """
       return found.map((each, place) => (place < 3 ? scale * each : each));
     };
     const light = (channel) => (channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4);
-    const luminance = (colour) => {
-      const [r, g, b] = colour.map((each) => light(each / 255));
+    const luminance = (color) => {
+      const [r, g, b] = color.map((each) => light(each / 255));
       return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
     const behind = (element) => {
       for (let each = element; each !== null; each = each.parentElement) {
-        const colour = numbers(getComputedStyle(each).backgroundColor);
-        if (colour.length === 3 || colour[3] === 1) return colour;
-        if (colour[3] > 0) return null;
+        const color = numbers(getComputedStyle(each).backgroundColor);
+        if (color.length === 3 || color[3] === 1) return color;
+        if (color[3] > 0) return null;
       }
       return [255, 255, 255];
     };
@@ -125,7 +125,7 @@ def _wide(page):
       .map((each) => `${each.tagName} ${each.id} ${each.className}`).slice(0, 5)""")
 
 
-def assert_colours_follow(page):
+def assert_colors_follow(page):
     """Dark where the reader prefers it, the other way by the button; readable either way, and in charts."""
     scroll_through(page)
     chart = "document.querySelector('.canvas canvas').toDataURL()"

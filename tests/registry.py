@@ -373,9 +373,9 @@ FOR_NUMBERS = [
     RReliefF(),
     RReliefF(n_neighbors=3, neighbor_weights="uniform", metric="euclidean"),
 ]
-#: Every public extractor, with parameters that run different code. One neighbour: some of scikit-learn's
+#: Every public extractor, with parameters that run different code. One neighbor: some of scikit-learn's
 #: checks are on noise, in which LFE finds no direction, and says so, when it looks at more. Many for DANN:
-#: others are on classes far apart, and few neighbours are of one class.
+#: others are on classes far apart, and few neighbors are of one class.
 EXTRACTORS = [
     LFE(),
     LFE(metric="manhattan", solver="dual"),

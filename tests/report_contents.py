@@ -78,7 +78,7 @@ def samples(names, n_classes, *, seed=1):
         outlier_probability=[*(1.0 / (1.0 + np.exp(8.0 * margins[:-1]))).tolist(), None],
         suspects=suspects,
         reasons=["Its margin is below 0, and it looks like the other class."] * len(suspects),
-        words=["Two samples are likely mislabelled."],
+        words=["Two samples are likely mislabeled."],
     )
 
 

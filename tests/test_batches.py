@@ -1,4 +1,4 @@
-"""Neighbours only within batches, or only across them."""
+"""Neighbors only within batches, or only across them."""
 
 import warnings
 
@@ -195,7 +195,7 @@ def test_margins(neighbors):
     np.testing.assert_allclose(
         soft.margins(X, y, batches=batches), expected @ soft.feature_weights_, atol=1e-11
     )
-    # Without batches all samples are neighbours, scaled as one table.
+    # Without batches all samples are neighbors, scaled as one table.
     assert not np.allclose(soft.margins(X, y), soft.margins(X, y, batches))
 
 

@@ -65,7 +65,7 @@ class TestRank:
 
     @pytest.mark.parametrize("method", ["irelief", "relieff", "simba", "online-irelief", "irelief-cv"])
     def test_a_record_gives_the_same_bytes(self, table, tmp_path, method):
-        from highrelief.catalogue import METHODS
+        from highrelief.catalog import METHODS
 
         assert method in METHODS
         first = highrelief(
@@ -400,7 +400,7 @@ class TestUsage:
         refused(highrelief("rank"), 2, "DATA and --target COLUMN are needed")
 
     def test_cites(self):
-        from highrelief.catalogue import METHODS
+        from highrelief.catalog import METHODS
 
         result = highrelief("cite", "all")
         assert result.returncode == 0

@@ -11,7 +11,7 @@ for needed in ("typer", "rich", "polars"):
 
 from highrelief import ReliefF, RReliefF  # noqa: E402
 from highrelief.base.abilities import takes_categories, takes_measurements, takes_missing  # noqa: E402
-from highrelief.catalogue import METHODS  # noqa: E402
+from highrelief.catalog import METHODS  # noqa: E402
 from highrelief.cli.compare import compared  # noqa: E402
 from highrelief.cli.endings import UsageError  # noqa: E402
 from highrelief.cli.rank import rank, repeated  # noqa: E402

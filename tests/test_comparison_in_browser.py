@@ -9,7 +9,7 @@ from page_checks import (
     DESK,
     PHONE,
     assert_charts_are_drawn,
-    assert_colours_follow,
+    assert_colors_follow,
     assert_fits,
     assert_inert,
     assert_keyboard_reaches,
@@ -111,8 +111,8 @@ def test_a_phone_does_not_scroll_sideways(reader, kind):
     assert_fits(reader(kind, **PHONE))
 
 
-def test_colours_follow_the_reader_and_the_button(reader):
-    assert_colours_follow(reader())
+def test_colors_follow_the_reader_and_the_button(reader):
+    assert_colors_follow(reader())
 
 
 @pytest.mark.parametrize(("kind", "window"), [("small", DESK), ("evil", PHONE)])

@@ -53,7 +53,7 @@ def test_equals_the_reference(golden_folder, name):
 
 
 def test_all_samples_as_neighbors_give_the_scatter_between_classes():
-    """Every neighbourhood is the whole table: discriminant analysis without its whitening."""
+    """Every neighborhood is the whole table: discriminant analysis without its whitening."""
     X, y = continuous_table()
     X = oracles.scale_range(X)
     fitted = DANN(n_neighbors=len(X), scale=None).fit(X, y)
@@ -92,7 +92,7 @@ def test_more_copies_than_can_be_listed():
     s = np.random.default_rng(0).uniform(1.0, 2.0, 30)
     many, most = (DANN().fit(X, y, sample_weight=s * size) for size in (1e9, 1e140))
     assert many.n_neighbors_ == int(np.sum(s * 1e9) / 5)
-    # One copy of a sample, which is not among its own neighbours, is next to none.
+    # One copy of a sample, which is not among its own neighbors, is next to none.
     assert_same(average_scatter(many), average_scatter(most), tolerance=1e-7)
 
 
@@ -132,7 +132,7 @@ def test_many_classes_equal_the_oracle():
 
 
 def test_neighborhoods_of_one_class():
-    """Classes far apart, few neighbours: there is nothing between classes anywhere."""
+    """Classes far apart, few neighbors: there is nothing between classes anywhere."""
     X = np.r_[np.arange(10.0), 100.0 + np.arange(10.0)].reshape(-1, 1)
     y = np.arange(20) // 10
     with pytest.raises(ValueError, match=r"n_neighbors=4 .* DANN finds no direction"):

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import dask_costs as costs  # noqa: E402
 from benchmarks import dask_scale  # noqa: E402
-from benchmarks.dask_count import Case, cluster, counted, modelled  # noqa: E402
+from benchmarks.dask_count import Case, cluster, counted, modeled  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
@@ -46,7 +46,7 @@ def test_dask_counts_what_the_model_says(case, two_workers):
     # By rows pairs of blocks are dealt out to whoever is idle, and the model knows the mean of what is sent.
     fits = [counted(case, two_workers) for _ in range(5 if case.by == "rows" else 1)]
     for found in fits:
-        tasks, least, most, shared = modelled(case, 2, found.places)
+        tasks, least, most, shared = modeled(case, 2, found.places)
         assert found.tasks == tasks
         np.testing.assert_allclose(found.from_client, shared, rtol=0.15)
     assert least / FACTOR < np.mean([found.by_workers for found in fits]) < most * FACTOR

@@ -547,7 +547,7 @@ def test_left_out_samples_do_not_see_their_own_group():
     assert expected[known].mean() < blind[known].mean() - 0.01
 
 
-def test_mislabelled_samples_are_found_among_those_left_out():
+def test_mislabeled_samples_are_found_among_those_left_out():
     rng = np.random.default_rng(0)
     y = np.arange(150) % 2
     X = rng.normal(size=(150, 30))

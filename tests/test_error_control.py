@@ -62,7 +62,7 @@ class TestManyAtOnce:
             values[:, 4] = 2.0
         return values[0], values[1:]
 
-    def test_standardised_by_their_own_null(self, weights):
+    def test_standardized_by_their_own_null(self, weights):
         observed, null = weights
         own = OwnNull.of(null)
         z, Z = oracle.standardized(observed, null)

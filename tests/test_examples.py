@@ -54,7 +54,7 @@ def error_control(ran):
     assert ran["wrong"] <= 3
 
 
-def mislabelled(ran):
+def mislabeled(ran):
     assert ran["flipped"].sum() == 20
     assert ran["caught"][39] >= 15
 
@@ -104,7 +104,7 @@ SHOWS = {
         short_list,
         stability,
         error_control,
-        mislabelled,
+        mislabeled,
         missing_and_mixed,
         batches,
         out_of_core,

@@ -31,7 +31,7 @@ from highrelief._engine.threads import one_blas_thread, run_all
 from highrelief.base.progress import watching
 from highrelief.cli.endings import RunError
 from highrelief.cli.rank import fitted
-from highrelief.io import LabelledTable
+from highrelief.io import LabeledTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -333,7 +333,7 @@ def test_a_metric_that_would_not_fit(monkeypatch):
 @pytest.mark.usefixtures("nothing_free")
 def test_the_command_passes_it_on():
     X, y = continuous_table()
-    table = LabelledTable(X, y, list("abcdef"), None)
+    table = LabeledTable(X, y, list("abcdef"), None)
     with pytest.raises(RunError, match=f"not enough memory for this table and method: .* {SAYS}"):
         fitted(IRelief(), table, {})
 

@@ -136,7 +136,7 @@ def test_constant_columns_have_no_part_in_the_norm_of_a_step():
         np.testing.assert_allclose(w[:6], FREL(loss=loss).fit(X, y).feature_weights_, rtol=1e-12)
 
 
-# The minimiser
+# The minimizer
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -196,7 +196,7 @@ def test_margins_have_sign_and_size_of_the_weights():
     assert frel.feature_weights_.min() < 0.0
 
 
-def test_mislabelled_samples_have_the_smallest_margins():
+def test_mislabeled_samples_have_the_smallest_margins():
     X, y = continuous_table(90, n_classes=2)
     X[:, 0] += 4.0 * y
     wrong = [3, 40, 77]
@@ -208,7 +208,7 @@ def test_mislabelled_samples_have_the_smallest_margins():
 # What is refused
 
 
-def test_sample_weight_needs_the_minimiser():
+def test_sample_weight_needs_the_minimizer():
     X, y = continuous_table()
     with pytest.raises(TypeError, match=r"sample_weight.*solver='sgd'.*solver='exact'"):
         FREL().fit(X, y, sample_weight=np.ones(len(X)))
@@ -336,7 +336,7 @@ def test_variance_reduction_around_others():
         VarianceReduction(SVR(kernel="linear")).fit(X, X[:, 0])
 
 
-def test_variance_reduction_standardises_by_the_samples_as_weighed():
+def test_variance_reduction_standardizes_by_the_samples_as_weighed():
     X, y = continuous_table()
     meta = VarianceReduction(ReliefF(n_neighbors=3, scale="standard")).fit(X, y)
     s = meta.sample_weights_

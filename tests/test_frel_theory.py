@@ -127,7 +127,7 @@ def test_a_hub_breaks_theorem_1_where_neighbors_are_found_again(m, factor):
     z, z_later = relief_rows(X, y), relief_rows(X[1:], y[1:])
     phi = max(np.linalg.norm(z, axis=1).max(), np.linalg.norm(z_later, axis=1).max())
     whole = FREL(solver="exact", alpha=alpha, scale=None).fit(X, y).feature_weights_
-    # The factor 1/n is kept: (1/n)ΣL + λR has the minimiser of (1/(n−1))ΣL + λn/(n−1)R.
+    # The factor 1/n is kept: (1/n)ΣL + λR has the minimizer of (1/(n−1))ΣL + λn/(n−1)R.
     later = FREL(solver="exact", alpha=alpha * n / (n - 1), scale=None).fit(X[1:], y[1:]).feature_weights_
     bound = phi / (n * alpha)
     assert np.linalg.norm(whole - later) > factor * bound
@@ -212,7 +212,7 @@ def test_theorem_2_is_attained_up_to_a_factor_of_two(q):
 
 
 def test_there_is_no_strong_convexity_with_more_features_than_samples():
-    """What theorem 2 asks for: two minimisers of the log loss that differ, and a κ of 0 between them."""
+    """What theorem 2 asks for: two minimizers of the log loss that differ, and a κ of 0 between them."""
     H, M, _ = fixed_rows(n=6, d=8)
     Z = M - H
     loss = LogLoss(without(6, []))
@@ -286,7 +286,7 @@ def stabilities(alphas, **parameters):
     ]
 
 
-def test_the_stability_of_the_minimiser_grows_with_the_penalty():
+def test_the_stability_of_the_minimizer_grows_with_the_penalty():
     found = stabilities([1e-4, 1e-2, 1.0, 100.0], solver="exact")
     assert found == sorted(found)
     assert found[-1] > found[0] + 0.01
@@ -304,7 +304,7 @@ def test_the_stability_of_algorithm_1_does_not():
 
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 2.0])
 def test_the_first_step_of_logo_is_frel(alpha):
-    """With σ → 0 LOGO looks at the nearest neighbours, at first unweighted; it sums where FREL has a mean."""
+    """With σ → 0 LOGO looks at the nearest neighbors, at first unweighted; it sums where FREL has a mean."""
     X, y = continuous_table(50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one step is all that is asked for

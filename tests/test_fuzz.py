@@ -193,7 +193,7 @@ def test_similarities_of_the_smallest_numbers():
 
 
 @pytest.mark.parametrize("size", [1e-40, 1e40])
-def test_a_linear_programme_in_any_units(size):
+def test_a_linear_program_in_any_units(size):
     """HiGHS takes entries of other sizes for 0 or for infinite."""
     X, y = continuous_table(30, n_classes=2)
     parameters = {"solver": "exact", "loss": "hinge", "penalty": "l1", "scale": None}

@@ -58,7 +58,7 @@ CASES = {
     },
     "simba_in_order_1epoch": Simba(shuffle=False, scale=None),
 }
-#: References that a general optimiser found.
+#: References that a general optimizer found.
 APPROXIMATE = ("logo",)
 
 
@@ -77,7 +77,7 @@ def test_equals_the_reference(golden_folder, name, case):
     ("loss", "penalty", "alpha"), [("log", "l2", 0.5), ("log", "l1", 0.01), ("square", "l2", 0.5)]
 )
 @pytest.mark.parametrize("name", ["binary", "three", "wide"])
-def test_minimisers_equal_the_reference_as_far_as_it_is_exact(golden_folder, name, loss, penalty, alpha):
+def test_minimizers_equal_the_reference_as_far_as_it_is_exact(golden_folder, name, loss, penalty, alpha):
     """The reference comes from L-BFGS-B."""
     reference = np.load(golden_folder / f"{name}.npz")
     frel = FREL(loss=loss, penalty=penalty, alpha=alpha, solver="exact", scale=None)

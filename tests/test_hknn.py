@@ -53,7 +53,7 @@ def test_copies_equal_the_oracle(table):
 
 
 def test_least_squares_equals_the_oracle():
-    """λ = 0, more features than neighbours, which are then the corners of a simplex."""
+    """λ = 0, more features than neighbors, which are then the corners of a simplex."""
     rng = np.random.default_rng(0)
     X, y, Q = rng.normal(size=(40, 30)), np.arange(40) % 2, rng.normal(size=(9, 30))
     found = distances(X, y, Q, n_neighbors=5, alpha=0.0)
@@ -148,7 +148,7 @@ def test_as_many_neighbors_as_features_span_the_space():
     assert (distances(X, y, Q, n_neighbors=6, alpha=0.0) > 1e-6).all()
 
 
-# Degenerate neighbourhoods
+# Degenerate neighborhoods
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-300, 1e-12, 1.0])

@@ -34,7 +34,7 @@ def scaled(waves):
 
 
 def exact_step(v, lam):
-    return oracles.im4e_simplex_minimiser(v, lam)
+    return oracles.im4e_simplex_minimizer(v, lam)
 
 
 # Algorithm 1
@@ -148,7 +148,7 @@ def test_threads_and_memory_change_no_bit(waves, parameters, dtype, fewest, monk
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5])
-def test_alpha_minimises_the_cost_and_beta_maximises_it(scaled, sigma):
+def test_alpha_minimizes_the_cost_and_beta_maximizes_it(scaled, sigma):
     """Eq. (8): a saddle. Moved away from eqs. (5) and (6), C rises with α and falls with β."""
     X, y = scaled[0][:30], scaled[1][:30]
     w = np.full(X.shape[1], 1.0 / X.shape[1])
@@ -178,7 +178,7 @@ def test_lambda_only_shifts_the_cost(waves):
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0, 30.0])
-def test_the_exact_step_is_the_constrained_minimiser(lam):
+def test_the_exact_step_is_the_constrained_minimizer(lam):
     rng = np.random.default_rng(1)
     for n_features in (1, 2, 9):
         for _ in range(4):
@@ -378,7 +378,7 @@ def test_rule_with_a_narrow_kernel_is_the_nearest_neighbor():
     narrow = model.fit(X[:80], y[:80])
     neighbors = KNeighborsClassifier(1, metric="manhattan").fit(narrow.transform(X[:80]), y[:80])
     np.testing.assert_array_equal(narrow.predict(X[80:]), neighbors.predict(narrow.transform(X[80:])))
-    # A fitted sample is then its own nearest neighbour: it is an ordinary query.
+    # A fitted sample is then its own nearest neighbor: it is an ordinary query.
     np.testing.assert_array_equal(narrow.predict(X[:80]), y[:80])
     np.testing.assert_allclose(narrow.expected_distances(X[:80])[np.arange(80), y[:80]], 0.0, atol=1e-12)
 

@@ -454,7 +454,7 @@ class TestPrecision:
         w = np.full(d, d**-0.5)
         sigma = local_rows(double, y).width_for_perplexity(w, 0.5)
         a = local_rows(X, y).nearest(Neighborhood(10)).mean()
-        b = oracles.relieff(double, y, 10, tol=1e-6)  # neighbours closer than that share, in float32
+        b = oracles.relieff(double, y, 10, tol=1e-6)  # neighbors closer than that share, in float32
         assert np.max(np.abs(a - b)) < 2e-6 * np.max(np.abs(b))
         for memory in (2.0**30, 0.0):
             a = soft_margin(local_rows(X, y, memory=memory), w, sigma, margin="nearest", outliers=True)

@@ -130,7 +130,7 @@ def test_a_sample_alone_in_its_class_is_a_miss_of_others_only():
 
 @over_tables
 def test_the_diagonal_is_that_of_relief_with_squares(table):
-    """diag(Σ_mh) = N × Relief's weights at the same neighbours."""
+    """diag(Σ_mh) = N × Relief's weights at the same neighbors."""
     X, y = table(40)
     scatter_of = oracles.lfe_scatter(oracles.scale_range(X), y, 1)
     relief = Relief(metric="sqeuclidean").fit(X, y)
@@ -165,7 +165,7 @@ def test_products_with_the_matrix_need_no_matrix():
     dense = oracles.lfe_scatter(oracles.scale_range(X), y, 3)
     centered = columns.whole()
     np.testing.assert_allclose(centered.T @ (L @ (centered @ v)), dense @ v, rtol=1e-10)
-    # A pair of neighbours has four entries, the diagonal is shared.
+    # A pair of neighbors has four entries, the diagonal is shared.
     assert L.nnz <= len(X) * (4 * 3 + 1)
     np.testing.assert_allclose(L.sum(axis=0), 0.0, atol=1e-12)
     assert (L != L.T).nnz == 0
@@ -430,7 +430,7 @@ def test_squares_beyond_the_range_of_numbers(extractor, size):
 def test_every_sample_has_its_twin_in_the_other_class(extractor):
     """There is nothing to find, and rounding finds nothing."""
     X, _ = continuous_table(20)
-    with pytest.raises(ValueError, match=r"No direction|No neighbourhood"):
+    with pytest.raises(ValueError, match=r"No direction|No neighborhood"):
         extractor.fit(np.repeat(X, 6, axis=0), np.arange(120) % 2)
 
 
@@ -441,9 +441,9 @@ def test_twins_of_any_weight(extractor, shape):
     for seed in range(5):
         X = np.random.default_rng(seed).normal(size=shape)
         X, y = np.repeat(X, 6, axis=0), np.arange(6 * len(X)) % 2
-        # With less than one copy a sample would count more than its twins in its own neighbourhood for DANN.
+        # With less than one copy a sample would count more than its twins in its own neighborhood for DANN.
         for s in (1.0, 1e6):
-            with pytest.raises(ValueError, match=r"No direction|No neighbourhood"):
+            with pytest.raises(ValueError, match=r"No direction|No neighborhood"):
                 clone(extractor).fit(X, y, sample_weight=np.full(len(X), s))
 
 

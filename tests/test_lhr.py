@@ -1,4 +1,4 @@
-"""What users of LHR rely on beyond the contract: the quadratic problem, the neighbours, the iteration."""
+"""What users of LHR rely on beyond the contract: the quadratic problem, the neighbors, the iteration."""
 
 import itertools
 import warnings
@@ -76,7 +76,7 @@ def least_over_supports(A):
 
 @st.composite
 def neighborhoods(draw):
-    """A sample, neighbours of every degenerate kind, weights with zeros, λ from nothing to everything."""
+    """A sample, neighbors of every degenerate kind, weights with zeros, λ from nothing to everything."""
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
     m, d = draw(st.integers(1, 9)), draw(st.integers(1, 12))
@@ -91,7 +91,7 @@ def neighborhoods(draw):
         H = H[rng.integers(0, max(1, m // 2), m)]
     elif kind == "far":
         H += 1e6
-    elif kind == "around":  # x is a mixture of its neighbours, or one of them
+    elif kind == "around":  # x is a mixture of its neighbors, or one of them
         x = H.mean(axis=0) if draw(st.booleans()) else H[0].copy()
     w = rng.uniform(size=d) * (rng.uniform(size=d) < draw(st.sampled_from([0.3, 1.0])))
     scale = 10.0 ** draw(st.integers(-60, 60))
@@ -136,7 +136,7 @@ def test_mixtures_are_as_near_as_any_that_the_supports_offer(neighborhood):
 
 
 def test_long_lists_are_solved_as_exactly():
-    """Ties can make lists longer than any number of neighbours a user would ask for."""
+    """Ties can make lists longer than any number of neighbors a user would ask for."""
     rng = np.random.default_rng(0)
     for m, d in ((65, 3), (150, 40), (150, 400)):
         H, x, w, u = rng.normal(size=(m, d)), rng.normal(size=d), rng.uniform(size=d), rng.uniform(0.1, 1, m)
@@ -148,7 +148,7 @@ def test_long_lists_are_solved_as_exactly():
 
 
 def test_without_a_penalty_those_that_are_as_near_share():
-    """Two equal neighbours, and one that differs only where the weight is 0."""
+    """Two equal neighbors, and one that differs only where the weight is 0."""
     x, w, u = np.zeros(3), np.array([1.0, 1.0, 0.0]), np.ones(4)
     H = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 5.0], [0.0, 2.0, 0.0]])
     alpha = mixture(x, H, w, 0.0, u)
@@ -196,7 +196,7 @@ def test_ties_share_the_places_left(weighted):
     np.testing.assert_allclose(ours.feature_weights_, oracles.lhr(X, y, 3, 1e-3, 2, s), atol=1e-9)
 
 
-def test_weights_of_samples_are_copies_where_neighbours_tie():
+def test_weights_of_samples_are_copies_where_neighbors_tie():
     X, y = discrete_table(50)
     s = np.random.default_rng(0).integers(1, 4, 50)
     parameters = {"n_neighbors": 4, "max_iter": 3, "tol": 0.0, "alpha": 1e-2}
@@ -206,7 +206,7 @@ def test_weights_of_samples_are_copies_where_neighbours_tie():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_one_neighbour_gives_the_margins_of_relief(n_classes):
+def test_one_neighbor_gives_the_margins_of_relief(n_classes):
     """Sample by sample, from uniform weights; with many classes the nearest of all misses."""
     X, y = continuous_table(80, n_classes=n_classes)
     X = oracles.scale_range(X)
@@ -221,7 +221,7 @@ def test_one_neighbour_gives_the_margins_of_relief(n_classes):
     np.testing.assert_allclose(first, unit_positive_part(relief), atol=1e-12)
 
 
-def test_a_huge_penalty_gives_distances_to_the_mean_of_the_neighbours():
+def test_a_huge_penalty_gives_distances_to_the_mean_of_the_neighbors():
     X, y = continuous_table(40, n_classes=2)
     X = oracles.scale_range(X)
     w = np.full(6, 6**-0.5)
@@ -258,7 +258,7 @@ def test_features_of_weight_0_can_come_back():
 # How it is computed
 
 
-def test_equal_rows_as_one_neighbour_change_nothing(monkeypatch):
+def test_equal_rows_as_one_neighbor_change_nothing(monkeypatch):
     X, y = discrete_table(300)
     s = 1.0 + np.arange(300) % 2
     parameters = {"n_neighbors": 5, "max_iter": 3, "tol": 0.0}
@@ -283,7 +283,7 @@ def test_memory_and_threads_do_not_change_a_bit(monkeypatch):
 
 
 @pytest.mark.parametrize("table", [continuous_table, discrete_table])
-def test_neighbours_from_bands_of_rows(monkeypatch, table):
+def test_neighbors_from_bands_of_rows(monkeypatch, table):
     """As where there are too many rows for all distances; ties leave lists that are too short."""
     X, y = table(300)
     parameters = {"n_neighbors": 4, "max_iter": 2, "tol": 0.0}

@@ -1,4 +1,4 @@
-"""The exact minimisers of penalised margin losses."""
+"""The exact minimizers of penalized margin losses."""
 
 from types import SimpleNamespace
 
@@ -322,7 +322,7 @@ def test_quadratic_functions_in_a_box(n):
 
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("shape", [(60, 20), (25, 70)])
-def test_the_linear_programme_of_the_hinge(shape, positive):
+def test_the_linear_program_of_the_hinge(shape, positive):
     """Its textbook form: min cᵀξ + α·1ᵀ(p + q), ξ ≥ Δ − A(p − q), all ≥ 0."""
     loss, A = problem("hinge", *differences(*shape))
     n, d = shape
@@ -345,7 +345,7 @@ def test_the_hinge_with_next_to_no_l1_penalty(positive):
     assert np.isfinite(end.residual)
 
 
-def test_a_programme_that_is_not_solved(monkeypatch):
+def test_a_program_that_is_not_solved(monkeypatch):
     message = "The model has gone."
     result = SimpleNamespace(x=None, message=message)
     monkeypatch.setattr("highrelief._solvers.hinge.linprog", lambda *_, **__: result)

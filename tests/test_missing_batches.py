@@ -1,4 +1,4 @@
-"""Missing values and categories where neighbours are looked for within batches, or across."""
+"""Missing values and categories where neighbors are looked for within batches, or across."""
 
 import numpy as np
 import pytest

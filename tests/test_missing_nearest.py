@@ -1,4 +1,4 @@
-"""Missing values in the methods of the nearest neighbours: as the oracle has it, and what must not change."""
+"""Missing values in the methods of the nearest neighbors: as the oracle has it, and what must not change."""
 
 import numpy as np
 import pandas as pd
@@ -232,7 +232,7 @@ class TestProperties:
 
 class TestNeighbors:
     def test_a_gap_moves_no_neighbors_of_others(self):
-        """Rows of which neither has a gap, or a neighbour with one, keep their neighbours and shares."""
+        """Rows of which neither has a gap, or a neighbor with one, keep their neighbors and shares."""
         random = np.random.default_rng(1)
         X = random.normal(size=(40, 5))
         y = np.arange(40) % 2

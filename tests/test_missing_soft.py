@@ -1,4 +1,4 @@
-"""Missing values in the methods with soft neighbourhoods: I-RELIEF, LOGO, I-M4E."""
+"""Missing values in the methods with soft neighborhoods: I-RELIEF, LOGO, I-M4E."""
 
 import warnings
 

@@ -108,7 +108,7 @@ class TestOracle:
 class TestInput:
     def frame(self, n=60):
         X, y = mixed_table(n=n)
-        names = np.array(["red", "green", "blue", "grey", "pink"], dtype=object)
+        names = np.array(["red", "green", "blue", "gray", "pink"], dtype=object)
         data = pd.DataFrame({f"f{j}": X[:, j] for j in range(7)})
         for j in CATEGORICAL:
             values = X[:, j]

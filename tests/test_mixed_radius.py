@@ -205,7 +205,7 @@ def test_batches_that_leave_no_neighbors_of_a_target(neighbors):
     model = RReliefF(batch_neighbors=neighbors, scale=None)
     batches = np.arange(len(y)) if neighbors == "within" else np.zeros(len(y))
     reason = "each sample has a batch of its own" if neighbors == "within" else "all samples are of one batch"
-    with pytest.raises(ValueError, match=f"leaves RReliefF without neighbours: {reason}"):
+    with pytest.raises(ValueError, match=f"leaves RReliefF without neighbors: {reason}"):
         model.fit(X, X[:, 0], batches=batches)
 
 
@@ -279,10 +279,10 @@ def test_all_forms_agree(method):
     X, y = mixed_table()
     y = target_of(X, y) if method is RReliefF else y
     expected = method(categorical_features=CATEGORICAL).fit(X, y).feature_weights_
-    colours = np.array(["red", "green", "blue", "grey", "pink"], dtype=object)
+    colors = np.array(["red", "green", "blue", "gray", "pink"], dtype=object)
     frame = pd.DataFrame({f"f{j}": X[:, j] for j in range(7)})
     for j in CATEGORICAL:
-        frame[f"f{j}"] = np.where(np.isnan(X[:, j]), None, colours[np.nan_to_num(X[:, j]).astype(int)])
+        frame[f"f{j}"] = np.where(np.isnan(X[:, j]), None, colors[np.nan_to_num(X[:, j]).astype(int)])
     names = [f"f{j}" for j in CATEGORICAL]
     categories = frame.astype(dict.fromkeys(names, "category"))
     mask = np.isin(np.arange(7), CATEGORICAL)

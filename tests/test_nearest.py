@@ -1,4 +1,4 @@
-"""Nearest neighbours: every way to find them, against the oracles."""
+"""Nearest neighbors: every way to find them, against the oracles."""
 
 import math
 
@@ -72,15 +72,15 @@ class TestShares:
     def test_more_ranks_than_there_is_room_for(self):
         X, y = continuous_table(30)
         weighter = ReliefF(n_neighbors=10**30, neighbor_weights="rank")
-        with pytest.raises(MemoryError, match=r"weights of the ranks of 1e\+30 neighbours would take"):
+        with pytest.raises(MemoryError, match=r"weights of the ranks of 1e\+30 neighbors would take"):
             weighter.fit(X, y, sample_weight=np.full(30, 1e30))
 
     def test_no_list_of_ranks_that_all_weigh_the_same(self):
-        """With more neighbours than can be counted one by one, all samples are."""
+        """With more neighbors than can be counted one by one, all samples are."""
         X, y = continuous_table(30)
         found = ReliefF(n_neighbors=10**40).fit(X, y, sample_weight=np.full(30, 1e30))
         expected = ReliefF(n_neighbors=10**7).fit(X, y, sample_weight=np.full(30, 1e5))
-        # One copy of a sample, which is not its own neighbour, is a small part of those of a class.
+        # One copy of a sample, which is not its own neighbor, is a small part of those of a class.
         assert_same(found.feature_weights_, expected.feature_weights_, tolerance=1e-5)
 
 
@@ -198,7 +198,7 @@ def test_few_and_many_keys_are_sorted(n):
 
 
 def test_the_number_of_threads_does_not_choose_the_way():
-    """Lists of neighbours fit the budget for few threads, and would not with a set for each of many."""
+    """Lists of neighbors fit the budget for few threads, and would not with a set for each of many."""
     X, _ = draw_table(17, 2000, 3, 2)
     y = np.arange(2000) % 60
     weights = {local_rows(X, y, n_threads=n).nearest(Neighborhood(10)).mean().tobytes() for n in (1, 2, 9)}
@@ -309,7 +309,7 @@ class TestWholeNumbers:
         rng = np.random.default_rng(0)
         X, y = np.where(rng.random((90, 70)) < 0.5, 0.1, high), rng.integers(0, 2, 90)
         ours = ReliefF().fit(X, y)
-        # Two neighbouring numbers have nothing between them: one of them is taken for the middle.
+        # Two neighboring numbers have nothing between them: one of them is taken for the middle.
         assert ours.execution_["n_bit_plane_features"] == (70 if high > 0.2 else 0)
         np.testing.assert_allclose(ours.feature_weights_, oracles.relieff(X > 0.1, y, 10), atol=1e-12)
 
@@ -432,7 +432,7 @@ class TestProducts:
         np.testing.assert_array_equal(product, expected)
 
     def test_doubts_are_settled_exactly(self):
-        """Neighbours that differ by less than a matrix product can tell."""
+        """Neighbors that differ by less than a matrix product can tell."""
         rng = np.random.default_rng(0)
         X = rng.normal(size=(60, 40)).astype(np.float32)
         X[1:30] = X[0] + 1e-3 * rng.normal(size=(29, 40)).astype(np.float32)

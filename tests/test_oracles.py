@@ -18,7 +18,7 @@ from oracles import (
     im4e,
     im4e_entropies,
     im4e_probabilities,
-    im4e_simplex_minimiser,
+    im4e_simplex_minimizer,
     irelief,
     irelief_auto,
     irelief_auto_path,
@@ -153,7 +153,7 @@ def test_distances():
         assert_allclose(distances(X, w, metric)[0, 1], weighted)
 
 
-# --- shares of neighbours -----------------------------------------------------------------------
+# --- shares of neighbors -----------------------------------------------------------------------
 
 
 def shares_by_all_orders(d, k, rank_decay=None):
@@ -210,7 +210,7 @@ def test_shares_of_fractional_weights_ranked():
     result = neighbor_shares([1.0, 2.0, 3.0], [0.75, 0.5, 5.0], 2, rank_decay=3.0)
     parts = np.array([0.75 * g1, 0.25 * g1 + 0.25 * g2, 0.75 * g2])
     assert_same(result, parts / (g1 + g2))
-    # Fewer than k: normalised over the weight there is.
+    # Fewer than k: normalized over the weight there is.
     result = neighbor_shares([1.0, 2.0], [1.0, 0.5], 4, rank_decay=3.0)
     assert_same(result, np.array([g1, 0.5 * g2]) / (g1 + 0.5 * g2))
 
@@ -252,7 +252,7 @@ def test_relief_by_hand_without_ties(metric):
     assert_same(relief(X, y, metric), z / len(X))
 
 
-def test_relief_is_relieff_with_one_neighbour_for_two_classes():
+def test_relief_is_relieff_with_one_neighbor_for_two_classes():
     X, y = tied_data(n_classes=2)
     assert_same(relief(X, y), relieff(X, y, 1))
 
@@ -310,12 +310,12 @@ def test_relieff_with_slow_rank_decay_is_uniform(data):
     assert_same(relieff(X, y, 5, rank_decay=1e9), relieff(X, y, 5))
 
 
-def test_relieff_with_more_neighbours_than_samples():
+def test_relieff_with_more_neighbors_than_samples():
     X, y = smooth_data(n=21)
     largest = np.bincount(y).max()
     everyone = relieff(X, y, largest)
     assert_same(relieff(X, y, 10 * largest), everyone)
-    # All neighbours of a class: means over the whole classes.
+    # All neighbors of a class: means over the whole classes.
     priors = class_priors(y)
     z = np.zeros(X.shape[1])
     for n in range(len(X)):
@@ -383,13 +383,13 @@ def test_irelief_by_hand():
 
 @pytest.mark.parametrize("margin", MARGINS)
 def test_narrow_kernel_is_relief(margin):
-    # Eq. 14: without outliers and ties, sigma -> 0 gives the nearest neighbours.
+    # Eq. 14: without outliers and ties, sigma -> 0 gives the nearest neighbors.
     X, y = smooth_data()
     nu = irelief_nu(X, y, np.ones(4), 1e-9, margin, outliers=False)
     assert_same(nu, relief(X, y) if margin == "nearest" else relieff(X, y, 1))
 
 
-def test_wide_kernel_is_relieff_with_all_neighbours():
+def test_wide_kernel_is_relieff_with_all_neighbors():
     # Eq. 13: sigma -> infinity gives equal weights.
     X, y = smooth_data()
     nu = irelief_nu(X, y, np.ones(4), 1e12, "prior", outliers=False)
@@ -456,9 +456,9 @@ def test_im4e_weights_are_those_of_irelief_without_outliers():
     assert_same(im4e(X, y, 0.3, 1, w0=w)[0][0], np.maximum(nu, 0) / np.maximum(nu, 0).sum())
 
 
-def test_im4e_simplex_minimiser_by_hand():
+def test_im4e_simplex_minimizer_by_hand():
     # (v / 2 lambda - theta)^+: (0.9, 0.5, -1) sums to 1 at theta = 0.2.
-    assert_allclose(im4e_simplex_minimiser(np.array([1.8, 1.0, -2.0]), 1.0), [0.7, 0.3, 0.0], atol=1e-12)
+    assert_allclose(im4e_simplex_minimizer(np.array([1.8, 1.0, -2.0]), 1.0), [0.7, 0.3, 0.0], atol=1e-12)
 
 
 # --- automatic sigma ----------------------------------------------------------------------------
@@ -596,7 +596,7 @@ def test_fisher_weights_are_copies():
 
 
 def test_hknn_by_hand():
-    """Two neighbours at (-1, 0) and (1, 0): V'V has the eigenvalue 2, of x = (3, 2) the part 3 is shrunk."""
+    """Two neighbors at (-1, 0) and (1, 0): V'V has the eigenvalue 2, of x = (3, 2) the part 3 is shrunk."""
     neighbors, x = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([3.0, 2.0])
     assert_allclose(hknn_ridge_distance(x, neighbors, 0), 2.0)
     assert_allclose(hknn_ridge_distance(x, neighbors, 1.0), np.hypot(3.0 / 3.0, 2.0))

@@ -226,15 +226,15 @@ def heading_of_suspects(contents):
     return text
 
 
-def test_samples_are_called_mislabelled_only_by_a_method_that_tells():
+def test_samples_are_called_mislabeled_only_by_a_method_that_tells():
     contents = full_contents()
-    assert heading_of_suspects(contents) == "Samples that may be mislabelled, the likeliest first"
+    assert heading_of_suspects(contents) == "Samples that may be mislabeled, the likeliest first"
     hard = replace(contents.samples, outlier_probability=None, n_suspects=75)
     told = replace(contents, samples=hard)
     assert heading_of_suspects(told) == "Hard samples, the hardest first (2 of 75)"
     page = ranking_page(told)
     samples = page[page.index('<h2 id="samples">') : page.index('<h2 id="distributions">')]
-    assert "mislabelled" not in samples.replace(hard.words[0], "")
+    assert "mislabeled" not in samples.replace(hard.words[0], "")
     assert "Diamonds mark them: the first 2 of 75." in samples
     assert "75 below zero." in samples
 

@@ -10,7 +10,7 @@ from page_checks import (
     DESK,
     PHONE,
     assert_charts_are_drawn,
-    assert_colours_follow,
+    assert_colors_follow,
     assert_fits,
     assert_inert,
     assert_keyboard_reaches,
@@ -122,8 +122,8 @@ def test_a_phone_does_not_scroll_sideways(reader, kind):
     assert_fits(reader(kind, **PHONE))
 
 
-def test_colours_follow_the_reader_and_the_button(reader):
-    assert_colours_follow(reader())
+def test_colors_follow_the_reader_and_the_button(reader):
+    assert_colors_follow(reader())
 
 
 def test_charts_follow_the_width(reader):
@@ -174,7 +174,7 @@ def test_few_features_make_low_charts_of_whole_ranks(visit, tmp_path):
     assert page.locator("[data-best]").count() == 0
 
 
-def test_charts_are_seen_where_the_system_sets_the_colours(reader):
+def test_charts_are_seen_where_the_system_sets_the_colors(reader):
     page = reader(forced_colors="active", color_scheme="dark")
     scroll_through(page)
     style = "getComputedStyle(document.getElementById('weights-chart'))"
@@ -293,7 +293,7 @@ def test_the_skip_link_leads_to_the_contents(reader):
     wait_until(page, "document.activeElement.id === 'main'")
 
 
-def test_the_keyboard_sorts_searches_zooms_and_changes_colours(reader):
+def test_the_keyboard_sorts_searches_zooms_and_changes_colors(reader):
     page = reader()
     names = contents_of("full").features.names
     column = page.locator("#ranking-table .tabulator-col[tabulator-field=rank]")
@@ -406,7 +406,7 @@ def test_zooming_20_000_bars_takes_less_than_a_second(weights):
         "most": "showFeatures(100, 19000)",
         "few": "showFeatures(100, 140)",
         "all again": "showFeatures(0, 19999)",
-        "colours": "themeButton.click()",
+        "colors": "themeButton.click()",
     }
 
     def measured():

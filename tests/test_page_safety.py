@@ -86,7 +86,7 @@ def test_nothing_is_fetched_and_only_citations_lead_out(make):
 
 
 #: Addresses that stand in a page and are never fetched: names of XML's vocabularies, and the libraries'
-#: licences, which stand in it as comments.
+#: licenses, which stand in it as comments.
 NEVER_FETCHED = {
     "http://www.apache.org/licenses/",
     "http://www.apache.org/licenses/LICENSE-2.0",
@@ -157,17 +157,17 @@ def test_libraries_are_as_published():
         assert hashlib.sha256(REPORTS.joinpath("vendor", name).read_bytes()).hexdigest() == expected, name
 
 
-def test_the_page_holds_the_licences_of_what_it_holds():
+def test_the_page_holds_the_licenses_of_what_it_holds():
     page = ranking_page(full_contents())
     vendor = REPORTS.joinpath("vendor")
-    licences = [*vendor.glob("LICENSE.*"), *vendor.glob("NOTICE.*")]
-    assert len(licences) == 5
-    for each in licences:
+    licenses = [*vendor.glob("LICENSE.*"), *vendor.glob("NOTICE.*")]
+    assert len(licenses) == 5
+    for each in licenses:
         text = each.read_text(encoding="utf-8").strip()
         assert "*/" not in text
         assert f"/*\n{text}\n*/\n" in page, each.name
     mentioned = vendor.joinpath("README.md").read_text()
-    assert all(each.name in mentioned for each in licences)
+    assert all(each.name in mentioned for each in licenses)
 
 
 def test_our_scripts_make_no_html():
@@ -180,8 +180,8 @@ def test_our_scripts_make_no_html():
         assert "formatter: '" not in text, "a formatter is a function: templates are filled with names"
 
 
-def lightness(colour):
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+def lightness(color):
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -192,18 +192,18 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("name", ["page.css", "dark.css"])
-def test_colours_are_told_from_the_paper(name):
+def test_colors_are_told_from_the_paper(name):
     text = REPORTS.joinpath("style", name).read_text()
-    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
+    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
     for each in ("ink", "soft", "accent"):
         for behind in ("paper", "raised", "accent-wash"):
-            assert contrast(colours[each], colours[behind]) >= 4.5, (each, behind)
-    assert contrast(colours["warm"], colours["paper"]) >= 4.5
+            assert contrast(colors[each], colors[behind]) >= 4.5, (each, behind)
+    assert contrast(colors["warm"], colors["paper"]) >= 4.5
     for each in ("faint", *(f"class-{place}" for place in range(8))):
-        assert contrast(colours[each], colours["paper"]) >= 3.0, each
+        assert contrast(colors[each], colors["paper"]) >= 3.0, each
 
 
-def test_dark_and_light_name_the_same_colours():
+def test_dark_and_light_name_the_same_colors():
     light, dark = (
         re.findall(r"--([\w-]+): #", REPORTS.joinpath("style", name).read_text())
         for name in ("page.css", "dark.css")

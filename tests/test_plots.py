@@ -548,7 +548,7 @@ def test_points_are_the_margins_sorted_within_classes():
     assert display.suspect_points_ is None
 
 
-def test_classes_differ_in_colour_and_in_shape():
+def test_classes_differ_in_color_and_in_shape():
     display = MarginDisplay.from_estimator(ReliefF().fit(X, y), X, y)
     shapes = {points.get_paths()[0].vertices.tobytes() for points in display.points_}
     colors = {tuple(points.get_facecolor()[0]) for points in display.points_}
@@ -583,7 +583,7 @@ def test_suspects_are_those_of_the_samples_given():
 
 
 def test_where_classes_are_many_a_probability_alone_raises_no_suspicion():
-    """Most neighbours of any sample are of other classes."""
+    """Most neighbors of any sample are of other classes."""
     digits = load_digits(n_class=10)
     X, y = digits.data[:300], digits.target[:300]
     weighter = IRelief().fit(X, y)
@@ -657,7 +657,7 @@ def test_labels_that_are_words_and_margins_that_are_unknown():
     assert unknown.suspects_.tolist() == [2]
 
 
-def test_many_classes_go_round_the_colours():
+def test_many_classes_go_round_the_colors():
     display = MarginDisplay(np.arange(30.0), np.arange(30) % 10).plot()
     assert len(display.points_) == 10
 

@@ -47,7 +47,7 @@ class TestFit:
     @pytest.mark.parametrize("counted", [False, True])
     def test_every_bit_is_the_same(self, summed, monkeypatch, dtype, kind, margin, n_classes, counted):
         X, y = noisy_table(0, 150, 90, kind, n_classes, dtype)
-        # Below 1: whoever has a copy of itself for a neighbour has positive margins only.
+        # Below 1: whoever has a copy of itself for a neighbor has positive margins only.
         s = 0.4 + 0.3 * (np.arange(len(y)) % 3) if counted else None
         fewer = [fit(X, y, s, margin=margin, n_jobs=n_jobs) for n_jobs in (1, 2)]
         assert min(summed) < 90

@@ -167,7 +167,7 @@ def test_smaller_ensembles_are_the_first_members(looks):
 
 def test_lambda_is_the_one_of_the_cell(looks):
     data, found = looks
-    held, cell = Sets(data).get("tox_171"), Cell("tox_171", "λ = 0.01, minimised", 0)
+    held, cell = Sets(data).get("tox_171"), Cell("tox_171", "λ = 0.01, minimized", 0)
     expected = stability_score(
         FREL(alpha=0.01, solver="exact"), held.X, held.y, n_subsets=3, random_state=frel_2015.seed_of(cell)
     )

@@ -24,7 +24,7 @@ from highrelief.papers.im4e_2012 import (
     expected_distance,
     halved,
     nearest,
-    standardised,
+    standardized,
     verdict,
 )
 from highrelief.papers.runner import carry_out, named, plan
@@ -198,10 +198,10 @@ def test_a_win_takes_significance_and_half_a_per_cent():
 
 def test_missing_values_become_the_mean_and_constants_stay():
     known = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
-    scaled, new = standardised(known, np.array([[np.nan, 5.0], [5.0, 6.0]]))
+    scaled, new = standardized(known, np.array([[np.nan, 5.0], [5.0, 6.0]]))
     assert np.array_equal(scaled, [[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
     assert np.array_equal(new, [[0.0, 0.0], [3.0, 1.0]])
-    scaled, _ = standardised(np.full((3, 1), np.nan), np.ones((1, 1)))
+    scaled, _ = standardized(np.full((3, 1), np.nan), np.ones((1, 1)))
     assert np.array_equal(scaled, np.zeros((3, 1)))
 
 

@@ -24,7 +24,7 @@ from highrelief.papers.irelief_2007 import (
     curve_at,
     cuts,
     irelief,
-    mislabelled,
+    mislabeled,
     tuned,
     weighted_error,
 )
@@ -134,7 +134,7 @@ def test_a_cell_does_what_the_paper_says(uci, folder):
     X = np.hstack([data.X, cell.random("irrelevant").standard_normal((len(data.X), 50))])
     low, width = X[train].min(axis=0), np.ptp(X[train], axis=0)
     known, new = (X[train] - low) / width, (X[test] - low) / width
-    y = mislabelled(data.y[train].astype(np.int64), 0.1, cell.random("mislabelled"))
+    y = mislabeled(data.y[train].astype(np.int64), 0.1, cell.random("mislabeled"))
     k = best_count(known, y)
     assert outcome["K"] == k
     plain = KNeighborsClassifier(k).fit(known, y)
@@ -178,10 +178,10 @@ def test_values_and_numbers_of_features_are_chosen_on_training_samples(folder):
 
 def test_wrong_labels():
     y = np.repeat([0, 1, 4], 40)
-    changed = mislabelled(y, 0.1, np.random.RandomState(0))
+    changed = mislabeled(y, 0.1, np.random.RandomState(0))
     assert np.count_nonzero(changed != y) == 12
     assert set(changed) == {0, 1, 4}
-    assert np.array_equal(mislabelled(y, 0.0, np.random.RandomState(0)), y)
+    assert np.array_equal(mislabeled(y, 0.0, np.random.RandomState(0)), y)
 
 
 def test_features_without_weight_are_not_chosen():
@@ -332,7 +332,7 @@ def test_microarrays_by_leave_one_out(folder):
 
 
 def test_samples_left_out_have_no_part_in_what_is_chosen(folder):
-    """Whatever the values of those left out are, the same K, width and number of neighbours are chosen."""
+    """Whatever the values of those left out are, the same K, width and number of neighbors are chosen."""
     data, cell = Sets(folder).get("dlbcl_gems"), Cell("dlbcl_gems", "batch 1", 0)
     before = Figure14().run(cell, data)["chosen"]
     data.X[irelief_2007.batch_of(data.y, cell.setting)] = 100.0

@@ -249,7 +249,7 @@ def test_the_tables_of_the_spiral(spiral_outcomes):
     mean = np.mean([ours["1 turn, 0", name].ours.mean for name in lhr_2014.CLASSIFIERS])
     assert ours["1 turn, 0", "Aver."].ours.mean == pytest.approx(mean)
     assert ours["1 turn, 0", "Aver."].theirs.mean == 75.2
-    # Without irrelevant features there is nothing to select, and neighbours know their own branch.
+    # Without irrelevant features there is nothing to select, and neighbors know their own branch.
     assert ours["1 turn, 0", "KNN"].ours.mean > 90.0
     assert len(named("lhr-table2").results(spiral_outcomes)) == 3
     (found,) = named("lhr-fig1").results(spiral_outcomes)

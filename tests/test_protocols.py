@@ -251,7 +251,7 @@ def test_a_paired_t_test_is_written_as_the_lfe_paper_does():
 # Judges
 
 
-def test_judges_are_nearest_neighbours():
+def test_judges_are_nearest_neighbors():
     from sklearn.neighbors import KNeighborsClassifier
 
     random = np.random.default_rng(0)

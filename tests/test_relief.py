@@ -42,12 +42,12 @@ class TestRelieff:
         a = ReliefF().fit(X, y).feature_weights_
         np.testing.assert_allclose(ReliefF().fit(X[order], y[order]).feature_weights_, a, atol=1e-13)
 
-    def test_more_neighbours_than_samples(self):
+    def test_more_neighbors_than_samples(self):
         X, y, _ = make_ringnorm(20, n_features=4, random_state=0)
         a = ReliefF(n_neighbors=10**9).fit(X, y).feature_weights_
         np.testing.assert_allclose(a, ReliefF(n_neighbors=20).fit(X, y).feature_weights_, atol=1e-15)
 
-    def test_a_duplicate_is_a_neighbour_and_the_sample_is_not(self):
+    def test_a_duplicate_is_a_neighbor_and_the_sample_is_not(self):
         X = np.array([[0.0], [0.0], [0.4], [1.0], [0.9]])
         y = np.array([0, 0, 0, 1, 1])
         rows = np.array([0.9 - 0.0, 0.9 - 0.0, 0.5 - 0.4, 0.6 - 0.1, 0.5 - 0.1])

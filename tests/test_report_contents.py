@@ -42,7 +42,7 @@ from highrelief import (
     report,
 )
 from highrelief.base.progress import watching
-from highrelief.catalogue import METHODS, REFERENCES, WRAPPERS, address, as_text
+from highrelief.catalog import METHODS, REFERENCES, WRAPPERS, address, as_text
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
 from highrelief.inspection.report.diagnostics import RankSpread, n_best, stability
 from highrelief.inspection.report.features import Weights, act_together, evenly, quartiles
@@ -540,10 +540,10 @@ def test_what_is_said_of_suspects():
     assert likely.reasons[0].startswith(
         f"probability {probabilities[0]:.2f} that the label {wrong[first]} is wrong"
     )
-    assert f"{len(likely.suspects)} samples of 300 may be mislabelled" in " ".join(found.summary)
+    assert f"{len(likely.suspects)} samples of 300 may be mislabeled" in " ".join(found.summary)
     hard = report(ReliefF().fit(X, wrong), X, wrong, resamples=0).contents
     assert hard.samples.outlier_probability is None
-    assert "mislabelled:" not in " ".join([*hard.summary, *hard.samples.words])
+    assert "mislabeled:" not in " ".join([*hard.summary, *hard.samples.words])
     assert "hard" in " ".join(hard.summary)
     margins = ReliefF().fit(X, wrong).margins(X, wrong)
     assert (
@@ -646,7 +646,7 @@ def test_correlations_by_hand():
 
 def test_every_two_of_a_group_say_the_same():
     random = np.random.default_rng(0)
-    walk = np.cumsum(random.normal(size=(200, 25)), axis=1)  # neighbours alike, the ends not
+    walk = np.cumsum(random.normal(size=(200, 25)), axis=1)  # neighbors alike, the ends not
     y = (walk[:, 12] > 0).astype(int)
     found = report(FisherScore().fit(walk, y), walk, y, resamples=0).contents.correlations
     matrix = dict(zip(found.names, found.matrix, strict=True))

@@ -61,7 +61,7 @@ def wanting(estimator, *names):
 
 @over_entries(lambda entry: entry.family.inside is None and entry.plain)
 def test_every_sum_over_samples_takes_weights(entry):
-    """Methods that go from sample to sample take none; FREL does where it minimises a sum."""
+    """Methods that go from sample to sample take none; FREL does where it minimizes a sum."""
     order_dependent = entry.order_dependent
     weighter = FREL(solver="exact") if entry.family.estimator is FREL else entry.make()
     assert has_fit_parameter(weighter, "sample_weight") == (
@@ -357,11 +357,11 @@ def test_a_report_of_batches_and_groups():
     assert "each group in one half as a whole" in told.stability.words[0]
     assert "class by class" not in told.stability.words[0]
     assert "class by class" in apart.stability.words[0]
-    assert any("in 2 batches: a sample has neighbours of its own batch only" in each for each in told.summary)
+    assert any("in 2 batches: a sample has neighbors of its own batch only" in each for each in told.summary)
     across = clone(fitted).set_params(batch_neighbors="across")
     members = EnsembleWeighting(across, n_estimators=2, random_state=0).fit(X, y, batches=batches)
     of_members = report(members, X, y, batches=batches, resamples=0, progress=False).contents
-    assert any("a sample has neighbours of the other batches only" in each for each in of_members.summary)
+    assert any("a sample has neighbors of the other batches only" in each for each in of_members.summary)
     assert "fit(X, y, batches=batches), X, y, batches=batches, groups=groups" in told.origin.again
     direct = fits_to_halves(fitted, X, y, resamples=10, random_state=0, batches=batches, groups=GROUPS)
     plain = fits_to_halves(fitted, X, y, resamples=10, random_state=0, groups=GROUPS)

@@ -131,7 +131,7 @@ def test_a_constant_feature_weighs_nothing():
 
 
 def test_fractions_without_a_denominator():
-    """All neighbours have the same target; all neighbours are at the other end of its range."""
+    """All neighbors have the same target; all neighbors are at the other end of its range."""
     X, y = np.array([[0.0], [0.1], [5.0], [5.3]]), np.array([0.0, 0.0, 1.0, 1.0])
     alike = RReliefF(n_neighbors=1).fit(X, y).feature_weights_
     np.testing.assert_allclose(alike, [-(0.1 + 0.1 + 0.3 + 0.3) / 5.3 / 4], atol=1e-14)

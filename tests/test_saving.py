@@ -237,7 +237,7 @@ class TestWhatIsRefused:
         with pytest.raises(TypeError, match="trusted=True must be a list"):
             highrelief.load(path, trusted=True)
 
-    def test_trees_of_nearest_neighbours_need_a_word(self, tmp_path):
+    def test_trees_of_nearest_neighbors_need_a_word(self, tmp_path):
         """What is in them is followed without a check: skops does not know them either."""
         pipeline = make_pipeline(ReliefF(), KNeighborsClassifier(3, algorithm="kd_tree")).fit(X, Y)
         with pytest.warns(UserWarning, match=r"_kd_tree\.KDTree"):

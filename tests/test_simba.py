@@ -40,7 +40,7 @@ def scaled_table(n_classes=2, n_samples=40, seed=0):
 @pytest.mark.slow
 @pytest.mark.parametrize("utility", ["linear", "sigmoid"])
 def test_the_step_is_the_gradient_by_finite_differences(utility):
-    """With the neighbours that are nearest at w: they stay the same nearby."""
+    """With the neighbors that are nearest at w: they stay the same nearby."""
     X, y = scaled_table(n_classes=3)
     rng = np.random.default_rng(1)
     beta = 3.0
@@ -229,7 +229,7 @@ def test_margins_are_those_of_the_learned_metric():
     assert model.margins(X, y).sum() == pytest.approx(model.margin_sum_, rel=1e-12)
 
 
-def test_nearest_neighbours_after_transform_are_those_of_the_learned_metric():
+def test_nearest_neighbors_after_transform_are_those_of_the_learned_metric():
     X, y = continuous_table(n_classes=2)
     model = Simba(weighted=True, random_state=0).fit(X, y)
     right = KNeighborsClassifier(1).fit(model.transform(X), y)

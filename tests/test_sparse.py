@@ -193,7 +193,7 @@ def test_single_precision(estimator):
 
 @pytest.mark.parametrize("way", ["all", "rows", "bands"])
 @pytest.mark.parametrize("metric", ["manhattan", "euclidean"])
-def test_every_way_to_the_neighbours(way, metric, monkeypatch):
+def test_every_way_to_the_neighbors(way, metric, monkeypatch):
     X, y = sparse_table(150, kind="counts")
     expected = ReliefF(metric=metric).fit(X, y).feature_weights_
     monkeypatch.setattr(search, "_way", lambda *_: way)
@@ -310,7 +310,7 @@ def test_the_zeros_are_never_stored():
     assert ReliefF(n_features_to_select=2).fit(table, y).margins(table, y).min() > 0.0
 
 
-def test_soft_neighbourhoods_say_how_much_memory_they_need():
+def test_soft_neighborhoods_say_how_much_memory_they_need():
     X, y = sparse_table()
     with pytest.raises(MemoryError, match=r"sparse X of 60 samples needs .* memory_budget allows 0.001 MB"):
         IRelief(memory_budget=1000).fit(scipy.sparse.csr_array(X), y)

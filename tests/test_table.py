@@ -17,10 +17,10 @@ import pytest
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
 from highrelief._engine import memory  # noqa: E402
-from highrelief.io import LabelledTable, Roles, Source, TableError, read_table, reading  # noqa: E402
+from highrelief.io import LabeledTable, Roles, Source, TableError, read_table, reading  # noqa: E402
 from highrelief.io.cells import MISSING, MISSING_NUMBERS, Cells  # noqa: E402
 from highrelief.io.imputation import completed  # noqa: E402
-from highrelief.io.roles import labelled  # noqa: E402
+from highrelief.io.roles import labeled  # noqa: E402
 from highrelief.io.text import Dialect  # noqa: E402
 
 
@@ -529,7 +529,7 @@ class TestManyColumnsAndClasses:
                 text_at=lambda places: [["x", "y", "x", "y"] for _ in places],
             )
             begin = time.process_time()
-            table = labelled(cells, Roles("class", words=words))
+            table = labeled(cells, Roles("class", words=words))
             taken = time.process_time() - begin
             assert len(table.feature_names) == (n_columns - 1 if words else 1)
             return taken
@@ -584,7 +584,7 @@ class TestManyColumnsAndClasses:
 
 
 class TestRoles:
-    def test_names_that_are_spelt_alike(self, write):
+    def test_names_that_are_spelled_alike(self, write):
         with pytest.raises(TableError, match=r"no column 'Class' .the target.; did you mean 'class'"):
             read(write(PLAIN), "Class")
 
@@ -758,7 +758,7 @@ def test_medians_are_those_of_numpy(dtype):
     X = rng.normal(size=(9, 40)).astype(dtype)
     X[rng.random(X.shape) < 0.25] = np.nan
     X[4:] = np.nan_to_num(X[4:])
-    table = LabelledTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
+    table = LabeledTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
     expected = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
     np.testing.assert_array_equal(completed(table, "median").X, expected)
 
@@ -782,10 +782,10 @@ def test_the_digest_is_of_the_bytes_that_were_parsed(write, monkeypatch):
 
     def replaced(cells, roles):
         path.write_text(PLAIN.replace("2.5", "9"))
-        return labelled(cells, roles)
+        return labeled(cells, roles)
 
-    labelled = reading.labelled
-    monkeypatch.setattr(reading, "labelled", replaced)
+    labeled = reading.labeled
+    monkeypatch.setattr(reading, "labeled", replaced)
     table = read(path)
     check_plain(table)
     assert table.digest == {"table.csv": sha256(PLAIN)}

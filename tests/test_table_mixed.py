@@ -7,7 +7,7 @@ import pytest
 
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
-from highrelief.io import LabelledTable, Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.io import LabeledTable, Roles, Source, TableError, read_table  # noqa: E402
 from highrelief.io.cells import MeasurementError, WordsError  # noqa: E402
 from highrelief.io.imputation import completed, missing_values  # noqa: E402
 from highrelief.io.text import Dialect  # noqa: E402
@@ -170,7 +170,7 @@ class TestNumericTarget:
 class TestMissing:
     def table(self, X, **given):
         X = np.array(X, dtype=float)
-        return LabelledTable(X, np.array(["x", "y"] * len(X))[: len(X)], ["a", "b", "c"], None, **given)
+        return LabeledTable(X, np.array(["x", "y"] * len(X))[: len(X)], ["a", "b", "c"], None, **given)
 
     def test_kept_values_stay_and_empty_features_go(self):
         nan = np.nan
@@ -191,6 +191,6 @@ class TestMissing:
 
     def test_samples_left_out_of_a_target_of_numbers(self):
         X = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, 3.0]])
-        table = LabelledTable(X, np.array([0.5, 1.5, 0.5]), ["a", "b"], None)
+        table = LabeledTable(X, np.array([0.5, 1.5, 0.5]), ["a", "b"], None)
         with pytest.raises(TableError, match="not two different targets left"):
             completed(table, "drop-samples")

@@ -35,7 +35,7 @@ def weights_after(estimator, X, y):
 
 
 class TestClosedForm:
-    """Eq. (6): the maximiser of wᵀz over ‖w‖₂ = 1, w ≥ 0."""
+    """Eq. (6): the maximizer of wᵀz over ‖w‖₂ = 1, w ≥ 0."""
 
     @given(margins)
     @settings(max_examples=50, deadline=None)
@@ -52,7 +52,7 @@ class TestClosedForm:
         w = unit_positive_part(z)
         assert np.linalg.norm(w) == pytest.approx(1.0, abs=1e-14)
         assert w.min() >= 0.0
-        # The optimiser may leave the sphere a little; its point is judged where it belongs.
+        # The optimizer may leave the sphere a little; its point is judged where it belongs.
         feasible = np.maximum(found.x, 0.0) / np.linalg.norm(np.maximum(found.x, 0.0))
         assert w @ z >= feasible @ z - 1e-12
         if found.success:
@@ -146,7 +146,7 @@ class TestSpecialCases:
 
     @pytest.mark.parametrize("n_classes", [2, 3])
     def test_relieff_is_irelief_with_equal_shares(self, n_classes):
-        """All neighbours, P_o = 0, one iteration from equal weights."""
+        """All neighbors, P_o = 0, one iteration from equal weights."""
         X, y, _ = make_waveform(90, n_classes=n_classes, n_irrelevant=4, random_state=3)
         relieff = ReliefF(n_neighbors=90).fit(X, y).feature_weights_
         irelief = IRelief(sigma=1e12, outliers=False, margin="prior", max_iter=1)
@@ -167,7 +167,7 @@ class TestSpecialCases:
         np.testing.assert_allclose(ReliefF(n_neighbors=7).fit(X, y).feature_weights_, nu / 80, atol=1e-14)
 
     @pytest.mark.parametrize("metric", ["manhattan", "euclidean", "sqeuclidean"])
-    def test_relieff_with_one_neighbour_and_two_classes_is_relief(self, metric):
+    def test_relieff_with_one_neighbor_and_two_classes_is_relief(self, metric):
         X, y, _ = make_ringnorm(120, random_state=0)
         one = ReliefF(n_neighbors=1, metric=metric).fit(X, y).feature_weights_
         np.testing.assert_array_equal(one, Relief(metric=metric).fit(X, y).feature_weights_)
@@ -186,7 +186,7 @@ class TestSpecialCases:
         np.testing.assert_allclose(a, b, atol=1e-12)
 
     def test_squared_differences_are_the_diagonal_of_the_scatter(self):
-        """RELIEF with squared differences is the diagonal of mean(mmᵀ − hhᵀ) at the same neighbours."""
+        """RELIEF with squared differences is the diagonal of mean(mmᵀ − hhᵀ) at the same neighbors."""
         X, y, _ = make_ringnorm(60, n_features=5, random_state=1)
         S = oracles.scale_range(X)
         D = oracles.distances(S, metric="sqeuclidean")
@@ -241,8 +241,8 @@ class TestOnline:
 
 
 class TestOutliers:
-    def test_mislabelled_samples_are_suspected(self):
-        """Section 3.1: γ finds samples whose label does not fit their neighbours."""
+    def test_mislabeled_samples_are_suspected(self):
+        """Section 3.1: γ finds samples whose label does not fit their neighbors."""
         X, y, _ = make_ringnorm(300, n_irrelevant=10, random_state=0)
         noisy, flipped = flip_labels(y, 0.1, random_state=0)
         suspicion = IRelief(sigma=0.5).fit(X, noisy).outlier_proba_

@@ -273,7 +273,7 @@ def test_copies_are_neighbors_and_ties_share():
 
 
 def test_names_of_classes_decide_no_tie():
-    """By default; of three classes two may have two neighbours each."""
+    """By default; of three classes two may have two neighbors each."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.permutation(np.arange(60) % 3)
     found = [
@@ -286,7 +286,7 @@ def test_names_of_classes_decide_no_tie():
 
 
 def test_scoring():
-    X, y = continuous_table(90, n_classes=2)  # five neighbours of two classes: no ties
+    X, y = continuous_table(90, n_classes=2)  # five neighbors of two classes: no ties
     plain = IReliefCV(cv=3).fit(X, y)
     np.testing.assert_array_equal(IReliefCV(cv=3, scoring="accuracy").fit(X, y).scores_, plain.scores_)
     by_name = IReliefCV(cv=3, scoring="balanced_accuracy").fit(X, y).scores_

@@ -1,4 +1,4 @@
-"""FREL: the minimiser against NumPy and SciPy, and both solvers on a microarray's shape."""
+"""FREL: the minimizer against NumPy and SciPy, and both solvers on a microarray's shape."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
     part.unit = "highrelief float64"
     shape = SMALL if quick else WIDE
     settings = {"n_neighbors": 7, "alpha": 1e-3, "max_iter": 3}
-    # In float32 distances that differ by a millionth are tied, and a tie moves all later neighbours.
+    # In float32 distances that differ by a millionth are tied, and a tie moves all later neighbors.
     ours = [
         Entrant("highrelief", "lhr", dtype, settings, compared=dtype == "float64")
         for dtype in ("float64", "float32")

@@ -27,7 +27,7 @@ and functions by the name of a method, ``relieff(X, y, n_neighbors)``, ``surf(X,
 the rest asked for), ``distances(X, y)``, ``ensemble(X, y, member, parameters, n_estimators)``, each of which
 returns a call without arguments that does the work, and nothing but the work, on one thread, and returns the
 weights. What a user would prepare once is done before that call. A contender is set as its documentation
-advises; any choice left open is made in its favour.
+advises; any choice left open is made in its favor.
 
 Optional: ``clock()``, CPU seconds where they are not those of the Python process, with
 ``MEMORY = False``, since the peak of the Python process then says nothing;

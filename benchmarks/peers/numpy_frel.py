@@ -1,4 +1,4 @@
-"""FREL's minimiser as one writes it in NumPy and SciPy.
+"""FREL's minimizer as one writes it in NumPy and SciPy.
 
 ``pdist`` for the distances, each pair once, then L-BFGS-B, to the same objective as ours to nine
 digits. Each loss in the form that suits the solver best: with the L1 penalty w = p − q, p and q ≥ 0, as the

@@ -15,7 +15,7 @@ INSTALL = "pip install --editable ."
 VENV = None
 DTYPES = ("float32", "float64")
 MOST_ELEMENTS = 1e11
-# Products in float32 may take another neighbour where two are nearly as far.
+# Products in float32 may take another neighbor where two are nearly as far.
 TOLERANCE = 1e-3
 DIFFERS = ""
 

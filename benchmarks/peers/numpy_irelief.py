@@ -61,7 +61,7 @@ def _mean_margin(
         differences = np.abs(np.subtract(X, X[n], out=kept), out=kept) if in_place else np.abs(X - X[n])
         exponents = differences @ w
         exponents /= -sigma
-        exponents[n] = -np.inf  # nobody is his own neighbour
+        exponents[n] = -np.inf  # nobody is his own neighbor
         hits = y == y[n]
         nearest = exponents.max()
         f = np.exp(exponents - nearest)

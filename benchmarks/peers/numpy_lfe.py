@@ -1,6 +1,6 @@
 """LFE as one writes it in NumPy from section 3.2 of the paper: decompose, solve in the samples, map back.
 
-Distances by one matrix product, the sums over neighbours by matrix products as well.
+Distances by one matrix product, the sums over neighbors by matrix products as well.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def lfe(
     def fit() -> NDArray[np.float64]:
         centered = scaled - scaled.mean(axis=0)
         U, lengths, V = np.linalg.svd(centered, full_matrices=False)
-        # Without the null direction that centring makes.
+        # Without the null direction that centering makes.
         Z, V = (U * lengths)[:, : len(X) - 1], V[: len(X) - 1]
         values, vectors = np.linalg.eigh(_scatter(Z, y, _distances(centered), n_neighbors))
         positive = values[values > 0.0]
@@ -45,7 +45,7 @@ def lfe(
 def _distances(X: NDArray[np.float64]) -> NDArray[np.float64]:
     squares = np.einsum("ij,ij->i", X, X)
     D = squares[:, np.newaxis] + squares - 2.0 * X @ X.T
-    np.fill_diagonal(D, np.inf)  # nobody is his own neighbour
+    np.fill_diagonal(D, np.inf)  # nobody is his own neighbor
     return D
 
 

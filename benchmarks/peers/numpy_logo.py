@@ -49,7 +49,7 @@ def _margins(
     for n in range(len(X)):
         np.abs(np.subtract(X, X[n], out=differences), out=differences)
         exponents = differences @ w / -sigma
-        exponents[n] = -np.inf  # nobody is his own neighbour
+        exponents[n] = -np.inf  # nobody is his own neighbor
         hits = y == y[n]
         of_hits = np.where(hits, np.exp(exponents - exponents[hits].max()), 0.0)
         of_misses = np.where(hits, 0.0, np.exp(exponents - exponents[~hits].max()))

@@ -6,7 +6,7 @@ differences of one sample to all others, in one array that is written again and 
 compiled loop find each distance once, of rows that were multiplied by the weights: that is faster than
 pdist's own weights.
 
-The nearest come by ``argpartition``. The differences of a sample to its neighbours are taken once, for the
+The nearest come by ``argpartition``. The differences of a sample to its neighbors are taken once, for the
 Gram matrix (one product by BLAS) and for the margin; they stay in the cache in between, which a stack of all
 samples' differences would not.
 """

@@ -1,6 +1,6 @@
-"""scikit-learn's ``KNeighborsClassifier``: the neighbours alone, without hyperplanes.
+"""scikit-learn's ``KNeighborsClassifier``: the neighbors alone, without hyperplanes.
 
-Another rule with another answer: what HKNN costs beyond the search for neighbours.
+Another rule with another answer: what HKNN costs beyond the search for neighbors.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ VENV = None
 DTYPES = ("float32", "float64")
 MOST_ELEMENTS = None
 TOLERANCE = None
-DIFFERS = "another rule: votes of the neighbours"
+DIFFERS = "another rule: votes of the neighbors"
 
 
 def version() -> str:

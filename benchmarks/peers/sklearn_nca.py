@@ -1,4 +1,4 @@
-"""scikit-learn's neighbourhood components analysis: learns a metric, as I-RELIEF does, by gradient steps.
+"""scikit-learn's neighborhood components analysis: learns a metric, as I-RELIEF does, by gradient steps.
 
 Another model with another answer (a matrix, not a weight per feature): the time is for orientation.
 """

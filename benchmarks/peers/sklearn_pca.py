@@ -1,6 +1,6 @@
 """scikit-learn's principal component analysis by a full decomposition: what extraction may cost.
 
-Another model, without classes or neighbours: only the time is compared.
+Another model, without classes or neighbors: only the time is compared.
 """
 
 from collections.abc import Callable

@@ -4,7 +4,7 @@ Two features that no t-test sees
 
 The class is whether two features have the same sign. Alone, neither says anything: its mean and its whole
 distribution are the same in both classes. Among 300 features of noise, tests of one feature at a time pass
-by; I-RELIEF looks at neighbours, and neighbours know of both.
+by; I-RELIEF looks at neighbors, and neighbors know of both.
 """
 
 # %%
@@ -34,7 +34,7 @@ right.legend()
 plt.show()
 
 # %%
-# One feature at a time, and by neighbours
+# One feature at a time, and by neighbors
 # ----------------------------------------
 #
 # On the left, how surprising the difference of the means is, for all 302 features; the two that matter are

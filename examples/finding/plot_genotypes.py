@@ -8,7 +8,7 @@ Genes that act only together
 
 # %%
 # Genotypes are small integers, and stay so: no method needs them converted. Many people are equally far
-# from each other; neighbours that tie share their place, so that the order of the rows never matters.
+# from each other; neighbors that tie share their place, so that the order of the rows never matters.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -35,7 +35,7 @@ kept = {
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained", sharex=True)
 weights = (ranking.feature_weights_, short.feature_weights_, filtered.feature_weights_)
 for ax, (name, support), values in zip(axes, kept.items(), weights, strict=True):
-    colors = np.where(support, "tab:blue", "lightgrey")
+    colors = np.where(support, "tab:blue", "lightgray")
     ax.bar(np.arange(len(values)), values / values.max(), color=colors, width=0.9)
     ax.set(title=f"{name}: {support.sum()} kept", xlabel="feature")
     ax.axvline(4.5, color="black", lw=0.5)

@@ -70,7 +70,7 @@ plt.show()
 
 # %%
 # Weights help most, because half of the columns are noise; HKNN helps in every space, 7-NN in none: with
-# eight samples of a digit, seven neighbours reach into other digits.
+# eight samples of a digit, seven neighbors reach into other digits.
 #
 # What the weights see
 # --------------------

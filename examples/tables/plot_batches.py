@@ -4,7 +4,7 @@ Batches
 
 Samples of two laboratories. One laboratory sends mostly patients, the other mostly controls, and their
 instruments differ. What marks the laboratory marks the class, too; ``fit(X, y, batches=...)`` looks for
-neighbours within each.
+neighbors within each.
 """
 
 # %%

@@ -11,7 +11,7 @@ is imputed.
 # Patients
 # --------
 #
-# The disease depends on a measurement, and on the blood group for smokers only; centre, age and the rest
+# The disease depends on a measurement, and on the blood group for smokers only; center, age and the rest
 # mean nothing.
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ patients = pd.DataFrame(
         "marker": rng.normal(size=n),
         "smoker": pd.Categorical(rng.choice(["no", "yes"], n)),
         "blood": pd.Categorical(rng.choice(["A", "B", "0"], n, p=[0.45, 0.15, 0.4])),
-        "centre": pd.Categorical(rng.choice(["north", "east", "south", "west"], n)),
+        "center": pd.Categorical(rng.choice(["north", "east", "south", "west"], n)),
         "age": rng.integers(20, 80, n).astype(float),
         **{f"noise {j}": rng.normal(size=n) for j in range(10)},
     }
@@ -62,6 +62,6 @@ for place, name in enumerate(patients.columns[:3]):
     left.plot(shares, weights[:, place], "o-", label=name)
 left.set(title="Weights", xlabel="share of cells that are missing", ylabel="weight")
 left.legend()
-right.bar([str(share) for share in shares], complete, color="grey")
+right.bar([str(share) for share in shares], complete, color="gray")
 right.set(title="Patients without any gap", xlabel="share of cells that are missing")
 plt.show()

@@ -49,7 +49,7 @@ apart = np.abs(weighter.feature_weights_ - in_memory.feature_weights_).max()
 print(f"largest difference from the weights in memory: {apart:.1e}")
 
 figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
-ax.plot(weighter.feature_weights_, ",", color="grey")
+ax.plot(weighter.feature_weights_, ",", color="gray")
 ax.plot([1234, 17000], weighter.feature_weights_[[1234, 17000]], "o", color="crimson", label="real")
 for start in range(width, d, width):
     ax.axvline(start, color="black", lw=0.5)

@@ -42,7 +42,7 @@ selector.set_params(control="fdr").fit(X, y)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 order = np.argsort(selector.pvalues_)
-left.plot(np.arange(1, 103), selector.pvalues_[order], ".", color="grey", label="noise")
+left.plot(np.arange(1, 103), selector.pvalues_[order], ".", color="gray", label="noise")
 left.plot(
     1 + np.flatnonzero(relevant[order]),
     selector.pvalues_[order][relevant[order]],

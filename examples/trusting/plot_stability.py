@@ -36,7 +36,7 @@ plt.show()
 # How many can be relied on
 # -------------------------
 #
-# 1: two halves name the same features; 0: what lots would score. ``Relief`` looks at one neighbour and is
+# 1: two halves name the same features; 0: what lots would score. ``Relief`` looks at one neighbor and is
 # less stable than ``ReliefF``, which looks at ten; an ensemble helps the former.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained", sharey=True)

@@ -29,7 +29,7 @@ __all__ = [
 
 RandomSource = int | np.random.RandomState | None
 Floats = NDArray[np.float64]
-Labelled = tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]
+Labeled = tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]
 Genotyped = tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.bool_]]
 
 
@@ -41,7 +41,7 @@ def make_ringnorm(
     n_irrelevant: int = 0,
     shuffle_features: bool = False,
     random_state: RandomSource = None,
-) -> Labelled:
+) -> Labeled:
     r"""Draw ringnorm: a wide normal cloud with a narrow one inside it.
 
     .. math::
@@ -104,7 +104,7 @@ def make_twonorm(
     n_irrelevant: int = 0,
     shuffle_features: bool = False,
     random_state: RandomSource = None,
-) -> Labelled:
+) -> Labeled:
     r"""Draw twonorm: two normal clouds of the same shape.
 
     .. math::
@@ -165,7 +165,7 @@ def make_waveform(
     n_irrelevant: int = 0,
     shuffle_features: bool = False,
     random_state: RandomSource = None,
-) -> Labelled:
+) -> Labeled:
     r"""Draw noisy mixtures of two out of three triangular waves.
 
     With the waves, for i = 1, ..., 21,
@@ -239,7 +239,7 @@ def make_fermat_spiral(
     n_irrelevant: int = 0,
     shuffle_features: bool = False,
     random_state: RandomSource = None,
-) -> Labelled:
+) -> Labeled:
     r"""Draw points of the two branches of Fermat's spiral.
 
     .. math::
@@ -301,7 +301,7 @@ def make_xor(
     n_irrelevant: int = 0,
     shuffle_features: bool = False,
     random_state: RandomSource = None,
-) -> Labelled:
+) -> Labeled:
     r"""Draw parity data: all relevant features together tell the class, no proper subset tells anything.
 
     .. math::
@@ -464,7 +464,7 @@ def add_irrelevant_features(
     .. math::
         X_\text{new} = [X, Z], \qquad z_{ij} \sim N(0, 1)
 
-    Published experiments standardise X first: do that, or scale all columns afterwards.
+    Published experiments standardize X first: do that, or scale all columns afterwards.
 
     Parameters
     ----------

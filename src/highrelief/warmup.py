@@ -246,7 +246,7 @@ def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
     """Continuous, discrete and mixed tables, tall enough for threads or bands, and wide; some with gaps."""
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
-    if dtype == "int8":  # lists of neighbours hold no values: any type will do
+    if dtype == "int8":  # lists of neighbors hold no values: any type will do
         shapes.append((BAND + 4, 5))  # enough features for few ties
     for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3

@@ -42,7 +42,7 @@ def test_knockoffs_keep_to_their_level(experiments, design, n_true):
 
 
 def test_knockoffs_of_few_values_keep_to_their_level(experiments):
-    """Lots among equals made it 0.22 here, and up to 0.42 where real features are neighbours."""
+    """Lots among equals made it 0.22 here, and up to 0.42 where real features are neighbors."""
     problem = experiments.problem(experiments.GENOTYPES, 300, 60, 15)
     found = experiments.knockoffs(problem, 60, experiments.WEIGHTER)
     assert within(found["fdr"], 0.2)

@@ -21,7 +21,7 @@ def stabilities(X, y, solver, alphas, seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_stability_of_the_minimiser_grows_with_the_penalty(leukemia, seed):
+def test_the_stability_of_the_minimizer_grows_with_the_penalty(leukemia, seed):
     """Fig. 2 and theorem 1 of Li et al. (2015)."""
     found = stabilities(*leukemia, "exact", [1e-4, 1e-2, 1.0, 100.0], seed)
     assert found == sorted(found)

@@ -9,7 +9,7 @@ Conventions
 X : (n, d) array, already scaled. y : (n,) class labels (integer codes).
 s : (n,) sample weights or None (all 1). Weight s means s copies of the row. Seen from a sample of
     weight s, its own row is a hit at distance 0 with weight max(s - 1, 0); for s = 1 that excludes
-    the sample from its own neighbours. Rows of weight 0 are ignored. N is the sum of the weights.
+    the sample from its own neighbors. Rows of weight 0 are ignored. N is the sum of the weights.
 """
 
 from .automatic_width import *

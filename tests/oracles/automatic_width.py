@@ -84,7 +84,7 @@ def irelief_auto_path(
     """The averaged iteration: list of (w_t, sigma_t), t = 1 ... n_iter.
 
     w_t = (1 - 1/t) w_{t-1} + (1/t) F(w_{t-1}) with F(w) = (nu(w))^+ / ||(nu(w))^+||_2: the running
-    mean of the images, not normalised. sigma_t is solved for w_{t-1}. The start is uniform; its
+    mean of the images, not normalized. sigma_t is solved for w_{t-1}. The start is uniform; its
     scale has no effect, since sigma scales with w. Stops where F is undefined.
     """
     n_features = np.shape(X)[1]

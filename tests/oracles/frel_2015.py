@@ -1,4 +1,4 @@
-"""Margin losses and their penalised minimisers (FREL)."""
+"""Margin losses and their penalized minimizers (FREL)."""
 
 import numpy as np
 

@@ -7,7 +7,7 @@ from .shared import distance, weights_of
 
 
 def hknn_ridge_distance(x, neighbors, lam):
-    """||x - mean - V a||, a = (V'V + lam Id)^-1 V'(x - mean), V's columns the neighbours minus their mean.
+    """||x - mean - V a||, a = (V'V + lam Id)^-1 V'(x - mean), V's columns the neighbors minus their mean.
 
     lam = 0: a of least squares.
     """
@@ -22,7 +22,7 @@ def hknn_ridge_distance(x, neighbors, lam):
 
 
 def hknn_shared_distance(x, neighbors, u, lam):
-    """The same where neighbour i counts u_i times: in the mean, and by the column sqrt(u_i) (N_i - mean)."""
+    """The same where neighbor i counts u_i times: in the mean, and by the column sqrt(u_i) (N_i - mean)."""
     mean = u @ neighbors / u.sum()
     V = (np.sqrt(u)[:, np.newaxis] * (neighbors - mean)).T
     r = x - mean
@@ -33,7 +33,7 @@ def hknn_shared_distance(x, neighbors, u, lam):
 def hknn_distances(Q, X, y, k, lam, s=None):
     """Distance of every row of Q from the local hyperplane of every class, in sorted order; lam > 0.
 
-    Neighbours tied at the k-th place share it; s counts copies, of which k are taken.
+    Neighbors tied at the k-th place share it; s counts copies, of which k are taken.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     s = weights_of(X, s)

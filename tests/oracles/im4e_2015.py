@@ -76,8 +76,8 @@ def im4e(X, y, sigma, n_iter, w0=None, lam=None, s=None, w_step=None, reach=None
     return path
 
 
-def im4e_simplex_minimiser(v, lam, n_iter=20000):
-    """Minimise -w.v + lam |w|^2 over w >= 0, sum w = 1, slowly: move weight between two features.
+def im4e_simplex_minimizer(v, lam, n_iter=20000):
+    """Minimize -w.v + lam |w|^2 over w >= 0, sum w = 1, slowly: move weight between two features.
 
     From the one, of those that have weight, where C falls most when it loses some, to the one where C falls
     most when it gains some; as much as lowers C most.

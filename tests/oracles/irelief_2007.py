@@ -67,7 +67,7 @@ def soft_margin_row(x, label, R, labels, copies, w, sigma, margin, priors):
 def soft_margin_rows(X, y, w, sigma, margin="nearest", s=None, reach=None, factors=1.0):
     """(Z, gamma): rows mbar_n - hbar_n without gamma, (n, d), and gamma_n, (n,); eqs. 8 to 11.
 
-    A sample without a hit has gamma 0 and the row 0. With `reach` only those in it are neighbours,
+    A sample without a hit has gamma 0 and the row 0. With `reach` only those in it are neighbors,
     and count for the priors; `factors` multiply what a sample counts in these.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
@@ -82,7 +82,7 @@ def soft_margin_rows(X, y, w, sigma, margin="nearest", s=None, reach=None, facto
     return Z, gamma
 
 
-def positive_part_normalised(nu):
+def positive_part_normalized(nu):
     """(nu)^+ / ||(nu)^+||_2 of eq. 12, or None where it is undefined (no positive component)."""
     positive = np.maximum(nu, 0.0)
     norm = np.sqrt(np.sum(positive**2))
@@ -101,7 +101,7 @@ def irelief_nu(X, y, w, sigma, margin="nearest", outliers=True, s=None, reach=No
 
 def irelief_step(X, y, w, sigma, margin="nearest", outliers=True, s=None, reach=None, factors=1.0):
     """One iteration of Fig. 2, eq. 12: the next w, or None if no component of nu is positive."""
-    return positive_part_normalised(irelief_nu(X, y, w, sigma, margin, outliers, s, reach, factors))
+    return positive_part_normalized(irelief_nu(X, y, w, sigma, margin, outliers, s, reach, factors))
 
 
 def irelief(X, y, sigma, margin="nearest", outliers=True, n_iter=1, w0=None, s=None, reach=None, factors=1.0):

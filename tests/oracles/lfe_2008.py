@@ -46,7 +46,7 @@ def lfe(X, y, k, metric="euclidean", s=None, tol=1e-12):
 
 
 def lfe_objective(W, X, y, k):
-    """The sum of the margins under the matrix W, eq. 3.3, neighbour by neighbour."""
+    """The sum of the margins under the matrix W, eq. 3.3, neighbor by neighbor."""
     D = distances(X, metric="euclidean")
     total = 0.0
     for n in range(len(X)):

@@ -10,9 +10,9 @@ from .shared import copies_seen_from, distances, weights_of
 def nearest_mixture(x, H, w, lam, u=None):
     """Eq. 4: argmin over a >= 0, sum a = 1 of 1/2 |x - sum_i a_i h_i|^2_W + lam sum_i a_i^2 / u_i.
 
-    Rows of H are the neighbours, u_i the number of copies of each (None: one). As sum a = 1, the
+    Rows of H are the neighbors, u_i the number of copies of each (None: one). As sum a = 1, the
     objective is half of |sum_i a_i p_i|^2 with p_i = (sqrt(w) (h_i - x), sqrt(2 lam / u_i) e_i): the
-    point of smallest norm in the hull of the p_i. It is b / sum b for the b >= 0 that minimises
+    point of smallest norm in the hull of the p_i. It is b / sum b for the b >= 0 that minimizes
     |sum_i b_i p_i|^2 + (sum b - 1)^2 (Lawson and Hanson 1974, chapter 23), a problem without a
     constraint on the sum; no Gram matrix is formed.
     """

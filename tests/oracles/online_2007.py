@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .irelief_2007 import positive_part_normalised, soft_margin_row
+from .irelief_2007 import positive_part_normalized, soft_margin_row
 from .shared import class_priors
 
 
@@ -21,7 +21,7 @@ def online_pi(
     """pi = gamma (mbar - hbar) of one point x against the references R; eq. 24, Fig. 3 step 6.
 
     priors : dict or array, class -> P(class); None takes the shares of the classes in R.
-    self_index : row of R that is x itself, which is then no neighbour of it; None if x is not
+    self_index : row of R that is x itself, which is then no neighbor of it; None if x is not
         among the references.
 
     Without a hit or without a miss among the references pi = 0.
@@ -55,7 +55,7 @@ def online_irelief_path(X, y, sigma, a=1.0, order=None, n_epochs=1, margin="near
             pi = online_pi(X[n], y[n], X, y, w, sigma, margin, outliers, self_index=n)
             eta = min(1.0, 1.0 / (a * t))
             nu = (1 - eta) * nu + eta * pi
-            new_w = positive_part_normalised(nu)
+            new_w = positive_part_normalized(nu)
             w = w if new_w is None else new_w
             path.append((w, nu))
     return path

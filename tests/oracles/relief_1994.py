@@ -6,7 +6,7 @@ from .shared import class_priors, copies_seen_from, difference, distances, weigh
 
 
 def neighbor_shares(d, weights, k, rank_decay=None, tol=1e-12):
-    """Share of each candidate in the weighted mean over the k nearest neighbours.
+    """Share of each candidate in the weighted mean over the k nearest neighbors.
 
     Parameters
     ----------
@@ -14,10 +14,10 @@ def neighbor_shares(d, weights, k, rank_decay=None, tol=1e-12):
         Distance of each candidate and its number of copies, which may be fractional. The sample
         itself is either absent or present with its own further copies only.
     k : int
-        Number of neighbours; copies count.
+        Number of neighbors; copies count.
     rank_decay : float or None
-        None: the k neighbours count alike. Otherwise the neighbour of rank r (1 = nearest) has
-        the weight exp(-(r / rank_decay)^2), normalised over the k (Robnik-Sikonja and Kononenko
+        None: the k neighbors count alike. Otherwise the neighbor of rank r (1 = nearest) has
+        the weight exp(-(r / rank_decay)^2), normalized over the k (Robnik-Sikonja and Kononenko
         2003).
     tol : float
         Relative tolerance within which distances are tied.
@@ -39,7 +39,7 @@ def neighbor_shares(d, weights, k, rank_decay=None, tol=1e-12):
     (0, sum of the weights]: the rank weight is the step function g(u) = exp(-(ceil(u) / decay)^2)
     for u <= k and 0 beyond, and a group that occupies (a, b] gets the integral of g over (a, b].
     For whole copies this is the sum over the ranks. The result is divided by the integral of g
-    over (0, min(k, sum of the weights)], so fewer than k neighbours are normalised over those
+    over (0, min(k, sum of the weights)], so fewer than k neighbors are normalized over those
     there are.
     """
     d = np.asarray(d, dtype=float)
@@ -128,7 +128,7 @@ def average_rows(rows, s, anchors):
 def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12, reach=None):
     """z_n = |x_n - NM(x_n)| - |x_n - NH(x_n)|, (n, d); line 6 of Fig. 1.
 
-    The nearest miss is the nearest one of all other classes together. Tied nearest neighbours
+    The nearest miss is the nearest one of all other classes together. Tied nearest neighbors
     share. A sample without a hit (or without a miss) has the row 0.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
@@ -153,7 +153,7 @@ def relief_rows(X, y, metric="manhattan", s=None, tol=1e-12, reach=None):
 def relief(X, y, metric="manhattan", s=None, anchors=None, tol=1e-12, reach=None, factors=1.0):
     """(1/N) sum_n z_n with z_n of `relief_rows`; Fig. 1 and z of eq. 3 with every sample once.
 
-    With `anchors` (indices) the mean is over these samples; neighbours come from all of X, or from
+    With `anchors` (indices) the mean is over these samples; neighbors come from all of X, or from
     what is in `reach`. `factors`: of the samples, by their class.
     """
     return average_rows(relief_rows(X, y, metric, s, tol, reach), factors * weights_of(X, s), anchors)
@@ -166,7 +166,7 @@ def relieff_rows(X, y, k, metric="manhattan", rank_decay=None, s=None, tol=1e-12
           - mean_{k nearest hits} |x_n - x_i|
 
     The means are weighted by `neighbor_shares`. A sample without a hit has the row 0; a class
-    without samples adds nothing. With `reach` only those in it are neighbours, and P is counted
+    without samples adds nothing. With `reach` only those in it are neighbors, and P is counted
     among them (and the sample itself, if it is in its own reach); `factors` multiply what a sample
     counts in P.
     """

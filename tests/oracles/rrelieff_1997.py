@@ -24,7 +24,7 @@ def rrelieff(
     Its d(i, j) is exp(-(rank / sigma)^2) divided by the sum over the k nearest: `neighbor_shares`. NaN in X
     is a missing value, whose differences are expected ones, for the features in `categorical`, which hold
     codes, over the values of all samples: there are no classes. With `reach`, (n, n) bool, only those in it
-    are neighbours, and a sample without any is not counted.
+    are neighbors, and a sample without any is not counted.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     s = weights_of(X, s)

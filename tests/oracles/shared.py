@@ -53,7 +53,7 @@ def weights_of(X, s):
 
 
 def copies_seen_from(n, s, reach=None):
-    """Copies of every row that sample n can have as neighbours: s, but max(s_n - 1, 0) of n.
+    """Copies of every row that sample n can have as neighbors: s, but max(s_n - 1, 0) of n.
 
     With `reach`, (n, n) bool, only of those in the reach of n.
     """

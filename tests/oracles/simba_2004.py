@@ -66,7 +66,7 @@ def default_beta(X, y, s=None):
 
 
 def margin_gradient(X, n, hit, miss, w):
-    """Gradient of theta_w(x_n) in w, the neighbours held fixed; algorithm 2, step 2(b)."""
+    """Gradient of theta_w(x_n) in w, the neighbors held fixed; algorithm 2, step 2(b)."""
     m, h = X[n] - X[miss], X[n] - X[hit]
     return (m**2 / weighted_norm(m, w) - h**2 / weighted_norm(h, w)) * w / 2
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .automatic_width import _mean_entropy
 from .im4e_2015 import im4e_entropies
-from .irelief_2007 import positive_part_normalised, softmax
+from .irelief_2007 import positive_part_normalized, softmax
 from .logo_2010 import logistic_l1
 from .shared import class_priors, copies_seen_from, weights_of
 
@@ -77,7 +77,7 @@ def given_irelief_step(E, y, w, sigma, margin="nearest", outliers=True, s=None):
     """One iteration of Sun 2007, Fig. 2."""
     Z, gamma = given_soft_margins(E, y, w, sigma, margin, s)
     s = weights_of(E, s)
-    return positive_part_normalised((s * (gamma if outliers else 1.0)) @ Z / s.sum())
+    return positive_part_normalized((s * (gamma if outliers else 1.0)) @ Z / s.sum())
 
 
 def given_irelief(E, y, sigma, margin="nearest", outliers=True, n_iter=1, s=None):

@@ -257,7 +257,7 @@ Share = tuple[NDArray[Any], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Sought:
-    """Whose neighbours are looked for, and who may be one."""
+    """Whose neighbors are looked for, and who may be one."""
 
     layout: Layout
     among: Neighborhood
@@ -277,7 +277,7 @@ class Sought:
 
 @dataclass(frozen=True)
 class GivenNeighbors:
-    """Neighbours that were found, for passes over some of the columns alone."""
+    """Neighbors that were found, for passes over some of the columns alone."""
 
     among: Neighborhood
     anchors: NDArray[np.bool_]
@@ -294,7 +294,7 @@ def _n_bytes(*values: Any) -> int:
 
 
 class ColumnSearch(NeighborSearch):
-    """A search for the nearest neighbours of the anchors, by the workers that have the columns."""
+    """A search for the nearest neighbors of the anchors, by the workers that have the columns."""
 
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
@@ -311,15 +311,15 @@ class ColumnSearch(NeighborSearch):
         return 1
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Neighbours of all anchors that have a hit, brought here."""
+        """Neighbors of all anchors that have a hit, brought here."""
         (given,) = self._blocks.work.results(lambda: [self.found()])
         report()
         yield from given.found
 
     def found(self) -> Delayed:
-        """A task of a round: the neighbours of all anchors that have a hit.
+        """A task of a round: the neighbors of all anchors that have a hit.
 
-        The shares of all columns in the distances are added up, who may be a neighbour is looked for in the
+        The shares of all columns in the distances are added up, who may be a neighbor is looked for in the
         sums, and the workers measure where that leaves a doubt.
         """
         work, blocks = self._blocks.work, self._blocks.blocks
@@ -443,7 +443,7 @@ def _share(
 
 @in_turn
 def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
-    """Who may be a neighbour of each anchor, by the distances over all columns."""
+    """Who may be a neighbor of each anchor, by the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
     keys, noted = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
     total = keys.view(parts[0].dtype)
@@ -469,7 +469,7 @@ def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[N
 def _divided(
     given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], division: Division
 ) -> GivenNeighbors:
-    """Neighbours by the exact distances of all candidates."""
+    """Neighbors by the exact distances of all candidates."""
     divided = []
     for found, exact in zip(given.found, added(lengths), strict=True):
         divided.append(replace(found, shares=np.zeros(found.rows.size)))
@@ -477,11 +477,11 @@ def _divided(
     return replace(given, found=tuple(divided))
 
 
-# Nearest neighbours by blocks of columns: workers add up distances, and weigh their own columns.
+# Nearest neighbors by blocks of columns: workers add up distances, and weigh their own columns.
 
 
 class ColumnNearestPass(NearestPass):
-    """One pass over the nearest neighbours of the anchors; workers compare what lies with them."""
+    """One pass over the nearest neighbors of the anchors; workers compare what lies with them."""
 
     _search: ColumnSearch
 
@@ -497,7 +497,7 @@ class ColumnNearestPass(NearestPass):
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z².
 
-        In one round: the workers find the neighbours, and go on from there.
+        In one round: the workers find the neighbors, and go on from there.
         """
 
         def tasks() -> list[Delayed]:
@@ -509,7 +509,7 @@ class ColumnNearestPass(NearestPass):
         return np.concatenate(parts, axis=-1)
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbours.
+        """Every anchor compared with its neighbors.
 
         The rows are a matrix that lies with the workers, unless it is smaller than all distances.
         """
@@ -532,7 +532,7 @@ class ColumnNearestPass(NearestPass):
         return margins
 
     def found(self, report: Report) -> GivenNeighbors:
-        """The neighbours of all anchors, for workers to compare them with."""
+        """The neighbors of all anchors, for workers to compare them with."""
         return GivenNeighbors(self._among, self._anchors, tuple(self._search.neighbors(report)))
 
 
@@ -545,7 +545,7 @@ class _GivenSearch:
         self.columns, self._found = block.columns, given.found
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """The neighbours that were found."""
+        """The neighbors that were found."""
         yield from self._found
 
     def describe(self) -> dict[str, Any]:
@@ -554,7 +554,7 @@ class _GivenSearch:
 
 
 class _BlockPass(NearestPass):
-    """One pass over the columns of a block, with neighbours that were found elsewhere."""
+    """One pass over the columns of a block, with neighbors that were found elsewhere."""
 
     def __init__(self, block: ColumnBlock, given: GivenNeighbors) -> None:
         self._block, self._given = block, given
@@ -589,7 +589,7 @@ def _margins_under(
     return (_BlockPass(block, given).rows() @ w,)
 
 
-# Soft neighbourhoods by blocks of columns: workers add up distances, and weigh their own columns.
+# Soft neighborhoods by blocks of columns: workers add up distances, and weigh their own columns.
 
 
 class ColumnPasses(SoftPasses):
@@ -857,9 +857,9 @@ class ColumnMarginColumns(MarginColumns):
         return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
 
 
-# Nearest neighbours under many labelings, by blocks of columns.
+# Nearest neighbors under many labelings, by blocks of columns.
 #
-# Distances are added up over all workers once; the lists of neighbours, and what each pair counts under
+# Distances are added up over all workers once; the lists of neighbors, and what each pair counts under
 # each labeling, are made here and sent to all workers, which weigh their own columns for all labelings at
 # once.
 
@@ -959,7 +959,7 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
 # Rows of a table that is worked on by blocks of columns.
 #
 # Distances add up over columns. Each worker finds the share of its columns in the distances of all pairs;
-# the shares are added up, neighbourhoods are formed once, by one of the workers, and sent to the others,
+# the shares are added up, neighborhoods are formed once, by one of the workers, and sent to the others,
 # and each weighs its own columns. The table itself is never moved.
 
 
@@ -990,7 +990,7 @@ class ColumnRows(LocalRows):
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> ColumnRelabeledRows:
-        """The nearest neighbours of all samples under many labelings; every sample once, and complete."""
+        """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
         return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
 
     def sparse_margins(self) -> ColumnMargins:

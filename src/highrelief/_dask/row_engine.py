@@ -1,6 +1,6 @@
-"""Nearest neighbours by blocks of rows: pairs of blocks find candidates, whose lists merge.
+"""Nearest neighbors by blocks of rows: pairs of blocks find candidates, whose lists merge.
 
-The lists of the anchors of a block hold k neighbours in each slot, and who is tied with the last, unless that
+The lists of the anchors of a block hold k neighbors in each slot, and who is tied with the last, unless that
 are many. They stay with the workers, but for passes whose answer they are.
 """
 
@@ -58,7 +58,7 @@ from .row_neighbors import (
 from .scheduler import added, tree
 from .table import ClusterPacked
 
-# Margins of anchors at their neighbours: of two blocks of rows, or of one with all others in turn.
+# Margins of anchors at their neighbors: of two blocks of rows, or of one with all others in turn.
 
 
 #: What tasks make of the margins of the anchors of a block.
@@ -66,7 +66,7 @@ OfRows = Callable[[RowBlock, NDArray[np.float64], Neighbors, NDArray[np.float64]
 
 
 class Margins(NamedTuple):
-    """What makes margins of neighbours, for all tasks of a pass."""
+    """What makes margins of neighbors, for all tasks of a pass."""
 
     #: Sign and weight of hits and misses, by class of the anchor and slot.
     slot_factors: NDArray[np.float64]
@@ -87,7 +87,7 @@ class Given(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Anchors of one block, and some of their neighbours in another; as rows of both."""
+    """Anchors of one block, and some of their neighbors in another; as rows of both."""
 
     #: Which of the blocks the anchors are in, and which of its anchors they are.
     of: int
@@ -109,7 +109,7 @@ class _Pair:
         self._first = [block.first] if other is None else [block.first, other.first - len(block)]
 
     def sides(self, found: BlockNeighbors, of_other: BlockNeighbors | None) -> Iterator[_Side]:
-        """Both directions, or the one that a single block has: neighbours in lists, and those in none."""
+        """Both directions, or the one that a single block has: neighbors in lists, and those in none."""
         for of, lists in enumerate([found] if of_other is None else [found, of_other]):
             yield self._side(of, slice(None), within(lists, self._blocks[-1 - of]))
         if self._given.cut is not None:
@@ -118,7 +118,7 @@ class _Pair:
                 yield self._side(of, which, neighbors)
 
     def sides_of_first(self, found: BlockNeighbors) -> Iterator[_Side]:
-        """The anchors of the first block with their neighbours in the second, which may be itself."""
+        """The anchors of the first block with their neighbors in the second, which may be itself."""
         assert self._other is not None
         yield self._side(0, slice(None), within(found, self._other))
         if self._given.cut is not None:
@@ -132,7 +132,7 @@ class _Pair:
         return _Side(of, which, replace(found, anchors=anchors, rows=rows, count=count))
 
     def add_margins(self, side: _Side, out: NDArray[np.float64], *, by_row: bool) -> None:
-        """Add the margins at the neighbours to ``out``, in the units of the blocks of columns."""
+        """Add the margins at the neighbors to ``out``, in the units of the blocks of columns."""
         found, columns, given = side.found, self._columns, self._given.margins
         position = np.arange(columns.n_samples)
         for a, b in columns.cuts():
@@ -168,7 +168,7 @@ def sums_between(
     found: BlockNeighbors,
     of_other: BlockNeighbors | None,
 ) -> NDArray[np.float64]:
-    """Σ s·z of the anchors of both blocks, as far as their neighbours are in the other."""
+    """Σ s·z of the anchors of both blocks, as far as their neighbors are in the other."""
     total = np.zeros((1, block.X.shape[1]))
     pair = _Pair(block, other, given)
     for side in pair.sides(found, of_other):
@@ -183,7 +183,7 @@ def rows_between(
     found: BlockNeighbors,
     of_other: BlockNeighbors | None,
 ) -> list[NDArray[np.float64]]:
-    """Margins of the anchors of each block, as far as their neighbours are in the other and in some slots."""
+    """Margins of the anchors of each block, as far as their neighbors are in the other and in some slots."""
     lists = [each for each in (found, of_other) if each is not None]
     rows = [np.zeros((each.anchors.size, block.X.shape[1])) for each in lists]
     pair = _Pair(block, other, given)
@@ -202,7 +202,7 @@ def on_rows(
 ) -> NDArray[np.float64]:
     """What a function makes of the margins of the anchors of a block: other blocks are read in turn."""
     rows = np.zeros((found.anchors.size, given.margins.n_features))
-    # Where lists are cut, there may be neighbours in every block.
+    # Where lists are cut, there may be neighbors in every block.
     cut = given.cut is not None and found.anchors.size > 0
     own = None
     for own, other in with_each(block, [each for each in blocks if cut or within(found, each).rows.size]):
@@ -245,11 +245,11 @@ def moments(
     return np.stack([s @ z, s**2 @ z, s**2 @ z**2])
 
 
-# How far the neighbours of a sample are from each other, by blocks of rows.
+# How far the neighbors of a sample are from each other, by blocks of rows.
 
 
 def picked(block: RowBlock, found: Neighbors) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The rows of a block that are neighbours, and their places in the table."""
+    """The rows of a block that are neighbors, and their places in the table."""
     wanted = np.unique(within(found, block).rows)
     return wanted, block.X[wanted - block.first]
 
@@ -309,7 +309,7 @@ def gaps_in_turn(
 
 
 def _mean_gaps(block: RowBlock, X: NDArray[Any], among: Neighbors) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of anchors whose neighbours are rows of X."""
+    """E‖miss − hit‖₁ of anchors whose neighbors are rows of X."""
     scaling, ranges = block.common.scaling, block.common.ranges
     # All of one class, so that they stand in the layout as they do here.
     table = Packed(X, np.zeros(len(X), np.int64), 1, scaling=scaling, ranges=ranges)
@@ -321,7 +321,7 @@ _SMALL = 2**24
 
 
 class RowSearch(NeighborSearch):
-    """A search for the nearest neighbours of the anchors, by pairs of blocks of rows."""
+    """A search for the nearest neighbors of the anchors, by pairs of blocks of rows."""
 
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
@@ -365,7 +365,7 @@ class RowSearch(NeighborSearch):
         return [bool(chosen[a:b].any()) for a, b in self._blocks.cuts]
 
     def found(self) -> Found:
-        """The neighbours of the anchors of every block, left with the workers."""
+        """The neighbors of the anchors of every block, left with the workers."""
         blocks, work, wanted = self._blocks, self._blocks.work, self.wanted
         lists = work.made(self.tasks(wanted))
         n_of_blocks = work.results(lambda: [delayed(n_cut, pure=False)(each) for each in lists])
@@ -379,7 +379,7 @@ class RowSearch(NeighborSearch):
         return Found(work.made([count(*each) for each in zip(lists, copies, strict=True)]), wanted)
 
     def tasks(self, wanted: Wanted) -> list[Delayed]:
-        """The neighbours of the anchors of every block, as far as there is room for them in lists."""
+        """The neighbors of the anchors of every block, as far as there is room for them in lists."""
         given = self._blocks.work.shared(wanted)
         pairs = self._blocks.of_pairs(candidates_between, given, where=self.with_anchors)
         lists = self._blocks.gathered(pairs, merged, given)
@@ -387,7 +387,7 @@ class RowSearch(NeighborSearch):
         return [settle(found, given) for found in lists]
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Neighbours of all anchors that have a hit, block by block, brought here."""
+        """Neighbors of all anchors that have a hit, block by block, brought here."""
         table, blocks = self._table, self._blocks
         row_of = np.empty(table.n_samples, np.int64)
         row_of[table.position[table.real]] = np.flatnonzero(table.real)
@@ -406,7 +406,7 @@ class RowSearch(NeighborSearch):
 
 @dataclass(frozen=True)
 class Found:
-    """The neighbours that a search has found."""
+    """The neighbors that a search has found."""
 
     #: Block by block, with the workers.
     lists: list[Delayed]
@@ -415,7 +415,7 @@ class Found:
 
 
 class RowNearestPass(NearestPass):
-    """One pass over the nearest neighbours of the anchors; pairs of blocks compare their rows."""
+    """One pass over the nearest neighbors of the anchors; pairs of blocks compare their rows."""
 
     _search: RowSearch
 
@@ -450,7 +450,7 @@ class RowNearestPass(NearestPass):
         )
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbours; the rows are a matrix that lies with the workers.
+        """Every anchor compared with its neighbors; the rows are a matrix that lies with the workers.
 
         Where there is little of it, it is brought here: solvers ask for many products.
         """
@@ -496,7 +496,7 @@ class RowNearestPass(NearestPass):
     def _tasks_on_rows(
         self, found: Found, slots: list[int], function: OfRows, argument: NDArray[np.float64]
     ) -> list[Delayed]:
-        """What a function makes of the margins of the anchors of every block at all their neighbours."""
+        """What a function makes of the margins of the anchors of every block at all their neighbors."""
         blocks, work = self._blocks, self._blocks.work
         used = np.zeros(self._factors.shape[1], dtype=bool)
         used[slots] = True
@@ -514,7 +514,7 @@ class RowNearestPass(NearestPass):
         if not work.keeps:
             return self._blocks.of_blocks_in_turn(gaps_in_turn, work.shared(found.cut), found.lists)
         if found.cut is None:
-            # From the rows that are neighbours in it.
+            # From the rows that are neighbors in it.
             pick, measure = delayed(picked, pure=False), delayed(gaps, pure=False)
             return [
                 measure(block, lists, [pick(other, lists) for other in blocks])
@@ -542,18 +542,18 @@ def _tied(
     found: BlockNeighbors,
     of_other: BlockNeighbors | None,
 ) -> list[Neighbors]:
-    """Neighbours that no list holds."""
+    """Neighbors that no list holds."""
     return [each for _, _, each in tied_neighbors(block, other, wanted, found, of_other)]
 
 
-# Soft neighbourhoods by blocks of rows.
+# Soft neighborhoods by blocks of rows.
 #
 # One pass over the pairs of blocks gathers smallest distances and masses, which merge; a second finds the
 # same distances again and weighs the features by what follows from all of them.
 
 
 class Kernel(NamedTuple):
-    """Weights and width of a soft neighbourhood, for all tasks of a pass."""
+    """Weights and width of a soft neighborhood, for all tasks of a pass."""
 
     w: NDArray[np.float64]
     per_sigma: np.floating
@@ -706,7 +706,7 @@ class RowAnchorColumns(AnchorColumns):
         self._low = np.where(several, np.minimum(low, table.dtype.type(0.0)), low)
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
-        """Mean entropy of the anchors' neighbourhoods, and its derivative by log σ."""
+        """Mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
         blocks, anchors = self._passes.blocks, self._anchors
         moments = np.empty((3, anchors.size))
         copies = self._passes.table.own_copies[anchors]

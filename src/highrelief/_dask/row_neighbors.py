@@ -37,12 +37,12 @@ _SIDE_BY_SIDE = 2**19
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which neighbours are looked for, for all tasks of a search."""
+    """Which neighbors are looked for, for all tasks of a search."""
 
     kind: Kind
     metric: int
     tolerance: float
-    #: How many neighbours.
+    #: How many neighbors.
     k: float
     #: Weights of the ranks 1 … k, or none where they are all the same; and whether they are.
     rank_weights: NDArray[np.float64]
@@ -65,7 +65,7 @@ class Wanted:
         return 0.0 if self.exact and self.uniform else self.tolerance
 
     def copies_among(self, anchors: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How often neighbours count: who stands for several copies has all others beside itself."""
+        """How often neighbors count: who stands for several copies has all others beside itself."""
         return self.copies[rows] - (rows == anchors)
 
     def distances(self, stack: Stack) -> Distances:
@@ -220,11 +220,11 @@ def merged(lists: list[Candidates | None], wanted: Wanted) -> Candidates | None:
 
 
 class Ties(NamedTuple):
-    """Lists that are cut: what is known of those tied with the last neighbour, of whom there are many."""
+    """Lists that are cut: what is known of those tied with the last neighbor, of whom there are many."""
 
     #: Numbers of the lists, of all anchors and slots.
     lists: NDArray[np.int64]
-    #: The distance of the last neighbour, and the weight that all who are tied with it share.
+    #: The distance of the last neighbor, and the weight that all who are tied with it share.
     last: NDArray[np.float64]
     weight: NDArray[np.float64]
     #: How many copies they are, all together, once they are counted.
@@ -233,7 +233,7 @@ class Ties(NamedTuple):
 
 @dataclass
 class BlockNeighbors(Neighbors):
-    """Neighbours of the anchors of a block with their shares, as places in the table.
+    """Neighbors of the anchors of a block with their shares, as places in the table.
 
     Those who are tied with the last one are not among them where they are many.
     """
@@ -242,7 +242,7 @@ class BlockNeighbors(Neighbors):
 
 
 def settled(found: Candidates | None, wanted: Wanted) -> BlockNeighbors:
-    """Neighbours of all anchors of a block."""
+    """Neighbors of all anchors of a block."""
     if found is None:
         nobody, nothing = np.empty(0, np.int64), np.empty(0)
         room = Neighbors.room(nobody, wanted.n_slots, 0)
@@ -268,7 +268,7 @@ def settled(found: Candidates | None, wanted: Wanted) -> BlockNeighbors:
     )
 
 
-# Two blocks of rows against each other: who may be, and who is, a neighbour of the anchors of either.
+# Two blocks of rows against each other: who may be, and who is, a neighbor of the anchors of either.
 
 
 #: Pairs of an anchor and another row that are listed at a time: all may be tied.
@@ -326,7 +326,7 @@ class Direction:
     distances : Distances
         What is known of them.
     wanted : Wanted
-        Which neighbours are looked for.
+        Which neighbors are looked for.
     """
 
     def __init__(
@@ -358,7 +358,7 @@ class Direction:
 
     @property
     def _batches(self) -> list[tuple[int, int]]:
-        """Anchors whose neighbours are listed at a time."""
+        """Anchors whose neighbors are listed at a time."""
         most = max(1, _LISTED_AT_ONCE // max(1, self._others.size))
         return even_ranges(self.anchors.size, -(-self.anchors.size // most))
 
@@ -460,7 +460,7 @@ class Direction:
     # Ties that no list holds
 
     def tied(self, ties: Ties) -> Iterator[Tied]:
-        """All who are tied with the last neighbour in lists that are cut, some anchors at a time."""
+        """All who are tied with the last neighbor in lists that are cut, some anchors at a time."""
         wanted, n_slots = self._wanted, self._wanted.n_slots
         of_list = np.full(self.anchors.size * n_slots, -1)
         of_list[ties.lists] = np.arange(ties.lists.size)
@@ -476,7 +476,7 @@ class Direction:
     def _tied_in(
         self, which: NDArray[np.int64], tie: NDArray[np.int64], among: tuple[int, int], ties: Ties
     ) -> Tied:
-        """Those among some columns of D that are tied with the last neighbours of some anchors."""
+        """Those among some columns of D that are tied with the last neighbors of some anchors."""
         last = ties.last[tie]
         lower, upper = self._key_bounds(which, last)
         D = self._D[self.anchors[which], slice(*among)]
@@ -493,7 +493,7 @@ class Direction:
     def _key_bounds(
         self, which: NDArray[np.int64], last: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What keys of distances that may be tied with the last neighbours of some anchors are between."""
+        """What keys of distances that may be tied with the last neighbors of some anchors are between."""
         wanted = self._wanted
         if wanted.exact:
             # Tied within a tolerance, where that is asked for, or the same whole number.
@@ -510,7 +510,7 @@ class Direction:
 
 
 class Tied(NamedTuple):
-    """Some who are tied with the last neighbour of lists that are cut, list by list."""
+    """Some who are tied with the last neighbor of lists that are cut, list by list."""
 
     #: Which of the ties.
     tie: NDArray[np.int64]
@@ -549,14 +549,14 @@ def _by_slot(found: Candidates, codes: NDArray[np.int64]) -> Candidates:
     return Candidates(found.anchors, counts, found.rows[order], found.exact[order], cut_at)
 
 
-# Neighbours that no list holds: where many are tied with the last one, their distances are found again.
+# Neighbors that no list holds: where many are tied with the last one, their distances are found again.
 #
 # One pass over the pairs of blocks counts them, so that it is known what each gets of the weight that they
-# share; whoever goes on with the neighbours of a pair of blocks finds them once more.
+# share; whoever goes on with the neighbors of a pair of blocks finds them once more.
 
 
 def n_cut(found: BlockNeighbors) -> int:
-    """How many lists do not hold all neighbours."""
+    """How many lists do not hold all neighbors."""
     return found.ties.lists.size
 
 
@@ -567,7 +567,7 @@ def tied_copies(
     found: BlockNeighbors,
     of_other: BlockNeighbors | None,
 ) -> list[NDArray[np.float64]]:
-    """Copies of rows of the other block that are tied with the last neighbours of the anchors of each."""
+    """Copies of rows of the other block that are tied with the last neighbors of the anchors of each."""
     totals = [np.zeros(n_cut(each)) for each in (found, of_other) if each is not None]
     for side, tied in _tied_between(block, other, wanted, found, of_other):
         totals[side] += np.bincount(tied.tie, weights=tied.copies, minlength=totals[side].size)
@@ -575,7 +575,7 @@ def tied_copies(
 
 
 def counted(found: BlockNeighbors, copies: NDArray[np.float64] | None) -> BlockNeighbors:
-    """The same neighbours, of whom those that are tied are counted."""
+    """The same neighbors, of whom those that are tied are counted."""
     return found if copies is None else replace(found, ties=found.ties._replace(copies=copies))
 
 
@@ -586,9 +586,9 @@ def tied_neighbors(
     found: BlockNeighbors,
     of_other: BlockNeighbors | None,
 ) -> Iterator[tuple[int, NDArray[np.int64], Neighbors]]:
-    """Neighbours in the other block that no list holds, some at a time.
+    """Neighbors in the other block that no list holds, some at a time.
 
-    Yields which of the two blocks the anchors are in, which of its anchors they are, and their neighbours as
+    Yields which of the two blocks the anchors are in, which of its anchors they are, and their neighbors as
     places in the table.
     """
     lists = [found, of_other]
@@ -601,13 +601,13 @@ def tied_neighbors(
 def tied_neighbors_in(
     block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors
 ) -> Iterator[tuple[NDArray[np.int64], Neighbors]]:
-    """The same for the anchors of the first block alone, whose neighbours are in another, or in itself."""
+    """The same for the anchors of the first block alone, whose neighbors are in another, or in itself."""
     for tied in _tied_in(block, other, wanted, found):
         yield _of_their_anchors(tied, found)
 
 
 def _of_their_anchors(tied: Tied, found: BlockNeighbors) -> tuple[NDArray[np.int64], Neighbors]:
-    """Which of the anchors have neighbours that no list holds, and these."""
+    """Which of the anchors have neighbors that no list holds, and these."""
     n_slots = found.count.shape[1]
     numbers = found.ties.lists[tied.tie]
     which, owner = np.unique(numbers // n_slots, return_inverse=True)
@@ -616,7 +616,7 @@ def _of_their_anchors(tied: Tied, found: BlockNeighbors) -> tuple[NDArray[np.int
 
 
 def neighbors_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Neighbors:
-    """All neighbours of the anchors of a block in another, or in itself, as places in the table."""
+    """All neighbors of the anchors of a block in another, or in itself, as places in the table."""
     held = within(found, other)
     parts = [(_numbers(held), held.rows, held.shares)]
     parts += [
@@ -629,14 +629,14 @@ def neighbors_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockN
 
 
 def within(found: Neighbors, block: RowBlock | Unread) -> Neighbors:
-    """Those of the neighbours that are in a block."""
+    """Those of the neighbors that are in a block."""
     here = (found.rows >= block.first) & (found.rows < block.first + len(block))
     n_slots = found.count.shape[1]
     return _listed(found.anchors, n_slots, _numbers(found)[here], found.rows[here], found.shares[here])
 
 
 def _numbers(found: Neighbors) -> NDArray[np.int64]:
-    """The number of the list, of all anchors and slots, that every neighbour is in."""
+    """The number of the list, of all anchors and slots, that every neighbor is in."""
     return np.repeat(np.arange(found.count.size), found.count.ravel())
 
 
@@ -647,7 +647,7 @@ def _listed(
     rows: NDArray[np.int64],
     shares: NDArray[np.float64],
 ) -> Neighbors:
-    """Neighbours of anchors, given list by list."""
+    """Neighbors of anchors, given list by list."""
     count = np.bincount(numbers, minlength=anchors.size * n_slots)
     start = (np.cumsum(count) - count).reshape(-1, n_slots)
     count = count.reshape(-1, n_slots)
@@ -661,7 +661,7 @@ def _shares(tied: Tied, found: BlockNeighbors) -> NDArray[np.float64]:
 
 
 def _tied_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Iterator[Tied]:
-    """Rows of another block, or of the same, that are tied with the last neighbours of the anchors of one."""
+    """Rows of another block, or of the same, that are tied with the last neighbors of the anchors of one."""
     if not n_cut(found):
         return
     # As pairs of blocks are always compared, the first not after the second.
@@ -679,7 +679,7 @@ def _tied_between(
     found: BlockNeighbors,
     of_other: BlockNeighbors | None,
 ) -> Iterator[tuple[int, Tied]]:
-    """Rows of the other block that are tied with the last neighbours of the anchors of each."""
+    """Rows of the other block that are tied with the last neighbors of the anchors of each."""
     lists = [each for each in (found, of_other) if each is not None]
     if not any(n_cut(each) for each in lists):
         return

@@ -463,7 +463,7 @@ def _submitted(client: Any, tasks: list[Delayed]) -> list[Any]:
 
 
 def tree(tasks: list[Delayed], add: Callable[..., Any], *given: Any) -> Delayed:
-    """A task whose result is the sum of those of all tasks; neighbours are added first.
+    """A task whose result is the sum of those of all tasks; neighbors are added first.
 
     ``add`` takes a list of results, and what is ``given`` to all.
     """

@@ -69,7 +69,7 @@ def costs(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: int)
 def room_for_pairs(work: Work) -> float:
     """Bytes that may be taken, by columns, for something of all pairs of samples.
 
-    Neighbourhoods are found by any of the workers, each of which may add up distances of all pairs, and some
+    Neighborhoods are found by any of the workers, each of which may add up distances of all pairs, and some
     of what that takes is brought here: where a kernel width is looked for, and for sparse solutions.
     """
     return min(memory_budget(None), SHARE * work.least_memory)
@@ -109,7 +109,7 @@ def block_sizes(by: By, shape: tuple[int, int], itemsize: int, chunks: Chunks, n
 
 
 def _recut(sizes: tuple[int, ...], least: int, most: int) -> list[int]:
-    """Cut sizes above ``most`` evenly, and join neighbours below ``least``."""
+    """Cut sizes above ``most`` evenly, and join neighbors below ``least``."""
     cut: list[int] = []
     joins = False
     for size in sizes:
@@ -287,7 +287,7 @@ class ClusterTable:
         weights = np.ones(len(self)) if weights is None else weights
         mean = self._weighted_sums(to_range, weights, np.zeros(self.shape[1]), 1) / weights.sum()
         variance = self._weighted_sums(to_range, weights, mean, 2) / weights.sum()
-        return to_range.standardised(mean, np.sqrt(variance))
+        return to_range.standardized(mean, np.sqrt(variance))
 
     def _weighted_sums(
         self, scaling: Scaling, weights: NDArray[np.float64], center: NDArray[np.float64], power: int
@@ -385,11 +385,11 @@ def _moment(
     return weights @ (scaling.apply(block) - center) ** power
 
 
-# What is known here of a labelled table that Dask holds: all but its values.
+# What is known here of a labeled table that Dask holds: all but its values.
 
 
 class ClusterPacked(Packed):
-    """A labelled table whose values lie with workers; ``raw`` says its shape and type."""
+    """A labeled table whose values lie with workers; ``raw`` says its shape and type."""
 
     raw: ClusterTable  # type: ignore[assignment]
 
@@ -400,7 +400,7 @@ class ClusterPacked(Packed):
 # How many fits to parts of one table are under way at the same time.
 
 
-#: Fits per worker: while one waits for its neighbourhoods, or for the client, workers go on with another.
+#: Fits per worker: while one waits for its neighborhoods, or for the client, workers go on with another.
 _PER_WORKER = 2
 #: What a fit takes with the workers, in tables: its rows, and the same in the layout of the kernels.
 _TABLES_PER_FIT = 2.5

@@ -1,4 +1,4 @@
-"""Who may be whose neighbour: samples of the same batch, or of all others."""
+"""Who may be whose neighbor: samples of the same batch, or of all others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH_NEIGHBORS = ("within", "across")
 
 @dataclass(frozen=True)
 class Reach:
-    """Batches of the samples of a table, and whether neighbours are within a batch or across."""
+    """Batches of the samples of a table, and whether neighbors are within a batch or across."""
 
     #: (n_samples,) numbers from 0 on, each present.
     batches: NDArray[np.int64]
@@ -96,7 +96,7 @@ def scaled_by_batch(
     return scaled
 
 
-# Missing values where neighbours are looked for within batches: what is expected comes from the own batch.
+# Missing values where neighbors are looked for within batches: what is expected comes from the own batch.
 #
 # Samples that are compared are then of one batch. What the difference to a sample lacks can be taken from
 # the values of its batch alone, and there is still one number for each sample and feature.

@@ -334,7 +334,7 @@ def sparse_scaling(
     values = Moments(X, to_range)
     weights = np.ones(X.shape[0]) if weights is None else weights
     mean = values.mean(weights)
-    return to_range.standardised(mean, np.sqrt(values.squares_around(mean, weights) / weights.sum()))
+    return to_range.standardized(mean, np.sqrt(values.squares_around(mean, weights) / weights.sum()))
 
 
 class Moments:

@@ -1,4 +1,4 @@
-"""What a search for neighbours asks of distances, wherever they come from, and which of them are tied."""
+"""What a search for neighbors asks of distances, wherever they come from, and which of them are tied."""
 
 from __future__ import annotations
 

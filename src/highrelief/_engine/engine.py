@@ -74,13 +74,13 @@ class LocalRows:
         return chosen
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
-        """One pass over the nearest neighbours of the anchors (None: all samples)."""
+        """One pass over the nearest neighbors of the anchors (None: all samples)."""
         return self._nearest_pass(among, self._mask(anchors))
 
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
-        """The nearest neighbours of all samples under many labelings; every sample once, and complete."""
+        """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
         return RelabeledRows(self._table, among, class_weights)
 
     def nearest_targets(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> TargetPass:
@@ -119,5 +119,5 @@ class LocalRows:
         return SparseMargins(self._table, self._memory)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
+        """σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
         return self._soft.width_for_perplexity(w, share, WIDTH_ANCHORS)

@@ -19,7 +19,7 @@ from .scaling import Scaling
 from .search import NeighborSearch
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: Neighbours in a list beyond which rows that are equal, in all features that have a weight, are merged:
+#: Neighbors in a list beyond which rows that are equal, in all features that have a weight, are merged:
 #: ties among few values would make lists very long.
 _LONG_LIST = 32
 #: Bytes of the Gram matrices that are held at a time, if those of one sample are not larger.
@@ -35,7 +35,7 @@ Vector = NDArray[np.float64]
 
 @dataclass
 class Mixtures:
-    """Lists of neighbours of some anchors, hits then misses of each, and the mixtures nearest to them."""
+    """Lists of neighbors of some anchors, hits then misses of each, and the mixtures nearest to them."""
 
     #: (n_anchors,) rows of the layout.
     anchors: Indices
@@ -73,7 +73,7 @@ class Mixtures:
 
 
 class LocalHyperplanes:
-    """Margins |x − miss| − |x − hit| of samples, miss and hit the nearest mixtures of their neighbours.
+    """Margins |x − miss| − |x − hit| of samples, miss and hit the nearest mixtures of their neighbors.
 
     The k nearest, by Σ_j w_j|x_j − x'_j|, are mixed so that
     ½(x − Hα)ᵀW(x − Hα) + λ·Σα_i²/u_i is smallest, Σα = 1, α ≥ 0. u_i is how many of the k copies row i has:
@@ -97,7 +97,7 @@ class LocalHyperplanes:
         self._distances: dict[str, Any] = {}
 
     def describe(self) -> dict[str, Any]:
-        """How the last neighbours were found, for the user to see."""
+        """How the last neighbors were found, for the user to see."""
         return self._distances
 
     def mean_margin(self, w: Vector) -> Vector:
@@ -157,14 +157,14 @@ class LocalHyperplanes:
         return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART)))
 
     def _lists(self, found: Mixtures) -> tuple[Any, ...]:
-        """What the kernels that make margins ask for: anchors and neighbours as rows of the table."""
+        """What the kernels that make margins ask for: anchors and neighbors as rows of the table."""
         position = self._table.position
         return position[found.anchors], found.start, found.size, position[found.rows], found.coefficients
 
     # From weights to mixtures
 
     def _mixtures(self, w: Vector) -> Iterator[Mixtures]:
-        """Neighbours of all samples that have a hit, some at a time, mixed."""
+        """Neighbors of all samples that have a hit, some at a time, mixed."""
         if not w.any():
             return
         weighed = self._table.under(w)
@@ -185,13 +185,13 @@ class LocalHyperplanes:
             yield found
 
     def _listed(self, neighbors: Neighbors) -> Mixtures:
-        """Lists of the neighbours that have a share, with their copies among the k."""
+        """Lists of the neighbors that have a share, with their copies among the k."""
         owner, place = neighbors.all_listed()
         copies = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
         return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], copies)
 
     def _n_found(self, anchors: Indices) -> Vector:
-        """How many copies the neighbours of anchors are, by slot: k, or as many as there are."""
+        """How many copies the neighbors of anchors are, by slot: k, or as many as there are."""
         table = self._table
         own = table.copies[anchors]
         of_class = table.priors[table.codes[anchors]] * table.n_copies
@@ -263,7 +263,7 @@ def _equal_rows(table: Packed) -> Indices:
     )
 
 
-# Distances of new samples from the hyperplanes through their nearest neighbours of every class.
+# Distances of new samples from the hyperplanes through their nearest neighbors of every class.
 
 
 #: Bytes of the scalar products that a thread holds at a time, and samples at least and at most.
@@ -271,7 +271,7 @@ _PRODUCT_BYTES = 2.0**25
 _FEWEST_ROWS, _MOST_ROWS = 16, 512
 #: Columns of a matrix product; bounds the error of its sums.
 _COLUMNS_PER_PRODUCT = 2048
-#: Fitted rows that are measured from the centre at a time.
+#: Fitted rows that are measured from the center at a time.
 _ROWS_PER_PRODUCT = 1024
 # Samples farther out, in units of the range of the fitted ones, are cut: their squares must not overflow.
 _FARTHEST = 1e150
@@ -374,7 +374,7 @@ class ClassHyperplanes:
         return np.clip(units, -_FARTHEST, _FARTHEST, out=units)
 
     def _products(self, from_center: NDArray[np.float64]) -> NDArray[np.floating]:
-        """Scalar products of samples and fitted ones, measured from the centre."""
+        """Scalar products of samples and fitted ones, measured from the center."""
         n, d = self._rows.shape
         queries: NDArray[np.floating] = from_center
         if self._rows.dtype == np.float32:

@@ -1,8 +1,8 @@
-"""Margins at the nearest neighbours under many labelings of the same rows.
+"""Margins at the nearest neighbors under many labelings of the same rows.
 
 Distances do not depend on labels. The lists of all others from the nearest on are made once, and so are the
-differences of those pairs that are neighbours under many labelings: weights by B labelings are then a product
-of the (B, pairs) coefficients and the (pairs, features) differences. Pairs that are neighbours now and then
+differences of those pairs that are neighbors under many labelings: weights by B labelings are then a product
+of the (B, pairs) coefficients and the (pairs, features) differences. Pairs that are neighbors now and then
 are added one by one.
 """
 
@@ -25,7 +25,7 @@ _DENSE = 0.2
 _BLOCK_BYTES = 2.0**25
 #: Columns of a block at least: shorter rows leave vectors, and products, half empty.
 _LEAST_COLUMNS = 128
-#: Labelings whose neighbours are held at a time.
+#: Labelings whose neighbors are held at a time.
 _MOST_ENTRIES = 2**25
 #: Square matrices that there are at the same time: distances, orders, uses, places.
 _N_SQUARES = 6
@@ -39,7 +39,7 @@ class RelabeledRows:
     table : Packed
         The rows, each once, complete, all in reach of each other.
     among : Neighborhood
-        Which neighbours count.
+        Which neighbors count.
     class_weights : (n_classes,) float64 or None
         By how much more the samples of a class count.
     """
@@ -55,7 +55,7 @@ class RelabeledRows:
         self._metric = METRICS[among.metric]
         check_room(
             8.0 * _N_SQUARES * float(table.n_samples) ** 2,
-            f"The neighbours of {table.n_samples} samples in order, which permuted labels are counted by,",
+            f"The neighbors of {table.n_samples} samples in order, which permuted labels are counted by,",
             "Fewer samples would do.",
         )
         self._ranked, self._sorted = _ranked(self._distances())

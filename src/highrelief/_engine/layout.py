@@ -1,4 +1,4 @@
-"""A labelled table, scaled and laid out for the kernels."""
+"""A labeled table, scaled and laid out for the kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PARTIAL_SUMS_BYTES = 2**26
 
 
 class Packed:
-    """A labelled table, scaled and laid out for the kernels.
+    """A labeled table, scaled and laid out for the kernels.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Packed:
     class_weights : (n_classes,) float64, all > 0, or None
         By how much more the samples of a class count in sums over samples, and the class as a miss; None: 1.
     reach : Reach or None
-        Who may be whose neighbour; None: everyone.
+        Who may be whose neighbor; None: everyone.
     encoding : Encoding or None
         The features that the columns belong to, where some are categorical; None: each is a feature.
     """
@@ -244,11 +244,11 @@ class Packed:
 
     @cached_property
     def rows_in_reach(self) -> NDArray[np.int64]:
-        """Number of rows that could be neighbours of every row, by their class; for batches."""
+        """Number of rows that could be neighbors of every row, by their class; for batches."""
         assert self.reach is not None
         found = self.reach.amounts(self.given_codes, self.n_classes)[self.batches].astype(np.int64)
         if self.within:
-            # A row that stands for several copies of a sample is a neighbour of itself.
+            # A row that stands for several copies of a sample is a neighbor of itself.
             found[np.arange(self.n_rows), self.codes] -= self.copies <= 1.0
         return found
 
@@ -353,11 +353,11 @@ def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return total
 
 
-# A labelled table of which only the values that are not 0 are stored.
+# A labeled table of which only the values that are not 0 are stored.
 
 
 class SparsePacked(Packed):
-    """A labelled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
+    """A labeled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
 
     raw: SparseTable
     ranges: ColumnRanges

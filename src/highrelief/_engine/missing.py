@@ -3,7 +3,7 @@
 A missing value of a numeric feature may be any of the observed ones: the difference to a sample with the
 value x is E|x − V|, that of two samples without one is E|V − V'|, with V and V' drawn from all observed
 values of the feature, each as often as it occurs (copies counted). Nothing is imputed: no value takes the
-place of what is missing, neither in the answer nor in the choice of neighbours.
+place of what is missing, neither in the answer nor in the choice of neighbors.
 
 In memory the smallest observed value stands where one is missing, so that every kernel can work on the table,
 and the *excess*, by which differences are then wrong, is added: see :mod:`..kernels.missing`.

@@ -1,4 +1,4 @@
-"""Margins at the nearest neighbours."""
+"""Margins at the nearest neighbors."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
 def _in_order(
     table: Packed, columns: Columns, neighbors: Neighbors, slot: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Neighbours in a slot from the nearest on: whose they are, their ranks from 0 on, and their rows."""
+    """Neighbors in a slot from the nearest on: whose they are, their ranks from 0 on, and their rows."""
     owner, place = neighbors.listed(slot)
     rows = neighbors.rows[place]
     distance = distances_between(table, columns, neighbors.anchors[owner], rows)
@@ -144,7 +144,7 @@ _ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class Compared:
-    """Samples compared with their neighbours."""
+    """Samples compared with their neighbors."""
 
     #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
     #: An array, or what multiplies like one where the table lies with workers.
@@ -156,16 +156,16 @@ class Compared:
 
 
 class NearestPass:
-    """One pass over the nearest neighbours of the anchors.
+    """One pass over the nearest neighbors of the anchors.
 
     Parameters
     ----------
     table : Packed
         The rows.
     among : Neighborhood
-        Which neighbours count.
+        Which neighbors count.
     anchors : (n_rows,) bool
-        Whose neighbours.
+        Whose neighbors.
     """
 
     _search_type: type[NeighborSearch] = NeighborSearch
@@ -290,7 +290,7 @@ class NearestPass:
     def _signed(
         self, neighbors: Neighbors
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """All neighbours with a share: whose they are, their rows, and shares: minus those of hits."""
+        """All neighbors with a share: whose they are, their rows, and shares: minus those of hits."""
         owners, rows, signed = [], [], []
         for slot in range(self._factors.shape[1]):
             owner, place = neighbors.listed(slot)
@@ -309,7 +309,7 @@ class NearestPass:
         return self.rows() @ w
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbours; ``gaps`` and what is kept ``apart`` on demand."""
+        """Every anchor compared with its neighbors; ``gaps`` and what is kept ``apart`` on demand."""
         table = self._table
         n = table.n_samples
         check_room(
@@ -482,13 +482,13 @@ def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
     return factors
 
 
-# Differences to the nearest neighbours, by how much the neighbours' targets differ.
+# Differences to the nearest neighbors, by how much the neighbors' targets differ.
 
 
 class TargetDifferences(NamedTuple):
-    """Sums over anchors and their neighbours, each neighbour by its share."""
+    """Sums over anchors and their neighbors, each neighbor by its share."""
 
-    #: Number of anchors that have neighbours, copies counted.
+    #: Number of anchors that have neighbors, copies counted.
     n_anchors: float
     #: Σ |y − y'|,
     of_target: float
@@ -499,16 +499,16 @@ class TargetDifferences(NamedTuple):
 
 
 class TargetPass(NearestPass):
-    """One pass over the nearest neighbours of the anchors, all rows being of one class.
+    """One pass over the nearest neighbors of the anchors, all rows being of one class.
 
     Parameters
     ----------
     table : Packed
         The rows.
     among : Neighborhood
-        Which neighbours count.
+        Which neighbors count.
     anchors : (n_rows,) bool
-        Whose neighbours.
+        Whose neighbors.
     """
 
     def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
@@ -536,7 +536,7 @@ class TargetPass(NearestPass):
         return TargetDifferences(n_anchors, of_target, of_features, of_both)
 
     def _sums_over(self, neighbors: Neighbors) -> NDArray[np.float64]:
-        """Σ |x − x'| over some neighbours that have been found, each by its share."""
+        """Σ |x − x'| over some neighbors that have been found, each by its share."""
         found = copy(self)
         found._search = _Found(self._search.columns, neighbors)  # type: ignore[assignment]
         # All are hits, which count with a minus.

@@ -1,4 +1,4 @@
-"""Which neighbours count, and who they turned out to be."""
+"""Which neighbors count, and who they turned out to be."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ METRICS = {
     "euclidean": nearest.EUCLIDEAN,
     "sqeuclidean": nearest.SQUARED_EUCLIDEAN,
 }
-#: Slots of a neighbourhood whose misses are one set.
+#: Slots of a neighborhood whose misses are one set.
 HITS, MISSES = 0, 1
 
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """Which neighbours count, and how much.
+    """Which neighbors count, and how much.
 
     ``pooled``: the misses of all classes are one set; otherwise k come from each class, weighted by
-    P(c)/(1 − P(y)). ``rank_decay``: a neighbour weighs exp(−(rank/rank_decay)²); None: all the same.
+    P(c)/(1 − P(y)). ``rank_decay``: a neighbor weighs exp(−(rank/rank_decay)²); None: all the same.
     """
 
     n_neighbors: int
@@ -43,7 +43,7 @@ class Neighborhood:
         n_ranks = self.n_ranks(n_copies)
         check_room(
             16.0 * n_ranks,
-            f"The weights of the ranks of {n_ranks:g} neighbours",
+            f"The weights of the ranks of {n_ranks:g} neighbors",
             "Fewer n_neighbors would do.",
         )
         ranks = np.arange(1.0, n_ranks + 1.0)
@@ -55,7 +55,7 @@ class Neighborhood:
 
 @dataclass
 class Neighbors:
-    """Neighbours of some anchors, by slot, in flat arrays; see :mod:`..kernels.nearest`."""
+    """Neighbors of some anchors, by slot, in flat arrays; see :mod:`..kernels.nearest`."""
 
     anchors: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -66,7 +66,7 @@ class Neighbors:
 
     @classmethod
     def room(cls, anchors: NDArray[np.int64], n_slots: int, n_places: int) -> Neighbors:
-        """Places for this many neighbours."""
+        """Places for this many neighbors."""
         shape = (anchors.size, n_slots)
         start, count, sure = (np.zeros(shape, np.int64) for _ in range(3))
         return cls(anchors, start, count, sure, np.empty(n_places, np.int64), np.zeros(n_places))
@@ -78,7 +78,7 @@ class Neighbors:
         return replace(self, count=count)
 
     def listed(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of all neighbours in a slot that have a share: whose they are, and their places in the lists."""
+        """Of all neighbors in a slot that have a share: whose they are, and their places in the lists."""
         return self._sharing(self.start[:, slot], self.count[:, slot])
 
     def all_listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -47,7 +47,7 @@ class RadiusPasses:
         self._rows = weighted_rows(complete, memory) if self.stored else WeightedRows(complete)
         self._rows.put_under(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
-        #: A sample's own further copies, and all that it can have as neighbours, copies counted.
+        #: A sample's own further copies, and all that it can have as neighbors, copies counted.
         self._own = np.where(table.real, np.maximum(table.own_copies - 1.0, 0.0), 0.0)
         in_reach = table.copies_in_reach
         self._others = table.n_copies - table.copies + self._own if in_reach is None else in_reach
@@ -72,7 +72,7 @@ class RadiusPasses:
         return means, np.sqrt(self._moments(means, squared=True) / others)
 
     def _moments(self, centers: NDArray[np.float64], *, squared: bool = False) -> NDArray[np.float64]:
-        """Σ_i d_ni − centers[n], or the squares, over all that a row can have as neighbours, (n_rows,)."""
+        """Σ_i d_ni − centers[n], or the squares, over all that a row can have as neighbors, (n_rows,)."""
         table = self._table
         of_own = self._own_distances - centers
 

@@ -257,7 +257,7 @@ class Scaling:
             low, divisor = low * lifted, divisor * lifted
         return cls(low, divisor, unit)
 
-    def standardised(self, mean: NDArray[np.floating], deviation: NDArray[np.floating]) -> Self:
+    def standardized(self, mean: NDArray[np.floating], deviation: NDArray[np.floating]) -> Self:
         """Go on to mean 0 and standard deviation 1, given those under this scaling.
 
         In two steps, so that no square of a large or small value is ever taken.
@@ -344,4 +344,4 @@ def feature_scaling(
             counts = None if weights is None else weights[observed]
             mean[j] = np.average(inside, weights=counts) if observed.any() else 0.0
             variance[j] = np.average((inside - mean[j]) ** 2, weights=counts) if observed.any() else 0.0
-    return to_range.standardised(mean, np.sqrt(variance))
+    return to_range.standardized(mean, np.sqrt(variance))

@@ -1,4 +1,4 @@
-"""The search for the nearest neighbours of every class."""
+"""The search for the nearest neighbors of every class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .neighbors import METRICS, Neighborhood, Neighbors
 from .quantized import UNEQUAL, Plan, WholeNumbers
 from .threads import even_ranges, run_all
 
-# How the weight of a neighbourhood is divided among its candidates, by their exact distances.
+# How the weight of a neighborhood is divided among its candidates, by their exact distances.
 
 
 class Division(NamedTuple):
@@ -71,7 +71,7 @@ def added_exact(
     return exact
 
 
-# Who cannot be a neighbour: padding, a sample itself, and who is in no batch that counts.
+# Who cannot be a neighbor: padding, a sample itself, and who is in no batch that counts.
 
 
 def keep_out_of_reach(
@@ -85,12 +85,12 @@ def keep_out_of_reach(
 
 
 def n_available(table: Packed, pooled: bool) -> NDArray[np.int64]:
-    """Number of rows that could be neighbours, by row and slot."""
+    """Number of rows that could be neighbors, by row and slot."""
     if table.reach is not None:
         in_reach = table.rows_in_reach
         hits = in_reach[np.arange(table.n_rows), table.codes]
         return np.stack([hits, in_reach.sum(axis=1) - hits], axis=1) if pooled else in_reach
-    # A row that stands for several copies of a sample is a neighbour of itself.
+    # A row that stands for several copies of a sample is a neighbor of itself.
     hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
     if pooled:
         return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
@@ -259,15 +259,15 @@ FEW_ANCHORS = 1 / 4
 WIDE = 20
 #: Rows whose distances to each other are held at a time where there are too many for all.
 BAND = 2048
-#: Lists of neighbours may always be as large as this.
+#: Lists of neighbors may always be as large as this.
 LISTS_BYTES = 2.0**26
 #: Bytes of a piece of the columns where they are taken piece by piece, and of all where they are not.
 _PIECE_BYTES = 2.0**24
-#: Bytes that the neighbours of a batch of anchors take at most: all rows may be tied.
+#: Bytes that the neighbors of a batch of anchors take at most: all rows may be tied.
 _BATCH_BYTES = 2.0**27
 #: Anchors whose distances to all rows are held at a time.
 _ANCHORS_AT_ONCE = 256
-#: Anchors whose neighbours are held at a time.
+#: Anchors whose neighbors are held at a time.
 _SETTLED_AT_ONCE = 8192
 
 
@@ -279,10 +279,10 @@ def nothing() -> None:
 
 
 class NeighborSearch:
-    """A search for the nearest neighbours of the anchors.
+    """A search for the nearest neighbors of the anchors.
 
     Distances, possibly a little off (:class:`WholeNumbers`, :class:`ProductDistances`), say who may be a
-    neighbour; exact ones decide where that is not enough. Where they come from depends on the shape of the
+    neighbor; exact ones decide where that is not enough. Where they come from depends on the shape of the
     data alone:
 
     * many more features than samples: all distances, gathered over blocks of columns;
@@ -295,9 +295,9 @@ class NeighborSearch:
     table : Packed
         The rows.
     among : Neighborhood
-        Which neighbours count.
+        Which neighbors count.
     anchors : (n_rows,) bool
-        Whose neighbours.
+        Whose neighbors.
     """
 
     def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
@@ -355,7 +355,7 @@ class NeighborSearch:
         return n_bands * (n_bands + 1) // 2
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Neighbours of all anchors that have a hit, some anchors at a time."""
+        """Neighbors of all anchors that have a hit, some anchors at a time."""
         anchors = np.flatnonzero(self._chosen)
         if self._way == "all":
             yield from self._from_all_distances(anchors, report)
@@ -386,14 +386,14 @@ class NeighborSearch:
         return D
 
     def _batches(self, anchors: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Cut anchors so that the neighbours of a batch, were they all rows, fit into little memory."""
+        """Cut anchors so that the neighbors of a batch, were they all rows, fit into little memory."""
         most = max(64, int(_BATCH_BYTES / (24.0 * self._table.n_rows)))
         return even_ranges(anchors.size, -(-anchors.size // most))
 
     def _from_rows(
         self, anchors: NDArray[np.int64], report: Report, whole: Any = None
     ) -> Iterator[Neighbors]:
-        """Neighbours from the distances of some anchors at a time to all rows.
+        """Neighbors from the distances of some anchors at a time to all rows.
 
         ``whole``: all columns in one piece, if they are there already.
         """
@@ -546,7 +546,7 @@ class NeighborSearch:
         filled: NDArray[np.int64],
         available: NDArray[np.int64],
     ) -> tuple[Neighbors, NDArray[np.int64]]:
-        """Neighbours of the anchors whose lists say enough, and the other anchors."""
+        """Neighbors of the anchors whose lists say enough, and the other anchors."""
         table = self._table
         found = Neighbors.room(anchors, self._n_slots, anchors.size * self._n_slots * self._capacity)
         short = np.zeros(anchors.size, dtype=bool)
@@ -622,7 +622,7 @@ def _is_wide(table: Packed) -> bool:
 
 
 def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
-    """How neighbours are looked for, by the shape of the data alone."""
+    """How neighbors are looked for, by the shape of the data alone."""
     if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
         return "rows"
     if _is_wide(table) or table.n_rows <= BAND:

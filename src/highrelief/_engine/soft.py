@@ -1,4 +1,4 @@
-"""Soft neighbourhoods, and the mean margin under them."""
+"""Soft neighborhoods, and the mean margin under them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedBlocks, 
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
-# The kernel width at which a neighbourhood has a wanted size.
+# The kernel width at which a neighborhood has a wanted size.
 
 
 #: How far from the first guess, as a factor, a width is looked for.
@@ -65,7 +65,7 @@ FEWEST_TERMS = 1e8
 MOST_BYTES = 2e8
 #: and if weights (of norm 1) change by no more than this.
 SMALL_STEP = 5e-3
-#: Most anchors whose neighbourhoods are measured when a kernel width is looked for.
+#: Most anchors whose neighborhoods are measured when a kernel width is looked for.
 WIDTH_ANCHORS = 1024
 
 
@@ -104,7 +104,7 @@ class SoftPasses:
         return weighted_rows(self.table, self._memory)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float, n_anchors: int) -> float:
-        """Kernel width at which the neighbourhoods have a wanted size.
+        """Kernel width at which the neighborhoods have a wanted size.
 
         σ such that the mean over anchors of the entropy of softmax(−d/σ), over all other samples, is
         log(share·(N − 1)), at least log 2. Over all samples if these, with their copies, are at most
@@ -268,7 +268,7 @@ class AnchorColumns:
         return float(np.average(wanted, weights=self._weights[counts])) if wanted.size else 0.0
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
-        """Mean entropy of the anchors' neighbourhoods, and its derivative by log σ."""
+        """Mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
         table = self._passes.table
 
         def of_columns(a: int, b: int) -> tuple[float, float]:
@@ -750,7 +750,7 @@ class SparseMargins:
         self.lacks = Lacks(table)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """Return σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
+        """Return σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
         passes, w = self._under(w)
         if self.table.n_copies > WIDTH_ANCHORS:
             # Which samples stand for all must not depend on the features that are at work.

@@ -246,7 +246,7 @@ class OverlapDistances:
         return even_ranges(n, -(-n // _ROWS_AT_ONCE), multiple=16)
 
 
-# Soft neighbourhoods of rows of which only the values that are not 0 are stored.
+# Soft neighborhoods of rows of which only the values that are not 0 are stored.
 
 
 class SparsePasses(SoftPasses):
@@ -362,7 +362,7 @@ class SparseWeightedRows:
 
 
 class SparseSearch(NeighborSearch):
-    """A search for the nearest neighbours of the anchors by :class:`.sparse_distances.OverlapDistances`."""
+    """A search for the nearest neighbors of the anchors by :class:`.sparse_distances.OverlapDistances`."""
 
     _table: SparsePacked
     columns: SparseColumns
@@ -398,7 +398,7 @@ class SparseSearch(NeighborSearch):
 
 
 class SparseNearestPass(NearestPass):
-    """One pass over the nearest neighbours of the anchors."""
+    """One pass over the nearest neighbors of the anchors."""
 
     _table: SparsePacked
     _search: SparseSearch
@@ -406,7 +406,7 @@ class SparseNearestPass(NearestPass):
 
     def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
         super().__init__(table, among, anchors)
-        # Whole numbers as coefficients, where all neighbours weigh the same: sums of counts are then exact.
+        # Whole numbers as coefficients, where all neighbors weigh the same: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
         self._factors = self._factors * self._unit
 

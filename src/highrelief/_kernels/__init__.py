@@ -11,13 +11,13 @@ blocks of rows, features padded to whole vectors.
 :mod:`.distances`        tiles of distances between rows of floats
 :mod:`.candidates`       who may be among the k nearest of each class
 :mod:`.shares`           how the k nearest share a weight of 1, ties included
-:mod:`.nearest`          exact distances of candidates, and the margins that neighbours give
+:mod:`.nearest`          exact distances of candidates, and the margins that neighbors give
 :mod:`.hyperplanes`      distances from the hyperplanes through the nearest of each class
 :mod:`.differences`      sums of differences between a row and others
-:mod:`.soft`             softmax neighbourhoods
+:mod:`.soft`             softmax neighborhoods
 :mod:`.pair_sums`        sums over pairs, and the mean margin they give
 :mod:`.soft_margins`     the margins of single rows
-:mod:`.expectations`     expected distances in softmax neighbourhoods, and their entropies
+:mod:`.expectations`     expected distances in softmax neighborhoods, and their entropies
 :mod:`.weighted`         distances under weights
 :mod:`.online`           one sample after another
 :mod:`.simd`             what innermost loops are written in: vectors of the machine

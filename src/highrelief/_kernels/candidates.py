@@ -1,7 +1,7 @@
 """Who may be among the k nearest: candidates by class, from distances that may be a little off.
 
 Distances come as uint32 that order as the distances do: whole numbers (:mod:`.integer_tiles`), or the bits of
-a float32. How far they may be off is known. A neighbour's *slot* is its class, or (misses pooled) 0 for hits
+a float32. How far they may be off is known. A neighbor's *slot* is its class, or (misses pooled) 0 for hits
 and 1 for misses.
 
 Candidates are looked for in complete rows of distances (:func:`find_candidates`), or, where those come in
@@ -28,7 +28,7 @@ EMPTY_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @kernel
 def slot_of(anchor_code, neighbor_code, pooled):
-    """List that a neighbour belongs to: its class, or (misses pooled) 0 for hits and 1 for misses."""
+    """List that a neighbor belongs to: its class, or (misses pooled) 0 for hits and 1 for misses."""
     if pooled:
         return 0 if anchor_code == neighbor_code else 1
     return neighbor_code
@@ -54,7 +54,7 @@ def _last_key(value, as_float):
 def keep_out_of_reach(D, anchors, j, n_columns, padding, copies):
     """Put padding, and the anchors themselves, out of reach in D, distances of ``anchors`` to rows from j on.
 
-    A row that stands for several copies of a sample is a neighbour of itself.
+    A row that stands for several copies of a sample is a neighbor of itself.
     """
     for r in range(anchors.shape[0]):
         n = anchors[r]
@@ -389,7 +389,7 @@ def settle_lists(
 ):
     """Candidates of anchors a0 … a1 from their lists; ``short[a]`` if a list may miss one.
 
-    ``available[n, slot]`` counts the rows that could be neighbours. The rest is as in
+    ``available[n, slot]`` counts the rows that could be neighbors. The rest is as in
     :func:`find_candidates`.
     """
     capacity, n_slots = lists.shape[2], lists.shape[1]
@@ -487,7 +487,7 @@ def order_of(values):
 
 @kernel
 def share_among(distances, copies, rank_weights, tolerance, shares):
-    """Divide a weight of 1 among candidate neighbours.
+    """Divide a weight of 1 among candidate neighbors.
 
     Copies are ranked by distance; rank r of the first k = ``rank_weights.size`` carries
     ``rank_weights[r − 1]``. Tied candidates share what their ranks carry, per copy, so that the order

@@ -229,7 +229,7 @@ BLOCK = 4
 GRID_PAD, WORD_PAD = 32, 8
 #: Features of a grid that are worked on before the next rows: the rows of two tiles stay in the second cache.
 _FEATURES_AT_ONCE = 2048
-#: What no neighbour has: the distance of padding, and of a row to itself.
+#: What no neighbor has: the distance of padding, and of a row to itself.
 OUT_OF_REACH = np.uint32(0xFFFFFFFF)
 
 _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -242,7 +242,7 @@ def _constant(vector, value):
 def _emit_minimum(builder, n_bytes):
     """Make the step acc + Σ of pairs of min(a, b) over vectors of int16."""
     values, sums = ir.VectorType(_I16, n_bytes // 2), ir.VectorType(_I32, n_bytes // 4)
-    # A multiply-add of neighbouring int16, here by 1.
+    # A multiply-add of neighboring int16, here by 1.
     name = {64: "llvm.x86.avx512.pmaddw.d.512", 32: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.sse2.pmadd.wd"}
     on_x86 = builder.module.triple.startswith(("x86", "i386", "i686"))
     even = ir.Constant(ir.VectorType(_I32, sums.count), list(range(0, values.count, 2)))

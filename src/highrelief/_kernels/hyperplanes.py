@@ -1,4 +1,4 @@
-"""How far samples are from the hyperplanes through their nearest neighbours (Vincent and Bengio 2002).
+"""How far samples are from the hyperplanes through their nearest neighbors (Vincent and Bengio 2002).
 
 For one sample x and one class: who is among the k nearest (:func:`_nearest`), with which share u of a copy
 (:func:`_shares`); then, with N̄ = Σ u_i N_i / Σ u_i, columns v_i = √u_i·(N_i − N̄) and r = x − N̄,
@@ -133,7 +133,7 @@ def _equal(a, b):
 def _merge_copies(X, rows, shares, n):
     """Put together what equal rows share, and leave out what shares nothing; returns the number that is left.
 
-    Ties can bring any number of neighbours, but hardly of different ones.
+    Ties can bring any number of neighbors, but hardly of different ones.
     """
     n_in = 0
     for t in range(n):
@@ -152,7 +152,7 @@ def _merge_copies(X, rows, shares, n):
 
 @kernel
 def _spread(x, X, rows, shares, n, total, V, mean):
-    """Fill V with √u_i·(N_i − N̄), and its row n with x − N̄; both by differences from the first neighbour.
+    """Fill V with √u_i·(N_i − N̄), and its row n with x − N̄; both by differences from the first neighbor.
 
     Copies of one sample are then exactly their mean.
     """
@@ -311,19 +311,19 @@ def hyperplane_distances(
             out[q, c] = _ridge_distance(V[: n + 1], n, alpha)
 
 
-# Local hyperplanes: the point nearest to a sample among the convex mixtures of its neighbours.
+# Local hyperplanes: the point nearest to a sample among the convex mixtures of its neighbors.
 #
-# For a sample x with neighbours h_i, u_i copies of each, the mixture Σα_i h_i nearest to x under weights w
+# For a sample x with neighbors h_i, u_i copies of each, the mixture Σα_i h_i nearest to x under weights w
 # is
 #
 #     min ½·‖Σ_i α_i (h_i − x)‖²_W + λ·Σ_i α_i²/u_i   over α ≥ 0, Σα = 1,   W = diag(w),
 #
 # since x = Σα_i x. With the Gram matrix G of the differences h_i − x (:func:`add_gram`) and H = G +
-# 2λ·diag(1/u) that is ½αᵀHα, and α = β/Σβ for the β ≥ 0 that minimises ½βᵀHβ − Σβ: the conditions of the
+# 2λ·diag(1/u) that is ½αᵀHα, and α = β/Σβ for the β ≥ 0 that minimizes ½βᵀHβ − Σβ: the conditions of the
 # two minima are the same but for the scale. :func:`solve_mixtures` finds β by active sets, exactly;
 # :func:`add_margin` and :func:`sample_margins` make margins of the mixtures.
 #
-# Lists of neighbours are flat: system s, the hits (s even) or misses (s odd) of anchor s // 2, has
+# Lists of neighbors are flat: system s, the hits (s even) or misses (s odd) of anchor s // 2, has
 # ``size[s]`` rows from ``start[s]`` on, and the lower half of its Gram matrix, row by row, from
 # ``place[s]`` on.
 
@@ -527,8 +527,8 @@ def _most_wanted(H, m, support, beta, p, state, slack):
 
 
 @kernel
-def _minimise(H, m, support, beta, trial, L, z, state):
-    """Minimise ½βᵀHβ − Σβ over β ≥ 0 (Lawson and Hanson's active sets); returns the size of the support.
+def _minimize(H, m, support, beta, trial, L, z, state):
+    """Minimize ½βᵀHβ − Σβ over β ≥ 0 (Lawson and Hanson's active sets); returns the size of the support.
 
     ``state`` says of every row whether it is outside (0), inside (1), or outside until the next step because
     it is, up to rounding, a mixture of those inside (2).
@@ -601,7 +601,7 @@ def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
     """Coefficients α of the mixtures nearest to the anchors of systems s0 … s1; ``gram`` is used up.
 
     ``copies`` are the u_i, all > 0, and ``penalty`` is λ, in the units of the Gram matrices. λ below
-    :data:`SMALLEST_PENALTY` counts as that much: of several minimisers it leaves the one of smallest
+    :data:`SMALLEST_PENALTY` counts as that much: of several minimizers it leaves the one of smallest
     Σα²/u, and the objective is off by no more than it.
     """
     longest = 0
@@ -622,7 +622,7 @@ def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
             for i in range(m):
                 alpha[i] = u[i] / total
             continue
-        p = _minimise(H, m, support, beta, trial, L, z, state)
+        p = _minimize(H, m, support, beta, trial, L, z, state)
         for i in range(m):
             alpha[i] = 0.0
         for q in range(p):
@@ -633,7 +633,7 @@ def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
 
 @fused_kernel
 def _mix_eight(X, x, chosen, weights, begin, end, kept, out):
-    """Σα(h − x) of eight neighbours in some columns, and ``kept`` times what was there."""
+    """Σα(h − x) of eight neighbors in some columns, and ``kept`` times what was there."""
     wide_vectors()
     own, out = X[x, begin:end], out[: end - begin]
     a, b = X[chosen[0], begin:end], X[chosen[1], begin:end]

@@ -14,9 +14,9 @@ from numba import njit, types
 from .cache import keep_compiled
 from .intrinsics import COMPILED, intrinsic
 
-# How a kernel gets into the kernels that call it: as it was written, so that LLVM optimises it once.
+# How a kernel gets into the kernels that call it: as it was written, so that LLVM optimizes it once.
 #
-# Numba links a callee after it has been optimised, and optimises it again there. Where sums may be
+# Numba links a callee after it has been optimized, and optimizes it again there. Where sums may be
 # reordered that can change the last digits: a kernel called on its own and its copies in callers do not
 # agree. Numba also exports these copies, and a process runs the first of them that it meets: those that it
 # has just compiled, or others where callers come from disk. Here all copies are made alike, and none is
@@ -125,7 +125,7 @@ kernel = _compiled()
 #: Multiplications and additions may fuse; the order of the additions stays as it is written.
 fused_kernel = _compiled(fastmath={"contract", "nsz"})
 
-#: Sums may be reordered, so that they vectorise. NaN and infinity keep their meaning.
+#: Sums may be reordered, so that they vectorize. NaN and infinity keep their meaning.
 summing_kernel = _compiled(fastmath={"contract", "nsz", "reassoc"})
 
 
@@ -151,7 +151,7 @@ def wide_vectors(typing_context):
 def never_nan(typing_context):
     """Tell LLVM that no number in the calling kernel is NaN: the least of a row is then found by vectors.
 
-    As an attribute of the kernel: what Numba's ``fastmath`` marks is lost on the way to the vectoriser.
+    As an attribute of the kernel: what Numba's ``fastmath`` marks is lost on the way to the vectorizer.
     """
 
     def emit(context, builder, signature, arguments):

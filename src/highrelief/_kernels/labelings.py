@@ -90,7 +90,7 @@ def _neighbors(ranked, distances, labels, i, pooled, k, tolerance, found, reache
 
 @kernel
 def count_uses(ranked, distances, tied, labels, n_slots, pooled, k, tolerance, uses):
-    """Count, for every row and place in its list, the labelings under which it is a neighbour."""
+    """Count, for every row and place in its list, the labelings under which it is a neighbor."""
     n_others = ranked.shape[1]
     members = np.empty((n_slots, n_others), np.int64)
     apart = np.empty((n_slots, n_others))
@@ -218,7 +218,7 @@ def _fill_row(
     second,
     scarce,
 ):
-    """The same for one row without ties, all neighbours counting the same; returns the next free place."""
+    """The same for one row without ties, all neighbors counting the same; returns the next free place."""
     n_slots = found.shape[0]
     own = labels[i]
     for c in range(n_slots):

@@ -126,7 +126,7 @@ def _product_with_sum(typing_context, source, which, t0, t1, other, row):
     return types.float64(source, which, place, place, other, place), emit
 
 
-# The same for LLVM to vectorise
+# The same for LLVM to vectorize
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Exact distances of candidates, and the margins that neighbours give.
+"""Exact distances of candidates, and the margins that neighbors give.
 
 Candidates (:mod:`.candidates`) that are not sure to be among the k nearest are decided by exact distances
 (:func:`add_exact`), difference by difference, in float64. By their shares (:mod:`.shares`) they enter the
@@ -279,7 +279,7 @@ def add_groups(X, first, n_columns, owners, bounds, members, coefficients, n_gro
 
 
 _FEATURES_AT_ONCE = 1024
-#: Kinds of distances by which neighbours are found.
+#: Kinds of distances by which neighbors are found.
 MANHATTAN, SQUARED_EUCLIDEAN, EUCLIDEAN = 0, 1, 2
 
 

@@ -1,4 +1,4 @@
-"""The margin of soft neighbourhoods (Sun 2007, eq. 11), summed over pairs of rows.
+"""The margin of soft neighborhoods (Sun 2007, eq. 11), summed over pairs of rows.
 
 In Σ_n Σ_i ±a·f(d_ni)·|x_n − x_i| each unordered pair occurs twice. Its two coefficients are added first, and
 |x − x'| = x + x' − 2·min(x, x') leaves one minimum and one multiply-add per pair and feature. Distances come

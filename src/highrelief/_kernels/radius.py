@@ -1,4 +1,4 @@
-"""Neighbours within a radius, and beyond one: moments of distances, counts, coefficients of pairs.
+"""Neighbors within a radius, and beyond one: moments of distances, counts, coefficients of pairs.
 
 Distances come as tiles of the upper triangle, ``D[t − first]`` for tile t; those on the diagonal are
 mirrored. A padding row, and a row seen from itself, is farther than ``reach``. For an anchor n, all rows at a

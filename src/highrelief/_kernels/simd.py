@@ -1,6 +1,6 @@
 """Vector code for the machine at hand, written in LLVM's own terms.
 
-LLVM vectorises most loops well by itself. The innermost ones need more: which values stay in registers, how
+LLVM vectorizes most loops well by itself. The innermost ones need more: which values stay in registers, how
 sixteen sums are reduced together, and vectors as wide as the machine has them.
 """
 

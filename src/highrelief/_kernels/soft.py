@@ -1,4 +1,4 @@
-"""Softmax neighbourhoods (Sun 2007, eqs. 8 to 11) and the margins they give.
+"""Softmax neighborhoods (Sun 2007, eqs. 8 to 11) and the margins they give.
 
 For an anchor n and a class c, ``nearest[c, n]`` is the smallest distance to another row of c and
 ``mass[c, n]`` = Σ_i s_i·f(d_ni − nearest[c, n]) with f(d) = exp(−d/σ) and s_i copies of row i. Both merge
@@ -19,12 +19,12 @@ from .missing import add_tile_lacks
 from .nearest import add_margin
 from .vectors import decay
 
-# Neighbours only within the batch of a sample, or only in the others.
+# Neighbors only within the batch of a sample, or only in the others.
 
 
 @kernel
 def keep_batches_apart(D, anchors, j, n_columns, batches, within):
-    """Put out of reach in D, distances of ``anchors`` to rows from j on, who cannot be a neighbour."""
+    """Put out of reach in D, distances of ``anchors`` to rows from j on, who cannot be a neighbor."""
     for r in range(anchors.shape[0]):
         own = batches[anchors[r]]
         for u in range(n_columns):
@@ -61,7 +61,7 @@ def copy_row(row, out):
 def _keep_tile(T, lacks, far, batches, within, i0, i1, j0, j1, F):
     """Bring distances into F, in the precision of the data; the diagonal is ``far``.
 
-    So are, where there are ``batches``, rows that cannot be neighbours (:mod:`.reach`).
+    So are, where there are ``batches``, rows that cannot be neighbors (:mod:`.reach`).
     """
     for p in range(i1 - i0):
         copy_row(T[p], F[p, : j1 - j0])
@@ -277,7 +277,7 @@ def entropy_of_moments(moments, anchor_weights):
     return entropy, slope
 
 
-# Expected distances in softmax neighbourhoods (Bei and Hong 2015, eqs. 5, 6 and 10).
+# Expected distances in softmax neighborhoods (Bei and Hong 2015, eqs. 5, 6 and 10).
 #
 # With ``nearest`` and ``mass`` of :mod:`.soft`, what is missing of an expected distance, and of an entropy,
 # is the first moment of e = (d − nearest)/σ: ``moment[c, n]`` = Σ_i s_i·exp(−e)·e over the rows i of class
@@ -367,7 +367,7 @@ def expected_distances(X, w, sums, codes, weights, Q, query_sums, lacks, per_sig
             out[c, q] = nearest[c, q] + moment[c, q] / mass[c, q] / per_sigma
 
 
-# Margins of single rows under softmax neighbourhoods (Sun 2007, eq. 11, row by row).
+# Margins of single rows under softmax neighborhoods (Sun 2007, eq. 11, row by row).
 
 
 @kernel

@@ -79,7 +79,7 @@ def _on_eight(comparisons):
     return on_eight
 
 
-# The same for LLVM to vectorise
+# The same for LLVM to vectorize
 
 
 @kernel
@@ -341,7 +341,7 @@ def _turn_into_excess(typing_context, found, counts, n_observed, per_whole, whol
     return types.void(found, counts, n_observed, per_whole, whole, total, minima), emit
 
 
-# The same for LLVM to vectorise
+# The same for LLVM to vectorize
 
 
 @kernel

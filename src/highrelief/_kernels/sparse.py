@@ -219,10 +219,10 @@ def add_exact(
             own[indices[t]] = 0.0
 
 
-# The margins that neighbours give where only the values that are not 0 are stored.
+# The margins that neighbors give where only the values that are not 0 are stored.
 #
 # Σ_t c_t·|x − x_t| = (Σ_t c_t)·|x| + Σ_t c_t·(|x − x_t| − |x|), and the last sum has a term where x_t is
-# stored, none where it is 0: one pass over the values of the neighbours. Rows are given as in
+# stored, none where it is 0: one pass over the values of the neighbors. Rows are given as in
 # :mod:`.sparse_rows`.
 
 

@@ -8,7 +8,7 @@ The answer has the same bits for every width. A sum over features is split over 
 hold (16 float32, 8 float64): lane l takes features l, l + lanes, l + 2·lanes, … one after the other, and at
 the end lane l is added to lane l + half, and so on by halves. Narrower vectors hold a part of the lanes, and
 the loop runs once for each part. ``HIGHRELIEF_VECTORS`` = ``auto``, ``512``, ``256``, ``128`` (bits) or
-``off`` (loops for LLVM to vectorise, by the same additions) overrules what is read from the machine; it is
+``off`` (loops for LLVM to vectorize, by the same additions) overrules what is read from the machine; it is
 read when the kernels are compiled.
 """
 
@@ -313,7 +313,7 @@ def fetch_rows(typing_context, X, i, k0, k1, part):
     return types.void(X, place, place, place, place), emit
 
 
-# The same for LLVM to vectorise
+# The same for LLVM to vectorize
 
 
 @intrinsic
@@ -339,7 +339,7 @@ def _multiply_add(typing_context, a, b, c):
 @kernel
 def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
     wide_vectors()
-    # Unsigned: a signed index would be checked for counting from the end, and not vectorise.
+    # Unsigned: a signed index would be checked for counting from the end, and not vectorize.
     lanes = np.uint64(lanes_of(A))
     sums = np.empty((ROW_BLOCK, lanes), A.dtype)
     s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
@@ -424,7 +424,7 @@ add_weighted_minimum_sums = _plain_weighted_minimum_sums if _plain else _weighte
 add_minimum_products = _plain_minimum_products if _plain else _minimum_products
 
 
-# exp(x) for x ≤ 0 that vectorises: the libm call costs as much as 160 features of a distance.
+# exp(x) for x ≤ 0 that vectorizes: the libm call costs as much as 160 features of a distance.
 
 
 # Below these, exactly 0: products with tiny numbers would be denormal and slow the sums tenfold.

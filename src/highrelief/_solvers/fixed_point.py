@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 
 def unit_positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Maximise wᵀν over ‖w‖₂ = 1, w ≥ 0: (ν)⁺/‖(ν)⁺‖₂ (Sun 2007, eqs. 6 and 12).
+    """Maximize wᵀν over ‖w‖₂ = 1, w ≥ 0: (ν)⁺/‖(ν)⁺‖₂ (Sun 2007, eqs. 6 and 12).
 
-    None where no component of ν is positive and the maximiser is not defined by the formula.
+    None where no component of ν is positive and the maximizer is not defined by the formula.
     """
     positive = _positive_part(nu)
     return None if positive is None else positive / euclidean_norm(positive)
@@ -41,10 +41,10 @@ def _positive_part(nu: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 def simplex_projection(v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimise ‖w − v‖₂ over w ≥ 0, Σw = 1.
+    """Minimize ‖w − v‖₂ over w ≥ 0, Σw = 1.
 
     With a multiplier θ for the sum, w = (v − θ)⁺. Σ(v − θ)⁺ falls as θ grows, and is linear between two
-    neighbouring values of v: among the k largest, θ = (their sum − 1)/k, for the largest k at which the k-th
+    neighboring values of v: among the k largest, θ = (their sum − 1)/k, for the largest k at which the k-th
     of them still exceeds it.
     """
     falling = np.sort(v)[::-1]

@@ -1,8 +1,8 @@
 """The hinge loss with a penalty. It has corners: its minimum is found by its dual.
 
-With the L2 penalty, w = Aᵀa/2α for the a in 0 ≤ a ≤ c that maximises aᵀΔ − ‖Aᵀa‖²/4α; if w ≥ 0 is asked for,
+With the L2 penalty, w = Aᵀa/2α for the a in 0 ≤ a ≤ c that maximizes aᵀΔ − ‖Aᵀa‖²/4α; if w ≥ 0 is asked for,
 with (Aᵀa)₊ for Aᵀa. Smoothed hinges show roughly which samples are at the corner, Newton's method on the dual
-then gives a exactly. With the L1 penalty it is a linear programme.
+then gives a exactly. With the L1 penalty it is a linear program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROUNDING = 1e-15
 
 
 def minimize_in_box(Q: NDArray[np.float64], b: Vector, start: Vector, top: Vector) -> Vector:
-    """Minimise ½xᵀQx − bᵀx over 0 ≤ x ≤ top, from ``start`` in the box on; Q is positive definite."""
+    """Minimize ½xᵀQx − bᵀx over 0 ≤ x ≤ top, from ``start`` in the box on; Q is positive definite."""
     return _bound_by_bound(Q, b, _projected(Q, b, start, top), top)
 
 
@@ -101,16 +101,16 @@ _PATIENCE = 10
 _RIDGE = 1e-12
 #: What HiGHS is asked for; the smallest that it takes.
 _LP_TOLERANCE = 1e-10
-#: The largest numbers of a programme are below this, and above its inverse; others are brought near 1.
+#: The largest numbers of a program are below this, and above its inverse; others are brought near 1.
 _USUAL_SIZE = 1e6
-#: Columns that join a programme at a time.
+#: Columns that join a program at a time.
 _NEWCOMERS = 64
 
 
 def minimize_hinge_l2(
     loss: HingeLoss, A: NDArray[np.float64], alpha: float, *, positive: bool = False
 ) -> Minimum:
-    """Minimise Σ c_i max(0, Δ_i − a_iᵀw) + α‖w‖₂²."""
+    """Minimize Σ c_i max(0, Δ_i − a_iᵀw) + α‖w‖₂²."""
     scale = loss.value(np.zeros(len(A)))
     if scale == 0.0:
         return Minimum(np.zeros(A.shape[1]), 0.0, 0)
@@ -135,7 +135,7 @@ def minimize_hinge_l2(
 
 @dataclass(frozen=True)
 class _Dual:
-    """‖Aᵀa‖²/4α − aᵀΔ, to be minimised over 0 ≤ a ≤ c; with (Aᵀa)₊ for w ≥ 0."""
+    """‖Aᵀa‖²/4α − aᵀΔ, to be minimized over 0 ≤ a ≤ c; with (Aᵀa)₊ for w ≥ 0."""
 
     loss: HingeLoss
     A: NDArray[np.float64]
@@ -159,7 +159,7 @@ class _Dual:
         return self.loss.value(self.A @ w) + self.alpha * float(w @ w) + self.value(a)
 
     def newton_step(self, a: Vector) -> Vector | None:
-        """Minimise the model of the present columns over the samples at the corner, or off their side."""
+        """Minimize the model of the present columns over the samples at the corner, or off their side."""
         w, top = self.weights(a), self.loss.factors
         slope = self.A @ w - self.loss.margins
         rows = np.flatnonzero(((a > 0.0) | (slope < 0.0)) & ((a < top) | (slope > 0.0)))
@@ -209,7 +209,7 @@ def minimize_hinge_l1(
     positive: bool = False,
     start: Vector | None = None,
 ) -> Minimum:
-    """Minimise Σ c_i max(0, Δ_i − a_iᵀw) + α‖w‖₁."""
+    """Minimize Σ c_i max(0, Δ_i − a_iᵀw) + α‖w‖₁."""
     w = np.zeros(A.shape[1])
     scale = loss.value(np.zeros(len(A)))
     if scale == 0.0:
@@ -224,13 +224,13 @@ def minimize_hinge_l1(
         if wanted.size == 0 and n_steps > 0:
             break
         if wanted.size > 0 and A.shape[1] <= len(A):
-            columns = np.arange(A.shape[1])  # one programme of all takes less than several of some
+            columns = np.arange(A.shape[1])  # one program of all takes less than several of some
         else:
             order = np.argsort(-excess[wanted], kind="stable")[: max(_NEWCOMERS, columns.size)]
             columns = np.union1d(columns, wanted[order])
         if columns.size == 0:
             break
-        part, a = _programme(loss, A[:, columns], alpha, positive)
+        part, a = _program(loss, A[:, columns], alpha, positive)
         w = np.zeros(A.shape[1])
         w[columns] = part
     w = shared_among_twins(A, w, -reward, alpha, _LP_TOLERANCE * max(alpha, float(np.abs(reward).max())))
@@ -238,9 +238,7 @@ def minimize_hinge_l1(
     return Minimum(w, abs(value - float(a @ loss.margins)) / scale, n_steps)
 
 
-def _programme(
-    loss: HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool
-) -> tuple[Vector, Vector]:
+def _program(loss: HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool) -> tuple[Vector, Vector]:
     """Solve max aᵀΔ, 0 ≤ a ≤ c, |Aᵀa| ≤ α (or Aᵀa ≤ α); return w, which its constraints cost, and a.
 
     The dual has as many variables as samples; min cᵀξ + α‖w‖₁ has one more of each sign for each column.
@@ -250,7 +248,7 @@ def _programme(
     rows, margins = _unusual_power(A), _unusual_power(loss.margins)
     if rows or margins:
         usual = HingeLoss(loss.factors, np.ldexp(loss.margins, -margins))
-        w, a = _programme(usual, np.ldexp(A, -rows), float(np.ldexp(alpha, -rows)), positive)
+        w, a = _program(usual, np.ldexp(A, -rows), float(np.ldexp(alpha, -rows)), positive)
         return np.ldexp(w, margins - rows), a
     unit = float(loss.factors.max())  # so that bounds are about 1, and tolerances mean something
     left = A.T if positive else np.vstack([A.T, -A.T])
@@ -265,7 +263,7 @@ def _programme(
             break
     else:
         raise RuntimeError(
-            f"The linear programme of the hinge loss with the L1 penalty was not solved at alpha={alpha:g};"
+            f"The linear program of the hinge loss with the L1 penalty was not solved at alpha={alpha:g};"
             f" a larger alpha may help. HiGHS says: {found.message}"
         )
     costs = -found.ineqlin.marginals

@@ -155,7 +155,7 @@ class SquareExpLoss:
             return u[:n], self.gamma * np.exp(-u[n:])
 
 
-# What a minimiser returns, and how far it is from the conditions of a minimum.
+# What a minimizer returns, and how far it is from the conditions of a minimum.
 
 
 #: Times the machine's precision, what two values of an objective may differ by through rounding.
@@ -166,14 +166,14 @@ _EQUAL = 16.0 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Minimum:
-    """Weights that minimise a penalised loss."""
+    """Weights that minimize a penalized loss."""
 
     weights: Vector
     #: Largest violation of the conditions of a minimum, relative to the largest |derivative of the loss| at
     #: w = 0 (and to α for the L1 penalty). For the hinge, which has corners: the duality gap, relative to
     #: the loss at w = 0.
     residual: float
-    #: Newton steps, or programmes solved.
+    #: Newton steps, or programs solved.
     n_steps: int
 
 
@@ -210,7 +210,7 @@ def step_length(objective: Callable[[float], float], slope: float) -> float:
 def shared_among_twins(
     A: NDArray[np.float64], w: Vector, derivative: Vector, alpha: float, tolerance: float
 ) -> Vector:
-    """Give equal columns equal weights, by the L1 penalty as good as any: the shortest of these minimisers.
+    """Give equal columns equal weights, by the L1 penalty as good as any: the shortest of these minimizers.
 
     ``derivative``: of the loss at w, within ``tolerance`` of −α or α wherever a weight could be other than 0.
     """

@@ -1,4 +1,4 @@
-"""Minimisers of penalised margin losses, exact to rounding.
+"""Minimizers of penalized margin losses, exact to rounding.
 
 ``loss`` is a sum over the rows of A (see :mod:`.losses`); a mean has its 1/n in the factors of the loss.
 Which method solves what was chosen by measurement: ``python -m benchmarks.solvers``.
@@ -24,7 +24,7 @@ __all__ = ["Minimum", "minimize_l1", "minimize_l2"]
 def minimize_l2(
     loss: SmoothLoss | HingeLoss, A: NDArray[np.float64], alpha: float, positive: bool = False
 ) -> Minimum:
-    """Minimise loss(Aw) + α‖w‖₂² over w, or over w ≥ 0. The minimiser is unique.
+    """Minimize loss(Aw) + α‖w‖₂² over w, or over w ≥ 0. The minimizer is unique.
 
     Smooth losses by Newton's method: in the weights where there are no more of them than rows, otherwise
     in the span of the rows. The hinge by Newton's method on its dual.
@@ -59,10 +59,10 @@ def minimize_l1(
     start: Vector | None = None,
     tol: float = 1e-10,
 ) -> Minimum:
-    """Minimise loss(Aw) + α‖w‖₁ over w, or over w ≥ 0.
+    """Minimize loss(Aw) + α‖w‖₁ over w, or over w ≥ 0.
 
     Smooth losses by Newton's method on the features that are not 0, warm-started; the hinge as a linear
-    programme, of all columns or growing by those that ask to join. Where there are several minimisers, equal
+    program, of all columns or growing by those that ask to join. Where there are several minimizers, equal
     columns have equal weights.
 
     Parameters
@@ -96,7 +96,7 @@ def minimize_l1(
 
 
 class SparseWeights(NamedTuple):
-    """Weights that minimise the penalised loss, and the largest violation of the conditions of a minimum."""
+    """Weights that minimize the penalized loss, and the largest violation of the conditions of a minimum."""
 
     weights: NDArray[np.float64]
     residual: float
@@ -105,7 +105,7 @@ class SparseWeights(NamedTuple):
 def sparse_logistic(
     margins: MarginColumns, alpha: float, start: NDArray[np.float64], *, tol: float = 1e-10
 ) -> SparseWeights:
-    """Minimise Σ_n log(1 + exp(−wᵀz̄_n)) + α‖w‖₁ over w ≥ 0.
+    """Minimize Σ_n log(1 + exp(−wᵀz̄_n)) + α‖w‖₁ over w ≥ 0.
 
     Feature j stays at 0 as long as −∂loss/∂w_j = Σ_n z̄_nj/(1 + exp(wᵀz̄_n)) ≤ α. So the problem is solved for
     the features of ``start``, and again with those that then ask to join, until none does.

@@ -34,7 +34,7 @@ class Directions(NamedTuple):
 
 
 def laplacian(shares: sparse.csr_array) -> sparse.csr_array:
-    """L of Σ c_ni (x_n − x_i)(x_n − x_i)ᵀ = XᵀLX, for the shares c_ni of sample i among n's neighbours."""
+    """L of Σ c_ni (x_n − x_i)(x_n − x_i)ᵀ = XᵀLX, for the shares c_ni of sample i among n's neighbors."""
     both_ways = sparse.csr_array(shares + shares.T)
     # Not diags_array: SciPy 1.11 has none.
     return sparse.csr_array(sparse.diags(both_ways.sum(axis=1)) - both_ways)
@@ -48,7 +48,7 @@ def of_features(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Direc
 def of_matrix(
     S: NDArray[np.float64], columns: CenteredColumns, n_wanted: int | None, L: Any = None
 ) -> Directions:
-    """Directions of a scatter matrix S of the centred rows.
+    """Directions of a scatter matrix S of the centered rows.
 
     ``L`` of XᵀLX, if S is a difference of scatter matrices, which may cancel.
     """
@@ -100,7 +100,7 @@ class _Rounding(NamedTuple):
 
     @classmethod
     def of(cls, columns: CenteredColumns, L: Any) -> Self:
-        """In scatter matrices of the centred rows."""
+        """In scatter matrices of the centered rows."""
         return cls(max(columns.n_samples, columns.n_features), _summed(columns.squares(), L))
 
     def n_positive(self, values: NDArray[np.float64]) -> int:

@@ -24,7 +24,7 @@ from .losses import (
 # Smooth losses with an L1 penalty: Newton's method on the few features that are not 0.
 #
 # A pass over all columns says which features at 0 should leave it. Newton's method works on those and on
-# the ones that are not 0; its quadratic models are minimised exactly, sign pattern by sign pattern. Then
+# the ones that are not 0; its quadratic models are minimized exactly, sign pattern by sign pattern. Then
 # the next pass. With n samples at most n features or so are ever worked on.
 
 
@@ -51,7 +51,7 @@ def minimize_smooth_l1(
     start: Vector | None = None,
     tol: float = 1e-10,
 ) -> Minimum:
-    """Minimise loss(Aw) + α‖w‖₁ to violations of ``tol``·α, or of rounding."""
+    """Minimize loss(Aw) + α‖w‖₁ to violations of ``tol``·α, or of rounding."""
     at_zero = loss.gradient(np.zeros(len(A))) @ A
     scale = max(alpha, float(np.abs(at_zero).max(initial=0.0)))
     # A small penalty decides only where violations are smaller still, as far as rounding lets them.
@@ -105,7 +105,7 @@ def _working_set(active: NDArray[np.int64], violations: Vector, tolerance: float
 def _restricted(
     loss: SmoothLoss, A: NDArray[np.float64], alpha: float, positive: bool, w: Vector, aim: float
 ) -> tuple[Vector, int]:
-    """Minimise over the weights of these columns, to a violation of ``aim``."""
+    """Minimize over the weights of these columns, to a violation of ``aim``."""
     last = np.inf
     for n_steps in range(_MOST_L1_STEPS):
         u = A @ w
@@ -141,7 +141,7 @@ def _length_towards(
 def minimize_l1_quadratic(
     Q: NDArray[np.float64], derivative: Vector, w: Vector, alpha: float, positive: bool, enough: float
 ) -> Vector:
-    """Minimise derivative·(v − w) + ½(v − w)ᵀQ(v − w) + α‖v‖₁ over v, from w on.
+    """Minimize derivative·(v − w) + ½(v − w)ᵀQ(v − w) + α‖v‖₁ over v, from w on.
 
     A violation of the conditions of a minimum by ``enough`` does.
     For given signs the minimum solves linear equations. On the way there the first weight to reach 0 stays
@@ -205,7 +205,7 @@ def minimize_smooth_l2(
     positive: bool = False,
     start: Vector | None = None,
 ) -> Minimum:
-    """Minimise loss(Aw) + α‖w‖₂².
+    """Minimize loss(Aw) + α‖w‖₂².
 
     ``start``: weights near the minimum; where there are more columns than rows they are left aside, unless
     w ≥ 0 is asked for.
@@ -343,7 +343,7 @@ def _projected(
 def _by_exact_models(
     loss: SmoothLoss, A: NDArray[np.float64], alpha: float, scale: float, start: Vector
 ) -> tuple[Vector, int]:
-    """Minimise every quadratic model over w ≥ 0 to the end, for where projected steps are cut short."""
+    """Minimize every quadratic model over w ≥ 0 to the end, for where projected steps are cut short."""
 
     def step(w: Vector) -> Vector | None:
         u = A @ w
@@ -366,7 +366,7 @@ def _by_exact_models(
 
 
 def _target(loss: SmoothLoss, A: NDArray[np.float64], alpha: float, u: Vector) -> Vector:
-    """Minimiser of the quadratic model at the scores u over the weights of these columns."""
+    """Minimizer of the quadratic model at the scores u over the weights of these columns."""
     n_rows, n_columns = A.shape
     curvature = loss.curvature(u)
     pull = curvature * u - loss.gradient(u)
@@ -388,7 +388,7 @@ def _solved(system: NDArray[np.float64], right: Vector) -> Vector:
 
 
 def _span_target(loss: SmoothLoss, K: NDArray[np.float64], alpha: float, u: Vector) -> Vector:
-    """Where w = Aᵀa minimises the quadratic model at the scores u, this a."""
+    """Where w = Aᵀa minimizes the quadratic model at the scores u, this a."""
     curvature = loss.curvature(u)
     system = curvature[:, np.newaxis] * K
     system[np.diag_indices(len(K))] += 2.0 * alpha

@@ -24,7 +24,7 @@ def categories_parameter(estimator: Any) -> str:
 
 
 def stays_within_batches(estimator: Any) -> bool:
-    """Whether neighbours are of the batch of a sample, and not of the others."""
+    """Whether neighbors are of the batch of a sample, and not of the others."""
     parameter = _parameter(estimator, "batch_neighbors")
     return not parameter or estimator.get_params()[parameter] == "within"
 

@@ -233,7 +233,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         return table
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        """Samples and what they are labelled with, as far as this is not up to the wrapped estimator.
+        """Samples and what they are labeled with, as far as this is not up to the wrapped estimator.
 
         Estimators that are not ours judge sparse tables and missing values themselves: before scikit-learn
         1.7 their tags do not always say what they take.
@@ -244,19 +244,19 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         tags = get_tags(self.estimator)
         ours = self._weighter is not None
         self._check_categories()
-        labelled = y is not None or tags.target_tags.required
+        labeled = y is not None or tags.target_tags.required
         checked = validate_data(
             self,
             X,
-            y if labelled else "no_validation",
+            y if labeled else "no_validation",
             accept_sparse=("csr", "csc") if tags.input_tags.sparse or not ours else False,
             dtype=None if self._types is None else list(self._types),
             ensure_all_finite=("allow-nan" if tags.input_tags.allow_nan else True) if ours else False,
             ensure_min_samples=min_samples,
             reset=reset,
-            **({"multi_output": tags.target_tags.multi_output} if labelled else {}),
+            **({"multi_output": tags.target_tags.multi_output} if labeled else {}),
         )
-        return checked if labelled else (checked, None)
+        return checked if labeled else (checked, None)
 
     def _checked_dask(self, X: Any, y: Any, reset: bool, min_samples: int) -> tuple[Any, Any]:
         """The same of a table that Dask holds, which members find with the workers."""

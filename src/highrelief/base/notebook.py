@@ -1,7 +1,7 @@
 """What a notebook shows of a fitted weighter: its best features, beside scikit-learn's view of parameters.
 
 Plain HTML: no script, no address. The table says in words and numbers what its bars show, and takes over the
-colours of the page around it, light or dark.
+colors of the page around it, light or dark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the methods with soft neighbourhoods share: kernel width, margins of samples, and the iteration."""
+"""What the methods with soft neighborhoods share: kernel width, margins of samples, and the iteration."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .weighter import FeatureWeighter
 # Weights where the user chooses no kernel width: what margins tell before and after weights are learned.
 
 
-#: Share of all samples that neighbourhoods under learned weights hold, in effect.
+#: Share of all samples that neighborhoods under learned weights hold, in effect.
 LEARNED_SHARE = 0.5
-#: The same before anything is learned, where single features show best over wide neighbourhoods.
+#: The same before anything is learned, where single features show best over wide neighborhoods.
 FIRST_SHARE = 0.7
 
 
 def first_margin(rows: LocalRows, n_features: int) -> NDArray[np.float64]:
-    """ν of Sun 2007, eq. (11), while all weights are equal, over wide neighbourhoods, (n_features,).
+    """ν of Sun 2007, eq. (11), while all weights are equal, over wide neighborhoods, (n_features,).
 
     No sample counts as an outlier (γ = 1), and the misses of each class count by themselves (eq. 20).
     """
@@ -55,7 +55,7 @@ def joined(learned: NDArray[np.float64], first: NDArray[np.float64]) -> NDArray[
     return unit if both is None else both
 
 
-#: Which misses form a neighbourhood: of all classes (eq. 21), or of each by itself (eq. 20).
+#: Which misses form a neighborhood: of all classes (eq. 21), or of each by itself (eq. 20).
 MARGINS = ("nearest", "prior")
 #: Steps of the averaged iteration where the user does not say; they are then the whole method.
 AVERAGED_STEPS = 10
@@ -65,11 +65,11 @@ class WithDistances(Protocol):
     """Rows whose distances a kernel width can be found from."""
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """σ at which a neighbourhood holds, in effect, ``share`` of the other samples."""
+        """σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
 
 
 class SoftWeighter(FeatureWeighter):
-    """Base of the weighters whose neighbours are weighed by exp(−d/σ)."""
+    """Base of the weighters whose neighbors are weighed by exp(−d/σ)."""
 
     sigma: str | float
     perplexity: float | None
@@ -99,7 +99,7 @@ class SoftWeighter(FeatureWeighter):
         return True
 
     def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
-        """σ as the user gave it, or such that neighbourhoods under w have the wanted size."""
+        """σ as the user gave it, or such that neighborhoods under w have the wanted size."""
         if self._automatic:
             return rows.width_for_perplexity(w, LEARNED_SHARE if self.perplexity is None else self.perplexity)
         return float(self.sigma)
@@ -204,7 +204,7 @@ class RepeatedWeighter(SoftWeighter):
 
     @property
     def _parameter_free(self) -> bool:
-        """Whether neither a width nor the size of neighbourhoods is given."""
+        """Whether neither a width nor the size of neighborhoods is given."""
         return self._automatic and self.perplexity is None
 
     @property

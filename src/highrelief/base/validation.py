@@ -544,7 +544,7 @@ class Table:
     absent: Absent | None = None
     #: (n_classes,) how much the classes count, or None: all the same.
     class_weights: NDArray[np.float64] | None = None
-    #: Who may be whose neighbour, or None: everyone.
+    #: Who may be whose neighbor, or None: everyone.
     reach: Reach | None = None
     #: The features that the columns of X belong to, where some are categorical; None: each is a feature.
     encoding: Encoding | None = None
@@ -615,7 +615,7 @@ def scaling_of(
 
 
 def working_memory() -> float:
-    """Bytes that may be spent on lists of neighbours, or on distances, between two passes."""
+    """Bytes that may be spent on lists of neighbors, or on distances, between two passes."""
     return float(get_config()["working_memory"] * 2.0**20)
 
 
@@ -766,14 +766,14 @@ class ClassTableMixin(FittedViewMixin):
         assert_all_finite(samples, allow_nan=self._allows_missing, estimator_name=name, input_name="X")
 
     def _checked_target(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Judge what samples are labelled with."""
+        """Judge what samples are labeled with."""
         # Whole numbers are classes; to see what others are takes longer than to weigh a small table.
         if y.dtype.kind not in "iub":
             check_classification_targets(y)
         return y
 
     def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_], X: NDArray[Any]) -> Reach | None:
-        """Who may be whose neighbour, by the batches of the samples given."""
+        """Who may be whose neighbor, by the batches of the samples given."""
         codes = label_codes("batches", batches, kept)
         if codes is not None and is_sparse(X):
             raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")

@@ -91,7 +91,7 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
             check_spans(table.ranges, widest, 1.0 / widest)
 
     def _judge_reach(self, table: Table, reach: Reach) -> None:
-        """Raise or warn if no sample has neighbours to be compared with."""
+        """Raise or warn if no sample has neighbors to be compared with."""
         misses = reach.has_misses(table.codes)
         if not misses.any():
             reason = (
@@ -180,11 +180,11 @@ LIKELY = 0.5
 def suspects(
     probability: NDArray[np.float64], margins: NDArray[np.float64], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Places of the samples that may be mislabelled, the likeliest first.
+    """Places of the samples that may be mislabeled, the likeliest first.
 
     Their probability is above 0.5, also if all classes counted as equally large, and their margin is below 0:
     the probability alone suspects most of a small class, or of any where classes are many, since most
-    neighbours of any sample are of others. What is not known, nan, is not suspected.
+    neighbors of any sample are of others. What is not known, nan, is not suspected.
     """
     with np.errstate(invalid="ignore"):
         likely = (probability > LIKELY) & (at_equal_sizes(probability, codes) > LIKELY)
@@ -195,7 +195,7 @@ def suspects(
 def at_equal_sizes(probability: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
     """I-RELIEF's probability as if a sample had as many hits as misses.
 
-    In a wide neighbourhood the share of other classes is their share of all samples: all samples of a small
+    In a wide neighborhood the share of other classes is their share of all samples: all samples of a small
     class would be suspects.
     """
     hits = np.bincount(codes)[codes] - 1.0

@@ -120,7 +120,7 @@ def cite(
 ) -> None:
     """Print the references of a method, as BibTeX."""
     with told(debug):
-        from ..catalogue import REFERENCES, bibtex  # noqa: PLC0415
+        from ..catalog import REFERENCES, bibtex  # noqa: PLC0415
         from .request import cited  # noqa: PLC0415
 
         typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))
@@ -424,7 +424,7 @@ def methods() -> None:
     """List the methods."""
     from rich.table import Table  # noqa: PLC0415
 
-    from ..catalogue import METHODS  # noqa: PLC0415
+    from ..catalog import METHODS  # noqa: PLC0415
     from .terminal import Terminal  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False)

@@ -11,7 +11,7 @@ from typing import Any
 from ..base.abilities import takes_measurements
 from ..inspection.comparison import Comparison, compare
 from ..inspection.report.origin import about_software
-from ..io import LabelledTable, TableError
+from ..io import LabeledTable, TableError
 from .endings import UsageError, in_one_line, told_once
 from .output import REPORT, csv_text, write_folder
 from .rank import read_to_compare
@@ -28,7 +28,7 @@ class ComparedMethods:
     groups: str | None
     folds: int
     inner_folds: int
-    table: LabelledTable
+    table: LabeledTable
     found: Comparison
     #: What was warned of, each once.
     warnings: list[str]

@@ -56,9 +56,9 @@ Identifiers = Annotated[
 Categorical = Annotated[
     list[str] | None, typer.Option(help="Column of numbers that are categories; can be repeated.")
 ]
-Batch = Annotated[str | None, typer.Option(help="Column of batches: neighbours are looked for within them.")]
+Batch = Annotated[str | None, typer.Option(help="Column of batches: neighbors are looked for within them.")]
 BatchNeighbors = Annotated[
-    str | None, typer.Option(help="within (the usual) or across: where, with --batch, neighbours are.")
+    str | None, typer.Option(help="within (the usual) or across: where, with --batch, neighbors are.")
 ]
 Groups = Annotated[
     str | None, typer.Option(help="Column: equal values stay in one fold, or in one half of a report.")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..base.abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.origin import about_software, plain
-from ..io import LabelledTable, Source, TableError, read_table
+from ..io import LabeledTable, Source, TableError, read_table
 from ..io.cells import MeasurementError, WordsError, shown
 from ..io.imputation import completed, counted_holes, missing_values, without_empty
 from .endings import RunError, UsageError, in_one_line, told_once
@@ -45,7 +45,7 @@ def resolved(request: Request, estimator: Any) -> Request:
     return replace(request, missing="keep" if takes_missing(estimator) else "median")
 
 
-def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabelledTable, LabelledTable]:
+def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledTable, LabeledTable]:
     """The table as it was read, and as the estimator gets it; ``request`` is resolved."""
     roles = replace(
         request.roles(),
@@ -71,7 +71,7 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[Labelled
     return as_read, table
 
 
-def read_to_compare(request: Request, source: Source, groups: str | None) -> LabelledTable:
+def read_to_compare(request: Request, source: Source, groups: str | None) -> LabeledTable:
     """The table that several methods, and the classifiers that judge them, get: numbers with classes."""
     try:
         table = without_empty(read_table(source, request.roles(groups)))
@@ -224,8 +224,8 @@ class Ranking:
 
     request: Request
     #: As it was read, and as the method got it.
-    read: LabelledTable
-    table: LabelledTable
+    read: LabeledTable
+    table: LabeledTable
     estimator: Any
     #: What the fit warned of.
     warnings: list[str]
@@ -317,9 +317,7 @@ def rank(
     return Ranking(request, as_read, table, estimator, told, started, seconds)
 
 
-def fitted(
-    estimator: Any, table: LabelledTable, settings: Mapping[str, Any], groups: Any = None
-) -> list[str]:
+def fitted(estimator: Any, table: LabeledTable, settings: Mapping[str, Any], groups: Any = None) -> list[str]:
     """Fit an estimator; returns what it warned of, each once."""
     if table.categorical:
         estimator.set_params(**{categories_parameter(estimator): table.categorical})

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Self
 
-from ..catalogue import BESIDE, METHODS, Method
+from ..catalog import BESIDE, METHODS, Method
 from ..inspection.report.origin import about_software
-from ..io import LabelledTable, Roles, Source
+from ..io import LabeledTable, Roles, Source
 from ..io.cells import shown
 from ..io.imputation import RULES
 from ..io.text import Dialect, is_charset
@@ -64,7 +64,7 @@ class Request:
     default_missing: bool = True
     #: Columns of numbers that are categories.
     categorical: tuple[str, ...] = ()
-    #: Column of batches: neighbours are within them, or across if the method's settings say so.
+    #: Column of batches: neighbors are within them, or across if the method's settings say so.
     batch: str | None = None
     #: Similarity from which on features say the same, and only the best is kept.
     max_redundancy: float | None = None
@@ -169,7 +169,7 @@ def as_text(record: Mapping[str, Any]) -> str:
     return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
 
-def about_data(table: LabelledTable) -> dict[str, Any]:
+def about_data(table: LabeledTable) -> dict[str, Any]:
     """What the data was."""
     target: dict[str, Any] = (
         {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}

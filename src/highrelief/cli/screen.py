@@ -23,8 +23,8 @@ from rich.text import Text
 
 from .._engine.threads import start_helper
 from ..base.progress import watching
-from ..catalogue import as_text
-from ..io import LabelledTable
+from ..catalog import as_text
+from ..io import LabeledTable
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Watcher:
         """Entered around what may take long; gives what can be told how far it has come."""
         return nullcontext(lambda done, total: None)
 
-    def table(self, table: LabelledTable) -> None:
+    def table(self, table: LabeledTable) -> None:
         """What was read, and by which rules."""
         if table.measured:
             target = f"a target from {table.y.min():g} to {table.y.max():g}"
@@ -70,7 +70,7 @@ class Watcher:
 NOBODY = Watcher()
 
 
-def class_counts(table: LabelledTable) -> dict[str, int]:
+def class_counts(table: LabeledTable) -> dict[str, int]:
     """How many samples each class has."""
     classes, counts = np.unique(table.y, return_counts=True)
     return dict(zip(classes.tolist(), counts.tolist(), strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.meta import CONTROLS
-from ..io import LabelledTable
+from ..io import LabeledTable
 from ..io.cells import listed
 from ..selection.error_control import METHODS, ErrorControlledSelector
 from .endings import UsageError
@@ -57,7 +57,7 @@ def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: boo
 
 
 def _write(
-    path: Path, kind: str, table: LabelledTable, names: list[str], X: NDArray[Any], target: str
+    path: Path, kind: str, table: LabeledTable, names: list[str], X: NDArray[Any], target: str
 ) -> None:
     if kind == ".npz":
         arrays: dict[str, Any] = {"X": X, "y": table.y, "feature_names": np.array(names)}

@@ -199,7 +199,7 @@ def compare(
         Numbers of features that are tried, see :class:`~highrelief.CrossValidatedSelector`.
     classifiers : sequence of str or mapping of str to classifier, default=("knn", "linear-svm")
         "knn": 3-NN on features scaled to [0, 1]; "linear-svm": a linear support vector machine, C = 1, on
-        standardised features; both scaled by what is fitted. Or classifiers by name.
+        standardized features; both scaled by what is fitted. Or classifiers by name.
     confidence : float, default=0.95
         Of the intervals of the accuracy.
     n_jobs : int or None, default=None

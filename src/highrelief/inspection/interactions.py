@@ -224,7 +224,7 @@ __all__ = ["InteractionTable", "Pair", "interactions"]
 
 #: Probability that noise alone makes any of the pairs stand out.
 _LEVEL = 0.05
-#: Least part of a weight that counts: without any one of the others, neighbours are a little nearer.
+#: Least part of a weight that counts: without any one of the others, neighbors are a little nearer.
 _LEAST = 0.1
 #: Time for half of the samples, of that for all: a quarter where it grows with their square, and some more.
 _OF_HALF = 0.3
@@ -351,7 +351,7 @@ def interactions(
     samples, drawn without replacement, spreads around that of all about as that of all around the truth: the
     standard deviation over the halves is the standard error of the loss. Losses are clear of noise if they
     are beyond Student's t at 95 % for all pairs together (Bonferroni), if they are at least a tenth (without
-    any one of the others, neighbours are a little nearer, and many samples show it), and if the weight of f
+    any one of the others, neighbors are a little nearer, and many samples show it), and if the weight of f
     itself is beyond noise (of next to nothing, any part is noise).
 
     A clear loss says that the weight of f depends on g *in this method, among these features*. That the two
@@ -373,7 +373,7 @@ def interactions(
         Places or names of the features to look at, at least two; None: the best.
     n_features : int, default=12
         m: how many of the best, at least 2; constant ones are left out. The others among them stand for the
-        rest of the table: with very few features, neighbours are near by these alone.
+        rest of the table: with very few features, neighbors are near by these alone.
     n_resamples : int, default=20
         Number of halves, an even one; 0 or None: noise is not measured.
     sample_weight : array-like of shape (n_samples,), default=None

@@ -2,6 +2,6 @@
 
 from .cells import TableError
 from .reading import Source, read_table
-from .roles import LabelledTable, Roles
+from .roles import LabeledTable, Roles
 
-__all__ = ["LabelledTable", "Roles", "Source", "TableError", "read_table"]
+__all__ = ["LabeledTable", "Roles", "Source", "TableError", "read_table"]

@@ -40,7 +40,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 
 def unknown_column(name: str, names: Sequence[str], what: str) -> TableError:
-    """There is no such column; names the ones that are spelt like it."""
+    """There is no such column; names the ones that are spelled like it."""
     close = get_close_matches(name, names[:50_000], n=3)
     hint = (
         f"did you mean {' or '.join(shown(each) for each in close)}?" if close else f"it has {listed(names)}."

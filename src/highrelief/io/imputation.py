@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import TableError, listed, shown
-from .roles import LabelledTable
+from .roles import LabeledTable
 
 RULES = ("keep", "median", "drop-features", "drop-samples", "error")
 
 
-def completed(table: LabelledTable, rule: str) -> LabelledTable:
+def completed(table: LabeledTable, rule: str) -> LabeledTable:
     """The table with what is missing dealt with by one of the rules.
 
     ``"keep"``: it stays missing. ``"median"``: the median of the feature stands in, of a category the most
@@ -57,7 +57,7 @@ def completed(table: LabelledTable, rule: str) -> LabelledTable:
     return replace(table, X=X, notes=[*table.notes, f"{note}."])
 
 
-def missing_values(table: LabelledTable) -> NDArray[np.bool_]:
+def missing_values(table: LabeledTable) -> NDArray[np.bool_]:
     """Where values are missing."""
     return np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
 
@@ -80,14 +80,14 @@ def _medians(X: NDArray[Any], holes: NDArray[np.bool_]) -> NDArray[Any]:
     return (ordered[(count - 1) // 2, columns] + ordered[count // 2, columns]) / 2
 
 
-def without_empty(table: LabelledTable) -> LabelledTable:
+def without_empty(table: LabeledTable) -> LabeledTable:
     """The table without the features that have no value at all."""
     if table.X.dtype.kind != "f":
         return table
     return _of_features(table, ~np.isnan(table.X).all(axis=0), "all their values are missing")
 
 
-def _of_features(table: LabelledTable, kept: NDArray[np.bool_], why: str) -> LabelledTable:
+def _of_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> LabeledTable:
     if kept.all():
         return table
     if not kept.any():
@@ -97,7 +97,7 @@ def _of_features(table: LabelledTable, kept: NDArray[np.bool_], why: str) -> Lab
     return replace(table, X=table.X[:, kept], feature_names=names[kept].tolist(), notes=[*table.notes, note])
 
 
-def _of_samples(table: LabelledTable, kept: NDArray[np.bool_], note: str) -> LabelledTable:
+def _of_samples(table: LabeledTable, kept: NDArray[np.bool_], note: str) -> LabeledTable:
     names = table.sample_names
     return replace(
         table,

@@ -10,7 +10,7 @@ import numpy as np
 
 from .cells import Cells, TableError, listed, masked, shown, unknown_column
 from .files import InputFile
-from .roles import LabelledTable, Roles, labelled, names_rows
+from .roles import LabeledTable, Roles, labeled, names_rows
 from .text import Dialect, read_delimited
 
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
@@ -30,7 +30,7 @@ class Source:
     labels: Path | None = None
 
 
-def read_table(source: Source, roles: Roles) -> LabelledTable:
+def read_table(source: Source, roles: Roles) -> LabeledTable:
     """Samples with their classes.
 
     Raises
@@ -48,7 +48,7 @@ def read_table(source: Source, roles: Roles) -> LabelledTable:
         labels = _cells(file, source.dialect.of_tokens())
         digest[f"{file.name} (labels)" if file.name in digest else file.name] = file.digest
         cells = _joined(cells, labels, roles, source)
-    return replace(labelled(cells, roles), digest=digest)
+    return replace(labeled(cells, roles), digest=digest)
 
 
 def _cells(file: InputFile, dialect: Dialect) -> Cells:

@@ -135,7 +135,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class LabelledTable:
+class LabeledTable:
     """Samples and their classes, and what was done to get them."""
 
     #: (n_samples, n_features); NaN where a value is missing. In place of words their numbers in ``levels``.
@@ -171,7 +171,7 @@ class LabelledTable:
         return [place for place, name in enumerate(self.feature_names) if name in self.categories]
 
 
-def labelled(cells: Cells, roles: Roles) -> LabelledTable:
+def labeled(cells: Cells, roles: Roles) -> LabeledTable:
     """The samples with their classes, given what the columns are."""
     return _Judge(cells, roles).table()
 
@@ -193,7 +193,7 @@ class _Judge:
         self._categories: frozenset[str] = frozenset()
         self._left_out: list[str] = []
 
-    def table(self) -> LabelledTable:
+    def table(self) -> LabeledTable:
         roles = self._roles
         text = self._told(roles.target, "the target")
         groups = None if roles.groups is None else self._told(roles.groups, "named by --groups")
@@ -230,7 +230,7 @@ class _Judge:
             y = measures[rows]
         sample_names = self._sample_names([*naming, *numbering], rows)
         X, features = self._features([place for place in rest if place not in numbering], rows)
-        return LabelledTable(
+        return LabeledTable(
             X,
             y,
             [self._names[place] for place in features],

@@ -17,19 +17,19 @@ from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
 from ..base.validation import Table
 
-#: Neighbours by default: a fifth of the samples, at least this many.
+#: Neighbors by default: a fifth of the samples, at least this many.
 FEWEST_NEIGHBORS = 50
 
 
 class DANN(FeatureExtractor):
-    r"""Scatter between the classes within each sample's neighbourhood, averaged; its leading directions.
+    r"""Scatter between the classes within each sample's neighborhood, averaged; its leading directions.
 
     .. math:: \bar B = \frac{1}{N} \sum_n \sum_c \pi_{nc} (\bar x_{nc} - \bar x_n)(\bar x_{nc} - \bar x_n)^T
 
     over the k samples nearest to :math:`x_n`, itself included: :math:`\pi_{nc}` is the share of class c among
     them, :math:`\bar x_{nc}` its mean there and :math:`\bar x_n` that of all. The components are the
     eigenvectors of :math:`\bar B`, of unit length. This is the subspace of Hastie and Tibshirani's
-    discriminant adaptive nearest neighbours, as Sun and Wu compare LFE with; the adaptive classifier is not
+    discriminant adaptive nearest neighbors, as Sun and Wu compare LFE with; the adaptive classifier is not
     part of it.
 
     Samples tied at the k-th distance share what is left of the weight, so that the order of the rows never
@@ -41,7 +41,7 @@ class DANN(FeatureExtractor):
         Directions to keep, those of the largest eigenvalues; None: all with a positive one. Where fewer are
         positive these are kept, with a warning.
     n_neighbors : int or None, default=None
-        Samples in a neighbourhood, at least 2; None: a fifth of the samples, at least 50. Never more than
+        Samples in a neighborhood, at least 2; None: a fifth of the samples, at least 50. Never more than
         there are.
     scale : {"range", "standard", None}, default="range"
         How features are made comparable first; "range" maps to [0, 1].
@@ -56,7 +56,7 @@ class DANN(FeatureExtractor):
     eigenvalues_ : array of shape (n_components,)
         In decreasing order.
     n_neighbors_ : int
-        Samples in a neighbourhood.
+        Samples in a neighborhood.
     solver_ : {"primal", "dual"}
         "dual" if there are more features than samples: no matrix of n_features × n_features is formed.
     classes_ : array of shape (n_classes,)
@@ -88,7 +88,7 @@ class DANN(FeatureExtractor):
     (array([0, 1]), (200, 2))
     """
 
-    # What neighbours share is multiplied by how often each counts.
+    # What neighbors share is multiplied by how often each counts.
     _largest_weight = (1e145, 1e145)
 
     def __init__(
@@ -125,7 +125,7 @@ class DANN(FeatureExtractor):
             The fitted extractor.
         """
         table = self._check_fit(X, y, sample_weight)
-        # Neighbours are looked for as if all samples were of one class.
+        # Neighbors are looked for as if all samples were of one class.
         rows = self._rows(replace(table, codes=np.zeros_like(table.codes)))
         copies = rows.copies
         self.n_neighbors_ = self._neighbors_among(copies.sum())
@@ -144,8 +144,8 @@ class DANN(FeatureExtractor):
             found = scatter.of_matrix(S, columns, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
-                f"No neighbourhood of n_neighbors={self.n_neighbors_} samples has classes with different"
-                " means: DANN finds no direction. More neighbours may help."
+                f"No neighborhood of n_neighbors={self.n_neighbors_} samples has classes with different"
+                " means: DANN finds no direction. More neighbors may help."
             )
         self.execution_ = rows.execution() | search.describe()
         mean = found._replace(eigenvalues=found.eigenvalues / copies.sum())
@@ -175,7 +175,7 @@ class DANN(FeatureExtractor):
         return total
 
     def _neighborhoods(self, search: NearestPass) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Some samples at a time, and the weights of all samples in the means of their neighbourhoods."""
+        """Some samples at a time, and the weights of all samples in the means of their neighborhoods."""
         for samples, shares in search.shares():
             # A hit's share is negative in a margin.
             P = shares.toarray() * (1.0 / self.n_neighbors_ - 1.0)
@@ -186,7 +186,7 @@ class DANN(FeatureExtractor):
 def _from_means(
     P: NDArray[np.float64], members: list[NDArray[np.int64]], X: NDArray[np.float64] | None
 ) -> Iterator[NDArray[np.float64]]:
-    """√π (x̄_c − x̄) of neighbourhoods with weights P, class by class; without X as weights of the samples."""
+    """√π (x̄_c − x̄) of neighborhoods with weights P, class by class; without X as weights of the samples."""
     means = P if X is None else P @ X
     for of_class in members:
         weights = P[:, of_class]

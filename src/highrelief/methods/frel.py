@@ -1,4 +1,4 @@
-"""FREL: feature weighting as regularised energy-based learning."""
+"""FREL: feature weighting as regularized energy-based learning."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _FitBySolver:
 
 
 class FREL(FeatureWeighter):
-    r"""FREL: weights that minimise a margin loss of the nearest hit and miss, and a penalty.
+    r"""FREL: weights that minimize a margin loss of the nearest hit and miss, and a penalty.
 
     .. math:: \frac{1}{n} \sum_i L(E_i, \bar E_i) + \lambda R(w), \quad
               E_i = w^T |x_i - \mathrm{NH}(x_i)|, \quad \bar E_i = w^T |x_i - \mathrm{NM}(x_i)|
@@ -93,8 +93,8 @@ class FREL(FeatureWeighter):
         Whether weights must not be negative; for ``solver="exact"``.
     solver : {"sgd", "exact"}, default="sgd"
         "sgd": Algorithm 1 of the paper, literally: from w = 1 on, one step of length 1 per sample, in their
-        order, down the slope of that sample's loss and the penalty. It does not minimise: the steps do not
-        get shorter. "exact": the minimiser, which the paper's theorems speak of.
+        order, down the slope of that sample's loss and the penalty. It does not minimize: the steps do not
+        get shorter. "exact": the minimizer, which the paper's theorems speak of.
     n_epochs : int, default=1
         How often "sgd" goes through the samples.
     class_weight : None, "balanced" or dict, default=None
@@ -126,7 +126,7 @@ class FREL(FeatureWeighter):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
     objective_ : float
-        What is minimised, at the weights.
+        What is minimized, at the weights.
     residual_ : float
         How far the weights are from the conditions of a minimum, relative to the slope of the loss at w = 0
         (for the hinge: the duality gap, relative to the loss there); NaN for "sgd".
@@ -237,7 +237,7 @@ class FREL(FeatureWeighter):
             visits one sample after the other.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
             has no loss.
 
         Returns
@@ -331,7 +331,7 @@ class FREL(FeatureWeighter):
         """Margin of every sample among the given ones, under the learned weights.
 
         ``Ē − E = wᵀ(|x − NM(x)| − |x − NH(x)|)``, with the weights as they are, sign and size included, and
-        the neighbours by the unweighted Manhattan distance. Positive: the sample is nearer to its own class.
+        the neighbors by the unweighted Manhattan distance. Positive: the sample is nearer to its own class.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ class ClassedColumns:
 
     @property
     def in_parts(self) -> bool:
-        """Whether samples count in parts: then more than one may be needed for a whole neighbour."""
+        """Whether samples count in parts: then more than one may be needed for a whole neighbor."""
         return bool(self.copies[self.real].min() < 1.0)
 
     @property
@@ -250,7 +250,7 @@ class GFlip(EuclideanWeighter):
     Parameters
     ----------
     utility : {"linear", "zero-one", "sigmoid"}, default="linear"
-        u(θ): θ; 1 if θ > 0 and 0 otherwise, which counts what a nearest-neighbour classifier gets right; or
+        u(θ): θ; 1 if θ > 0 and 0 otherwise, which counts what a nearest-neighbor classifier gets right; or
         1/(1 + exp(−βθ)).
     beta : float or None, default=None
         β of the sigmoid; None is 1 over the mean size of the margins with all features.

@@ -16,11 +16,11 @@ from ..base.validation import PRECISIONS, ClassTableMixin, refuse_held, validate
 
 
 class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
-    r"""HKNN: k nearest neighbours of every class, and the hyperplane through them that passes nearest by.
+    r"""HKNN: k nearest neighbors of every class, and the hyperplane through them that passes nearest by.
 
     With few samples in many dimensions a class is known by points that are far apart, and whose point is the
     nearest is a matter of luck. HKNN fills the gaps: it compares distances from the *hyperplane* through the
-    k nearest neighbours :math:`N_1, …, N_k` of a class. With their mean :math:`\bar N` and the columns
+    k nearest neighbors :math:`N_1, …, N_k` of a class. With their mean :math:`\bar N` and the columns
     :math:`V = [N_1 - \bar N, …, N_k - \bar N]`
 
     .. math::
@@ -29,7 +29,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         \qquad \alpha = (V^\top V + \lambda\,\mathrm{Id})^{-1} V^\top (x - \bar N)
 
     and the class with the smallest :math:`d_c` wins. The penalty λ keeps the foot of the perpendicular near
-    the neighbours, from which a hyperplane would otherwise run to infinity.
+    the neighbors, from which a hyperplane would otherwise run to infinity.
 
     Behind a weighter with ``weighted="euclidean"`` it works in the learned metric; ``True`` is the same for
     Euclidean methods (Simba, G-flip) and multiplies by w instead of √w for the others.
@@ -37,10 +37,10 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int, default=7
-        Neighbours k from each class, by Euclidean distance; of a smaller class all.
+        Neighbors k from each class, by Euclidean distance; of a smaller class all.
     alpha : float, default=1.0
         λ ≥ 0, in the units of squared distances. 0: the hyperplane (the affine hull) itself; large: the
-        distance from the mean of the neighbours. "HKNN with large k" needs λ > 0: as many neighbours as
+        distance from the mean of the neighbors. "HKNN with large k" needs λ > 0: as many neighbors as
         features span the whole space, and all distances are 0.
     scale : {"range", "standard", None}, default=None
         How features are made comparable first; "range" maps to [0, 1], and features that were constant in
@@ -57,8 +57,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
 
     Notes
     -----
-    Neighbours that are tied at the k-th place share it, so that the order of the samples does not matter; a
-    neighbour with a share u of a copy (or with ``sample_weight``, u copies) enters the mean with weight u
+    Neighbors that are tied at the k-th place share it, so that the order of the samples does not matter; a
+    neighbor with a share u of a copy (or with ``sample_weight``, u copies) enters the mean with weight u
     and V as the column √u·(N − N̄). For whole numbers that is what u equal columns do.
 
     References
@@ -114,7 +114,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         return self
 
     def hyperplane_distances(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How far samples are from the hyperplane through their nearest neighbours of every class.
+        """How far samples are from the hyperplane through their nearest neighbors of every class.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ SIGMA_PATH: NDArray[np.float64] = np.ldexp(1.0, -np.arange(14))
 class IM4E(ClassifierMixin, RepeatedWeighter):
     r"""I-M4E: weights that balance how large margins are against how much they hang on single samples.
 
-    Under the distance :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` minimise
+    Under the distance :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` minimize
 
     .. math::
 
@@ -48,7 +48,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         \qquad w \ge 0, \; \|w\|_1 = 1
 
     where α and β are probabilities over the hits H and the misses M of a sample and E their entropies, in
-    nats. For given w, α minimises C and β maximises it at the softmax of −d/σ (eqs. 5 and 6); for given α
+    nats. For given w, α minimizes C and β maximizes it at the softmax of −d/σ (eqs. 5 and 6); for given α
     and β, with :math:`v = \frac{1}{2\lambda} \sum_n (\sum_m \beta_{nm} |x_n - x_m| - \sum_h \alpha_{nh}
     |x_n - x_h|)`, the next weights are :math:`(v)^+ / \|(v)^+\|_1` (eq. 9). The two steps alternate.
 
@@ -64,7 +64,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         0.0001 the one whose rule classifies best in an inner cross-validation, ties to the larger; each σ
         starts from the weights of the one before.
     w_step : {"paper", "exact"}, default="paper"
-        How weights follow from v: by eq. (9), or as the exact minimiser of C on the simplex, which is the
+        How weights follow from v: by eq. (9), or as the exact minimizer of C on the simplex, which is the
         projection of v on it, (v − θ)⁺ with θ such that the sum is 1.
     alpha : float or None, default=None
         λ; None is the number of samples (the sum of their weights). By eq. (9) it only shifts the cost. In
@@ -83,7 +83,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
+        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
         and the weights are in the end joined with the margin that the features had while all weights were
         equal, as in :class:`highrelief.IRelief`; not with ``w_step="exact"`` or a ``sparsity``, which ask for
         fewer features.
@@ -244,7 +244,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             How often each sample counts: weight s means s copies.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
             contributes nothing. The classifier takes the samples as one table, scaled as a whole.
         groups : array-like of shape (n_samples,), default=None
             For ``sigma="path"``: samples of the same group (such as those of one patient) are in one fold of

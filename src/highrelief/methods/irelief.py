@@ -1,4 +1,4 @@
-"""I-RELIEF: margins over soft neighbourhoods in the space that the weights make."""
+"""I-RELIEF: margins over soft neighborhoods in the space that the weights make."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..base.validation import Table
 
 
 class IRelief(ClassMargins, RepeatedWeighter):
-    r"""I-RELIEF: the weights that maximise the expected margin in the space they make themselves.
+    r"""I-RELIEF: the weights that maximize the expected margin in the space they make themselves.
 
-    Neighbours are not found once and for all but weighed by how near they are under the current weights,
+    Neighbors are not found once and for all but weighed by how near they are under the current weights,
     :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|` and :math:`f(d) = \exp(-d/\sigma)`:
 
     .. math::
@@ -48,7 +48,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
         Whether w is the mean of the images of all steps so far, instead of the last. None: with
         ``sigma="auto"`` only.
     perplexity : float or None, default=None
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
+        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at. None: 0.5,
         and the weights are in the end joined with the margin that the features had before, see the notes.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 100 plain ones.
@@ -94,7 +94,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
     outlier_proba_ : array of shape (n_samples,)
-        1 − γ_n at the final weights: how likely the sample is mislabelled. NaN for samples of weight 0.
+        1 − γ_n at the final weights: how likely the sample is mislabeled. NaN for samples of weight 0.
     sigma_ : float
         The kernel width; with "auto" that of the final weights.
     n_iter_ : int
@@ -200,7 +200,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
             How often each sample counts: weight s means s copies.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
             contributes nothing.
 
         Returns

@@ -88,7 +88,7 @@ class LFE(FeatureExtractor):
 
     See Also
     --------
-    DANN : Directions in which the classes of a neighbourhood differ.
+    DANN : Directions in which the classes of a neighborhood differ.
 
     References
     ----------
@@ -156,13 +156,13 @@ class LFE(FeatureExtractor):
         shares = search.all_shares()
         if not shares.nnz:
             raise ValueError("No class in y has two samples: without hits there are no margins.")
-        # Eqs. (3.5) and (3.6) of Sun and Wu 2008: Σ_mh is a sum over pairs of neighbours, and so XᵀLX.
+        # Eqs. (3.5) and (3.6) of Sun and Wu 2008: Σ_mh is a sum over pairs of neighbors, and so XᵀLX.
         found = self._directions(rows.centered(), scatter.laplacian(shares))
         if not found.eigenvalues.size:
             raise ValueError(
                 "No direction has a positive margin: in all of them samples are nearer to other classes than"
                 f" to their own (n_samples = {len(table.X)}, n_features = {self.n_features_in_},"
-                f" n_neighbors={self.n_neighbors}). More neighbours, or other features, may help."
+                f" n_neighbors={self.n_neighbors}). More neighbors, or other features, may help."
             )
         # Eqs. (3.13) and (3.14).
         # By the largest: squares neither overflow nor vanish.

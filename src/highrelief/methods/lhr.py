@@ -1,4 +1,4 @@
-"""LHR: margins at the hyperplanes of the nearest neighbours, in the space that the weights make."""
+"""LHR: margins at the hyperplanes of the nearest neighbors, in the space that the weights make."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..base.weighter import FeatureWeighter
 
 
 class LHRelief(FeatureWeighter):
-    r"""LHR, local hyperplane RELIEF: how far a sample is from what its neighbours span.
+    r"""LHR, local hyperplane RELIEF: how far a sample is from what its neighbors span.
 
     The nearest hit and the nearest miss of RELIEF are single samples, and as noisy. LHR takes the k nearest
     of each, under :math:`\sum_j w_j |x_j - x'_j|`, and of all points between them (the columns of H, mixed)
@@ -30,7 +30,7 @@ class LHRelief(FeatureWeighter):
         z = \frac{1}{N} \sum_n |x_n - H_{\mathrm{miss}} \alpha_n| - |x_n - H_{\mathrm{hit}} \beta_n|,
         \qquad w \leftarrow (z)^+ / \|(z)^+\|_2 .
 
-    Neighbours and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration
+    Neighbors and mixtures are found anew in every iteration, from w = 1/√n_features on. The iteration
     seldom settles, and may jump to and fro between features that act together: ``history_`` and a warning
     say so, and the weights are those of the last iteration. With ``n_neighbors=1`` the first is RELIEF.
 
@@ -87,12 +87,12 @@ class LHRelief(FeatureWeighter):
     -----
     The quadratic problem is solved exactly, by active sets in float64, for lists of any length.
 
-    Copies and ties, of which the paper says nothing: c copies of a neighbour with coefficient α in all cost
+    Copies and ties, of which the paper says nothing: c copies of a neighbor with coefficient α in all cost
     :math:`\lambda \alpha^2 / c`, so that is what a sample of weight c costs. Those tied with the k-th
-    distance share the places left among the k equally, and a neighbour with a share u of a place costs
+    distance share the places left among the k equally, and a neighbor with a share u of a place costs
     :math:`\lambda \alpha^2 / u`. The order of the rows never matters.
 
-    A λ below 1e-12 times the largest squared distance in a neighbourhood, 0 included, counts as that: of
+    A λ below 1e-12 times the largest squared distance in a neighborhood, 0 included, counts as that: of
     several mixtures that are as near, the one of smallest :math:`\sum \alpha^2 / u` is taken. Only
     features of weight 0 can tell such mixtures apart; they have margins too, by which they may come back.
 
@@ -174,7 +174,7 @@ class LHRelief(FeatureWeighter):
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
-        ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbours and the mixtures found
+        ``ρ_n = Σ_j w_j (|x_n − H_miss α|_j − |x_n − H_hit β|_j)``, the neighbors and the mixtures found
         under w. Positive: the sample is nearer to the hyperplane of its own class.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Lmba: FREL's square loss over several neighbours."""
+"""Lmba: FREL's square loss over several neighbors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lmba(FeatureWeighter):
     :math:`\Delta_j` the Manhattan distance of the j-th nearest hit and the j-th nearest miss (of all other
     classes). From w = 1 on, each sample in its turn: w ← w − ∂L/∂w / ‖∂L/∂w‖₂. There is no penalty. A
     sample that is alone in its class is passed over; where there are fewer than k hits or misses, there are
-    as many pairs. Among tied neighbours the first in the table come first.
+    as many pairs. Among tied neighbors the first in the table come first.
 
     Li et al. (2015) compare FREL with a method of this name without defining it; this is our reading.
 

@@ -24,7 +24,7 @@ class LOGO(RepeatedWeighter):
     r"""LOGO: local margins, and of all features only those that the margins need.
 
     Under the current weights every sample has an expected margin, feature by feature, over its soft
-    neighbourhoods: with :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|`, and α and β the softmax of −d/σ over
+    neighborhoods: with :math:`d_{ni} = \sum_j w_j |x_{nj} - x_{ij}|`, and α and β the softmax of −d/σ over
     the misses M and over the hits H of sample n,
 
     .. math::
@@ -49,14 +49,14 @@ class LOGO(RepeatedWeighter):
         Whether w is the mean of the solutions of all steps so far, instead of the last: a damped iteration,
         for where the plain one runs in a cycle. None: with ``sigma="auto"`` only.
     perplexity : float or None, default=0.5
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
+        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at; None: 0.5.
     max_iter : int or None, default=None
         Most iterations. None: 10 averaged ones, which are then the whole method, or 50 plain ones.
     tol : float, default=1e-4
         The iteration ends when ‖w − w_before‖₂ is smaller.
     init : {"uniform", "random"} or array of shape (n_features,), default="uniform"
         Weights to begin with. "uniform" is 1, as the paper has it; with thousands of features and a given σ
-        the first neighbourhoods are then a single sample each, and 1/√n_features, given as an array,
+        the first neighborhoods are then a single sample each, and 1/√n_features, given as an array,
         makes them wider.
     memory_budget : float or None, default=None
         Bytes that may be spent on distances and coefficients of all pairs. Beyond, they are computed in each
@@ -190,7 +190,7 @@ class LOGO(RepeatedWeighter):
             How often each sample counts: weight s means s copies.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
             contributes nothing.
 
         Returns

@@ -123,7 +123,7 @@ class Reservoir:
                 "The samples are so far from those of the first batch that their squares, in units of these,"
                 ' leave the range of floating point; use scale="range".'
             )
-        return self.first.standardised(self.mean, np.sqrt(self.squares / self.n_seen))
+        return self.first.standardized(self.mean, np.sqrt(self.squares / self.n_seen))
 
 
 # An automatic σ is found anew when the number of samples seen has grown by this factor.
@@ -176,7 +176,7 @@ class OnlineIRelief(ClassMargins):
     outliers : bool, default=True
         Whether likely outliers count less (γ); False sets γ = 1.
     perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, that ``sigma="auto"`` aims at.
+        Effective number of neighbors, as a share of all samples, that ``sigma="auto"`` aims at.
     buffer_size : int or None, default=None
         Most samples of a stream to keep for others to meet, at least 3: a random sample of all that has
         passed. None keeps everything.

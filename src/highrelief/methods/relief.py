@@ -1,4 +1,4 @@
-"""RELIEF and RELIEF-F: margins at the nearest neighbours, in one sweep."""
+"""RELIEF and RELIEF-F: margins at the nearest neighbors, in one sweep."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class _NearestWeighter(FeatureWeighter):
 
     @abstractmethod
     def _neighborhood(self) -> Neighborhood:
-        """Which neighbours count, and how much."""
+        """Which neighbors count, and how much."""
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
@@ -162,7 +162,7 @@ class _NearestWeighter(FeatureWeighter):
         return self.n_anchors is not None or self.max_error is not None
 
     def _sample(self, rows: LocalRows, n_samples: int) -> tuple[AnchorSample, dict[str, Any]]:
-        """Margins at anchors that are drawn until there are enough, and how neighbours were found."""
+        """Margins at anchors that are drawn until there are enough, and how neighbors were found."""
         generator = random_generator("random_state", self.random_state)
         n_anchors = n_samples if self.n_anchors is None else self.n_anchors
         order = generator.choice(n_samples, n_anchors, replace=False)
@@ -208,7 +208,7 @@ class _NearestWeighter(FeatureWeighter):
             How often each sample counts: weight s means s copies.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
+            neighbors are where ``batch_neighbors`` says. A sample without a hit, or without a miss, there
             contributes nothing.
 
         Returns
@@ -237,8 +237,8 @@ class _NearestWeighter(FeatureWeighter):
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.
 
-        ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximiser of
-        the mean margin (Sun 2007, eqs. 2 and 6), and the neighbours as in ``fit``. Positive: the sample is
+        ρ_n = Σ_j w_j (E|x_nj − miss_j| − E|x_nj − hit_j|) with w = (weights)⁺/‖(weights)⁺‖₂, the maximizer of
+        the mean margin (Sun 2007, eqs. 2 and 6), and the neighbors as in ``fit``. Positive: the sample is
         nearer to its own class.
 
         Parameters
@@ -390,7 +390,7 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
     n_neighbors : int, default=10
         Nearest hits, and nearest misses from each other class.
     neighbor_weights : {"uniform", "rank"}, default="uniform"
-        "rank": a neighbour weighs exp(−(rank/rank_decay)²), divided by the sum over the k.
+        "rank": a neighbor weighs exp(−(rank/rank_decay)²), divided by the sum over the k.
     rank_decay : float, default=20
         How fast the weights fall with the rank.
     n_anchors : int or None, default=None

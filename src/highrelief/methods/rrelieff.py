@@ -24,7 +24,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
 
         W_j = \frac{N_{dC\&dA}[j]}{N_{dC}} - \frac{N_{dA}[j] - N_{dC\&dA}[j]}{m - N_{dC}}
 
-    with sums over m anchors n and their k nearest neighbours i, all samples being of one class,
+    with sums over m anchors n and their k nearest neighbors i, all samples being of one class,
 
     .. math::
 
@@ -33,9 +33,9 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         N_{dC\&dA}[j] = \sum_n \sum_i u_{ni} \, |y_n - y_i| \, |x_{nj} - x_{ij}|
 
     where y is scaled to [0, 1] by its range and :math:`u_{ni} \propto \exp(-(\mathrm{rank}/20)^2)`, summing
-    to 1 over the neighbours of a sample. W estimates P(different value | near, different target) −
+    to 1 over the neighbors of a sample. W estimates P(different value | near, different target) −
     P(different value | near, same target). Samples tied at the k-th distance share what is left of the
-    weight, so that the order of the rows never matters. Where all neighbours have the same target, or all lie
+    weight, so that the order of the rows never matters. Where all neighbors have the same target, or all lie
     at the opposite end of its range, the fraction that this leaves without a denominator is 0.
 
     Parameters
@@ -43,7 +43,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
     n_neighbors : int, default=10
         Nearest samples, whatever their targets.
     neighbor_weights : {"rank", "uniform"}, default="rank"
-        "rank": a neighbour weighs exp(−(rank/rank_decay)²), divided by the sum over the k, as in the paper;
+        "rank": a neighbor weighs exp(−(rank/rank_decay)²), divided by the sum over the k, as in the paper;
         "uniform": all weigh 1/k.
     rank_decay : float, default=20
         How fast the weights fall with the rank.
@@ -56,7 +56,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         Distance by which the nearest are found. With "sqeuclidean" the differences of the features in the
         sums are squared.
     batch_neighbors : {"within", "across"}, default="within"
-        Where ``fit`` is told of ``batches``: whether neighbours are looked for in the batch of a sample
+        Where ``fit`` is told of ``batches``: whether neighbors are looked for in the batch of a sample
         only, or in the other batches only.
     n_features_to_select : int, float or None, default=None
         None keeps every feature with weight > 0, at least one; an int that many; a float in (0, 1] that
@@ -177,7 +177,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         if not reach.has_hits(table.codes, table.copies).any():
             reason = "each sample has a batch of its own" if reach.within else "all samples are of one batch"
             raise ValueError(
-                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbours:"
+                f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbors:"
                 f" {reason}."
             )
 
@@ -201,7 +201,7 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
             How often each sample counts: weight s means s copies.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, the
-            target is not, and neighbours are where ``batch_neighbors`` says. A sample without any there
+            target is not, and neighbors are where ``batch_neighbors`` says. A sample without any there
             contributes nothing.
 
         Returns
@@ -234,7 +234,7 @@ def _weights(sums: TargetDifferences) -> NDArray[np.float64]:
     """N_dC&dA/N_dC − (N_dA − N_dC&dA)/(m − N_dC), a fraction with the denominator 0 being 0."""
     with_different = sums.of_both / sums.of_target if sums.of_target > 0.0 else 0.0 * sums.of_both
     alike = sums.n_anchors - sums.of_target
-    # Neighbours may all be at opposite ends of the range, but for rounding.
+    # Neighbors may all be at opposite ends of the range, but for rounding.
     if alike <= 1e-12 * sums.n_anchors:
         return with_different
     return with_different - (sums.of_features - sums.of_both) / alike

@@ -31,7 +31,7 @@ class Cell:
 
     #: The data set, by its name in the data folder.
     dataset: str
-    #: What else is varied ("10 % mislabelled"); empty if nothing is.
+    #: What else is varied ("10 % mislabeled"); empty if nothing is.
     setting: str
     repeat: int
 
@@ -110,10 +110,10 @@ class Experiment(ABC):
         return found
 
 
-# How the papers judge features: by nearest neighbours, their number chosen on the training samples.
+# How the papers judge features: by nearest neighbors, their number chosen on the training samples.
 
 
-#: Numbers of neighbours to choose from, which the papers do not name. That they end at 15 is from early runs,
+#: Numbers of neighbors to choose from, which the papers do not name. That they end at 15 is from early runs,
 #: in which the errors of plain k-NN were then nearer to the published ones.
 NEIGHBORS = tuple(range(1, 16, 2))
 
@@ -152,7 +152,7 @@ def errors_at(
 
 
 def best_count(X: NDArray[Any], y: NDArray[Any], counts: Sequence[int] = NEIGHBORS) -> int:
-    """The number of neighbours of the least error in 10-fold cross-validation; of equals the smallest."""
+    """The number of neighbors of the least error in 10-fold cross-validation; of equals the smallest."""
     wrong = np.zeros(len(counts))
     for train, test in folds_of(y):
         wrong += [error(X[train], y[train], X[test], y[test], k) * len(test) for k in counts]

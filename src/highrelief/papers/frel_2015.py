@@ -2,7 +2,7 @@
 
 Four sets of microarrays: few samples, thousands of genes. FREL comes in three forms, by Algorithm 1: log loss
 with L2 (λ = 1), log loss with L1 (λ = 0.01) and square loss with L2 (λ = 0.1). Beside them stand Relief,
-ReliefF with 10 neighbours, the Fisher score and Lmba. What is to be stable is put into ensembles
+ReliefF with 10 neighbors, the Fisher score and Lmba. What is to be stable is put into ensembles
 (Algorithm 2, m = 20 members on 0.9 of the samples), Lmba into variance reduction.
 
 *Stability*: c = 10 subsets of 0.9 of the samples are drawn without replacement; each gives a ranking (of an
@@ -65,12 +65,12 @@ PLAIN: Mapping[str, Any] = {
 _INSIDE: Mapping[str, Any] = {f"En-{name}": PLAIN[name] for name in PLAIN if name != "Lmba"}
 STABLE = (*_INSIDE, "VR-Lmba")
 #: Not in the paper: ensembles around the minimum of eq. (2), which Algorithm 1 does not reach.
-_MINIMISED: Mapping[str, Any] = {
-    "En-Log+L2, minimised": FREL(solver="exact", **_LOG_L2),
-    "En-Log+L1, minimised": FREL(solver="exact", **_LOG_L1),
-    "En-Square+L2, minimised": FREL(solver="exact", **_SQUARE_L2),
+_MINIMIZED: Mapping[str, Any] = {
+    "En-Log+L2, minimized": FREL(solver="exact", **_LOG_L2),
+    "En-Log+L1, minimized": FREL(solver="exact", **_LOG_L1),
+    "En-Square+L2, minimized": FREL(solver="exact", **_SQUARE_L2),
 }
-MINIMISED = tuple(_MINIMISED)
+MINIMIZED = tuple(_MINIMIZED)
 
 
 def ensemble(member: Any, n_members: int = N_MEMBERS) -> EnsembleWeighting:
@@ -82,7 +82,7 @@ def method(name: str, *, n_members: int = N_MEMBERS) -> Any:
     """A method by its name in the paper; ensembles with so many members."""
     if name == "VR-Lmba":
         return VarianceReduction(Lmba())
-    inside = {**_INSIDE, **_MINIMISED}
+    inside = {**_INSIDE, **_MINIMIZED}
     return ensemble(inside[name], n_members) if name in inside else PLAIN[name]
 
 
@@ -98,7 +98,7 @@ MEMBERS = (1, 2, 5, 10, 15, 20, 30)
 #: λ of Log+L2 in Figure 2; the paper's values are on the axis of a picture that is not at hand.
 LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 #: Algorithm 1, and the minimum that the theory is about.
-SOLVERS = {"Algorithm 1": "sgd", "minimised": "exact"}
+SOLVERS = {"Algorithm 1": "sgd", "minimized": "exact"}
 
 #: How a number of the literal reading is to be taken.
 INFLATED = (
@@ -237,7 +237,7 @@ class Figure1(OnMicroarrays):
 
     name = "frel-fig1"
     title = "Stability of seven methods (c = 10, μ = a = 0.9, m = 20), and against m"
-    settings = tuple(setting_of(name) for name in (*STABLE, *MINIMISED))
+    settings = tuple(setting_of(name) for name in (*STABLE, *MINIMIZED))
 
     def seconds(self, cell: Cell) -> float:
         if "VR" in cell.setting:
@@ -345,7 +345,7 @@ class Figure2(OnMicroarrays):
                 INFLATED,
                 ONE_DRAW,
             ],
-            "minimised": [],
+            "minimized": [],
         }
         shown = {
             "Log+L2": ("Log+L2", "re-ranked"),
@@ -468,7 +468,7 @@ class _Accuracy(OnMicroarrays):
         remarks = [
             "The paper shows bars without numbers, of one cross-validation, and says: no method is"
             " consistently better than another on the four sets; FREL is comparable most of the time.",
-            "In the file of tox_171 the nearest neighbour of most samples is one of the three rows beside it:"
+            "In the file of tox_171 the nearest neighbor of most samples is one of the three rows beside it:"
             " these seem to be repeated measurements, which flatters 1-NN.",
             "Of the 136 arrays of prostate_singh 34 are about nine times as bright, and stretch the range of"
             " every feature: there the polynomial SVM does badly. On the other 102 it is nearly as good as"

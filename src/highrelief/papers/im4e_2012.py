@@ -4,7 +4,7 @@ First, an illustration (``illustration``): a margin can be large and yet hang on
 see it. Then accuracies by ten times 10-fold cross-validation, a fold being a repeat (``folds``): on gene
 expression sets, where every method drops the lower half of its features again and again (``halving``,
 Table 3), or chi-square keeps 2,000 of them (``chi_square``, Table 4), both in ``microarrays``; and on two
-classes of UCI sets (``uci``, Table 5). Features are standardised by the training samples.
+classes of UCI sets (``uci``, Table 5). Features are standardized by the training samples.
 
 I-M4E classifies by eq. (10); σ is the best of 1, ½, ¼, … in internal cross-validation. RELIEF, Simba and
 G-flip go with 1-NN and Euclidean distances, RELIEF-F with k-NN and LOGO with 3-NN and Manhattan distances,
@@ -411,7 +411,7 @@ OURS = "I-M4E"
 
 
 class Fold:
-    """Training and test samples of a cell; features standardised by the training samples.
+    """Training and test samples of a cell; features standardized by the training samples.
 
     Missing values become the mean of the feature there, as Weka's filters have it.
     """
@@ -421,7 +421,7 @@ class Fold:
         train, test = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=time).split(X, y))[fold]
         self.known: Array
         self.new: Array
-        self.known, self.new = standardised(X[train], X[test])
+        self.known, self.new = standardized(X[train], X[test])
         self.y, self.y_new = y[train].astype(np.int64), y[test].astype(np.int64)
 
     def in_single_precision(self) -> Fold:
@@ -440,7 +440,7 @@ class Fold:
         }
 
 
-def standardised(known: Array, new: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def standardized(known: Array, new: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both with mean 0 and deviation 1 of every feature of the known samples, 0 where a value is missing."""
     known, new = np.asarray(known, dtype=np.float64), np.asarray(new, dtype=np.float64)
     with warnings.catch_warnings():
@@ -847,7 +847,7 @@ class _OnGenes(ByFolds):
         "Breast: the set at hand has 4,948 of the 24,481 genes, and every method is far below the paper's."
         " Where features are ranked on all samples (Table 3) the machines come up to it: the paper's may have"
         " been chosen so, from more genes.",
-        "The paper does not say how genes were scaled; ours are standardised by the training folds, missing"
+        "The paper does not say how genes were scaled; ours are standardized by the training folds, missing"
         " values being the mean. Weka's own classifiers scale to [0, 1], and so do those beside them here.",
         "Prostate: 34 of the 136 arrays are about nine times brighter; nothing is done about it, nor does the"
         " paper say that anything was.",
@@ -884,7 +884,7 @@ class Table3(_OnGenes):
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         X, y = two_classes(data)
         fold = Fold(X, y, cell.repeat).in_single_precision()
-        everything = standardised(X, X)[0].astype(np.float32), y
+        everything = standardized(X, X)[0].astype(np.float32), y
         choices: dict[str, dict[str, Choice]] = {IN_FOLDS: {}, ON_ALL: {}}
         for learner in HALVED:
             for setting, rules in best_settings(learner, fold.known, fold.y).items():
@@ -914,7 +914,7 @@ class Table4(_OnGenes):
         fold = Fold(X, y, cell.repeat).in_single_precision()
         kept = {
             IN_FOLDS: best_features(fold.known, fold.y, N_CHI_SQUARE),
-            ON_ALL: best_features(standardised(X, X)[0], y, N_CHI_SQUARE),
+            ON_ALL: best_features(standardized(X, X)[0], y, N_CHI_SQUARE),
         }
         found = {}
         for part, features in kept.items():

@@ -2,9 +2,9 @@
 
 **UCI sets** (7.2). Each of nine sets is cut 20 times at random into training and test samples, and gets 50
 irrelevant features N(0, 1); of the training samples none or a tenth get a wrong label. Features are scaled
-to [0, 1]. The number K of neighbours of the classifier is chosen by stratified 10-fold cross-validation on
+to [0, 1]. The number K of neighbors of the classifier is chosen by stratified 10-fold cross-validation on
 the training samples, with all features, and kept. By the same folds, the kernel width of I-RELIEF and
-RELIEF-F's number of neighbours are those with the least error of k-NN in the weighted space; and then the
+RELIEF-F's number of neighbors are those with the least error of k-NN in the weighted space; and then the
 number of features is that with the least error of k-NN. Simba has 5 starts of 5 passes. Judged are the test
 error (Table 2, Fig. 5) and how well the weights find the original features (Figs. 6 to 9).
 
@@ -50,7 +50,7 @@ Reported = tuple[float, float]
 
 
 class Row(NamedTuple):
-    """A row of Table 2: errors with some of the training samples mislabelled."""
+    """A row of Table 2: errors with some of the training samples mislabeled."""
 
     noisy: Reported
     irelief: Reported
@@ -119,8 +119,8 @@ WINS_TIES_LOSSES = (9, 9, 0)
 Samples = tuple[NDArray[Any], NDArray[Any]]
 
 N_IRRELEVANT = 50
-#: Share of the training samples that are mislabelled, by setting.
-MISLABELLED = {"0 %": 0.0, "10 %": 0.1}
+#: Share of the training samples that are mislabeled, by setting.
+MISLABELED = {"0 %": 0.0, "10 %": 0.1}
 
 
 class Split:
@@ -132,8 +132,8 @@ class Split:
         train, test = data.split(cell.repeat, N_TRAIN[data.name])
         self.known, self.new = in_range(X[train], X[test])
         self.true_y, self.y_new = y[train], y[test]
-        share = MISLABELLED.get(cell.setting, 0.0)
-        self.y = mislabelled(self.true_y, share, cell.random("mislabelled"))
+        share = MISLABELED.get(cell.setting, 0.0)
+        self.y = mislabeled(self.true_y, share, cell.random("mislabeled"))
         self.n_features = X.shape[1]
         self.relevant = np.arange(self.n_features) < data.X.shape[1]
         # Features of equal weight come in random order: the original ones have no advantage by their place.
@@ -180,7 +180,7 @@ def curve_at(
     return [found[min(number, most)] for number in numbers]
 
 
-def mislabelled(y: NDArray[np.int64], share: float, random: np.random.RandomState) -> NDArray[np.int64]:
+def mislabeled(y: NDArray[np.int64], share: float, random: np.random.RandomState) -> NDArray[np.int64]:
     """Labels of which a share, drawn at random, are changed to one of the other classes."""
     changed, classes = y.copy(), np.unique(y)
     for place in random.permutation(len(y))[: round(share * len(y))]:
@@ -268,12 +268,12 @@ class OnUCI(Experiment):
 
     paper = "sun2007"
     datasets = tuple(CLEAN)
-    settings = tuple(MISLABELLED)
+    settings = tuple(MISLABELED)
     repeats = 20
     reasons: tuple[str, ...] = (
         "Of the original partitions the files have up to 10; the rest is drawn anew. The irrelevant"
         " features and the wrong labels are drawn anew in any case.",
-        "The paper does not say which values of K, sigma and RELIEF-F's number of neighbours there were to"
+        "The paper does not say which values of K, sigma and RELIEF-F's number of neighbors there were to"
         " choose from; ours are in `papers/experiment.py` and `papers/irelief_2007.py`.",
     )
 
@@ -297,7 +297,7 @@ class OnUCI(Experiment):
                 for method in compared(len(np.unique(split.true_y)))
             },
         }
-        if not MISLABELLED[cell.setting]:
+        if not MISLABELED[cell.setting]:
             outcome["clean"] = split.clean_error()
         return outcome
 
@@ -378,7 +378,7 @@ class Table2(OnUCI):
     """Table 2."""
 
     name = "irelief-table2"
-    title = "Test errors of k-NN with 50 irrelevant features and mislabelled samples, and paired t-tests"
+    title = "Test errors of k-NN with 50 irrelevant features and mislabeled samples, and paired t-tests"
     reasons = (
         *OnUCI.reasons,
         "The paper's errors on clean data of ringnorm (39.2), waveform (12.6) and diabetics (28.9) seem not"
@@ -416,8 +416,8 @@ class Table2(OnUCI):
             f" theirs, on nine sets: {'/'.join(map(str, WINS_TIES_LOSSES))}."
         )
         return [
-            Results("Table 2", "set, mislabelled", "test error, %", pairs, list(_REMARKS)),
-            Results("Table 2, t-tests", "set, mislabelled", "p-value", tests, [remark]),
+            Results("Table 2", "set, mislabeled", "test error, %", pairs, list(_REMARKS)),
+            Results("Table 2, t-tests", "set, mislabeled", "p-value", tests, [remark]),
         ]
 
     def _counted(self, outcomes: Mapping[Cell, Outcome]) -> tuple[int, int, int]:
@@ -449,7 +449,7 @@ class Figure5(OnUCI):
             "The paper shows curves, and says: in nearly all sets I-RELIEF is the best, RELIEF-F the second"
             " and Simba the worst."
         )
-        return [Results("Figure 5", "set, mislabelled", "test error, %", pairs, [remark])]
+        return [Results("Figure 5", "set, mislabeled", "test error, %", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
         axes = ("features", "test error, %")
@@ -516,7 +516,7 @@ class Figure6(OnUCI):
             " second and Simba the smallest; on ringnorm (0 %), heart (10 %), thyroid (10 %) and diabetics"
             " I-RELIEF is much better than RELIEF-F."
         )
-        return [Results("Figure 6", "set, mislabelled", "area under the ROC curve, %", pairs, [remark])]
+        return [Results("Figure 6", "set, mislabeled", "area under the ROC curve, %", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
         axes = ("irrelevant features", "original ones, %")
@@ -557,7 +557,7 @@ class OfOneRun(OnUCI):
         return [
             Results(
                 f"Figure {self.name[-1]}",
-                "method, mislabelled",
+                "method, mislabeled",
                 "% of the largest weight",
                 pairs,
                 [self.remark],
@@ -763,7 +763,7 @@ def _mean_of(curves: list[list[float]]) -> np.ndarray:
 RATES = (0.25, 0.5, 0.75, 1.0)
 #: Kernel width, which the paper does not name here.
 SIGMA = 0.5
-#: RELIEF-F's number of neighbours in Fig. 13: that which its authors suggest.
+#: RELIEF-F's number of neighbors in Fig. 13: that which its authors suggest.
 N_NEIGHBORS = 10
 #: The weights are looked at whenever so many samples have been visited; and the passes there are.
 EVERY, N_PASSES = 20, 10
@@ -876,7 +876,7 @@ class Figure13(_Online):
                 pairs.append(Pair(row, "length of the irrelevant part, %", Estimate(irrelevant), None))
         remark = (
             "The paper shows weights. RELIEF-F's, which it shows for ringnorm alone, are the positive"
-            f" parts, at unit length, with {N_NEIGHBORS} neighbours."
+            f" parts, at unit length, with {N_NEIGHBORS} neighbors."
         )
         return [Results("Figure 13", "set, method", "weights", pairs, [remark])]
 
@@ -951,7 +951,7 @@ class Figure14(Experiment):
     """Figure 14.
 
     A cell leaves out, one after the other, a tenth of the samples. For each of them the genes are weighed by
-    all other samples. K, σ and RELIEF-F's number of neighbours are chosen once for the cell, by 10-fold
+    all other samples. K, σ and RELIEF-F's number of neighbors are chosen once for the cell, by 10-fold
     cross-validation on the samples outside of it: none of those left out has a part in it.
     """
 
@@ -970,7 +970,7 @@ class Figure14(Experiment):
     repeats = 1
     reasons = (
         'The paper\'s numbers are read off a figure by its author ("about").',
-        "The paper does not say how K, sigma and RELIEF-F's number of neighbours were chosen for the"
+        "The paper does not say how K, sigma and RELIEF-F's number of neighbors were chosen for the"
         " microarrays, nor from which values.",
     )
 

@@ -1,9 +1,9 @@
-"""Sun and Wu (2008), section 5: LFE against RELIEF-F, DANN, NCA and PCA, by nearest neighbours.
+"""Sun and Wu (2008), section 5: LFE against RELIEF-F, DANN, NCA and PCA, by nearest neighbors.
 
 Each set is cut 20 times into training and test samples, and gets ten irrelevant features N(0, 1). Features
-are scaled to [0, 1]. The number K of neighbours of the classifier is chosen by 10-fold cross-validation on
+are scaled to [0, 1]. The number K of neighbors of the classifier is chosen by 10-fold cross-validation on
 the training samples, with all features, and kept. What else a method has to choose (RELIEF-F's and LFE's
-number of neighbours M, the number of components of LFE and DANN) is chosen by the same folds. For NCA the
+number of neighbors M, the number of components of LFE and DANN) is chosen by the same folds. For NCA the
 paper takes the number of components with the least mean test error; so do we, for NCA alone.
 
 Images (section 5.2) get no irrelevant features; they are also judged by an SVM with RBF kernel.
@@ -131,7 +131,7 @@ def draw_curves(ax: Any, dataset: str, runs: Sequence[Outcome]) -> None:
     ax.set(title=dataset, xlabel="components", ylabel="test error, %")
 
 
-# Section 5.1: six sets of the UCI collection with ten irrelevant features, judged by nearest neighbours.
+# Section 5.1: six sets of the UCI collection with ten irrelevant features, judged by nearest neighbors.
 
 
 N_IRRELEVANT = 10
@@ -376,7 +376,7 @@ def _quoted(p: str) -> Estimate:
     return Estimate(float(p.strip("<+- ")), text=p)
 
 
-# Section 5.2: images of two classes, judged by nearest neighbours and by an SVM with RBF kernel.
+# Section 5.2: images of two classes, judged by nearest neighbors and by an SVM with RBF kernel.
 #
 # The paper has the AR faces, women against men, which are not public; a folder that has them as
 # ``faces.npz`` is used. In their place stand the handwritten digits that come with scikit-learn, odd
@@ -433,7 +433,7 @@ def image_split_of(cell: Cell, data: DataSet) -> Split:
 def in_fewer(known: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Both in the space that the known samples span, where it is smaller; nothing learned here leaves it.
 
-    A rotation: neighbours among the known samples, and what the methods find, are the same.
+    A rotation: neighbors among the known samples, and what the methods find, are the same.
     """
     if known.shape[1] <= len(known):
         return known, new

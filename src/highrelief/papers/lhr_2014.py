@@ -261,7 +261,7 @@ def draw(ax: Any, boxes: Sequence[Sequence[float]], shift: float, color: str, la
 SVM_CHOICES = tuple(product((1.0, 30.0), (0.3, 3.0)))
 #: Of k-NN.
 KNN_CHOICES = (1, 3, 5, 9, 15)
-#: Of HKNN: neighbours of each class, and the penalty λ.
+#: Of HKNN: neighbors of each class, and the penalty λ.
 HKNN_CHOICES = tuple(product((3, 7), (0.1, 1.0)))
 
 
@@ -526,7 +526,7 @@ ROWS = "spiral and irrelevant features"
 N_SAMPLES = 400
 N_KEPT = 5
 #: For LHR the paper has k = 7 and λ = 10⁻³. Of the others it says nothing; LOGO has what its own paper has,
-#: I-RELIEF neighbourhoods of half the samples.
+#: I-RELIEF neighborhoods of half the samples.
 MADE: Mapping[str, Callable[[], FeatureWeighter]] = {
     "LHR": lambda: LHRelief(n_neighbors=7, alpha=1e-3),
     "I-RELIEF": lambda: IRelief(perplexity=0.5),
@@ -567,7 +567,7 @@ def hidden(cell: Cell, data: DataSet) -> tuple[NDArray[np.float64], NDArray[np.i
 
 @dataclass(frozen=True)
 class Fold:
-    """A tenth of the samples to judge by, the others to learn from, and what is learnt from these."""
+    """A tenth of the samples to judge by, the others to learn from, and what is learned from these."""
 
     train: Places
     test: Places
@@ -631,7 +631,7 @@ class _OnSpiral(Experiment):
     repeats = 10
     version = 2
     reasons = (
-        "The paper gives no equation, range or noise of its spiral. Ours have no noise, so that neighbours in"
+        "The paper gives no equation, range or noise of its spiral. Ours have no noise, so that neighbors in"
         " the two features are right nearly always; without irrelevant features the paper's are not.",
         "With 2.5 turns the branches are so narrow that none of the three found both features among 1,000"
         " irrelevant ones or more, and the penalty of LOGO's own paper leaves no feature at all (some one is"
@@ -859,11 +859,11 @@ class _OnGenes(Experiment):
         " accuracies are lower: that is what new samples can expect.",
         "How the paper's iterations of LHR end is not said; ours ends after 20. LOGO, with the parameters of"
         " its own paper, gives a weight to fewer genes than the table asks for.",
-        "The values are as in the files, neither logarithms nor normalised by array; what the paper did to"
+        "The values are as in the files, neither logarithms nor normalized by array; what the paper did to"
         " them first is not said, nor which values the classifiers could choose from.",
         "The parameters of the paper's I-RELIEF are not said; ours chooses its kernel width itself.",
         "The paper's SVM on the genes of MID and MIQ is right as often as the larger class is frequent, as if"
-        " it had learnt nothing; on Prostate1, GCM and Prostate2 the number is that of DLBCL. I-RELIEF's"
+        " it had learned nothing; on Prostate1, GCM and Prostate2 the number is that of DLBCL. I-RELIEF's"
         " numbers of DLBCL and GCM are the same in Table 4.",
     )
 
@@ -997,7 +997,7 @@ class Figure2(_OnGenes):
         at_hand, methods = self.at_hand(outcomes), list(TABLE_5["SVM"])
         picture, axes = panels(len(at_hand), columns=2, width=6.0, height=3.6)
         for ax, dataset in zip(axes, at_hand, strict=True):
-            draw(ax, [published(method, dataset) for method in methods], -0.27, "lightgrey", "the paper's")
+            draw(ax, [published(method, dataset) for method in methods], -0.27, "lightgray", "the paper's")
             for selection, shift, color in (("all", 0.0, "C0"), ("inside", 0.27, "C1")):
                 boxes = [self._ours(outcomes, dataset, method, selection) for method in methods]
                 draw(ax, boxes, shift, color, f"ours, {SELECTIONS[selection]}")

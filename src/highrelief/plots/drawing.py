@@ -1,4 +1,4 @@
-"""What the pictures share: where to draw, in what colours, and names that are shown as they are."""
+"""What the pictures share: where to draw, in what colors, and names that are shown as they are."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-#: Okabe and Ito's colours, which are told apart in all common kinds of colour vision: blue, orange, green,
-#: purple, sky blue, and a grey that is seen on black and on white.
+#: Okabe and Ito's colors, which are told apart in all common kinds of color vision: blue, orange, green,
+#: purple, sky blue, and a gray that is seen on black and on white.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8C8C8C")
-#: So that no two classes are told apart by colour alone.
+#: So that no two classes are told apart by color alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "*")
 #: What is to be noticed: their vermilion.
 ALARM = "#D55E00"

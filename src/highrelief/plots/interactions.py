@@ -16,7 +16,7 @@ from .drawing import INERT, axes_or_new, checked_names, counted, pyplot, shown, 
 _WIDEST = 50
 #: Most features with a number in each cell.
 _MOST_NUMBERS = 14
-#: How much of the colour is left of a loss within noise.
+#: How much of the color is left of a loss within noise.
 _FAINT = 0.25
 
 
@@ -178,7 +178,7 @@ class InteractionDisplay:
         from matplotlib.image import AxesImage  # noqa: PLC0415
 
         alpha = np.ones(losses.shape) if clear is None else np.where(clear, 1.0, _FAINT)
-        # Blue and red are told apart in all common kinds of colour vision; 0 is white.
+        # Blue and red are told apart in all common kinds of color vision; 0 is white.
         usual = {"cmap": "RdBu_r", "vmin": -1.0, "vmax": 1.0, "interpolation": "nearest", "alpha": alpha}
         style = styled(AxesImage, usual, given)
         if "norm" in style:

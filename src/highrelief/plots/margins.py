@@ -48,8 +48,8 @@ class MarginDisplay:
         Classes of the samples.
     outlier_proba : array-like of shape (n_samples,), default=None
         How likely each sample is an outlier. Above 0.5, also if all classes counted as equally large, and
-        with a negative margin, it may be mislabelled and is marked. Not above 0.5 alone: where classes are
-        many, or one is small, most neighbours of any sample are of other classes.
+        with a negative margin, it may be mislabeled and is marked. Not above 0.5 alone: where classes are
+        many, or one is small, most neighbors of any sample are of other classes.
     sample_names : array-like of shape (n_samples,), default=None
         Names of the samples; None: their places.
     name : str, default=None
@@ -64,7 +64,7 @@ class MarginDisplay:
     points_ : list of matplotlib PathCollection
         Their samples, in rising order of margins.
     suspects_ : array of shape (n_suspects,)
-        Places of the samples that may be mislabelled, the likeliest first, as in :func:`highrelief.report`.
+        Places of the samples that may be mislabeled, the likeliest first, as in :func:`highrelief.report`.
     suspect_points_ : matplotlib PathCollection or None
         Their marks.
     texts_ : list of matplotlib Annotation
@@ -139,7 +139,7 @@ class MarginDisplay:
         inside = innermost(estimator)
         if inside is not estimator or not hasattr(estimator, "margins"):
             raise ValueError(
-                f"{name} has no margins: they belong to weighters that compare a sample with its neighbours,"
+                f"{name} has no margins: they belong to weighters that compare a sample with its neighbors,"
                 " such as ReliefF or IRelief."
             )
         index = getattr(X, "index", None)

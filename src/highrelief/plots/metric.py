@@ -190,7 +190,7 @@ class MetricDisplay:
         from matplotlib.image import AxesImage  # noqa: PLC0415
 
         largest = float(np.abs(W).max()) or 1.0
-        # Blue and red are told apart in all common kinds of colour vision; 0 is white.
+        # Blue and red are told apart in all common kinds of color vision; 0 is white.
         usual = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
         style = styled(AxesImage, usual, given)
         if "norm" in style:

@@ -51,7 +51,7 @@ _FAR = 1e100
 class NestedNeighbors:
     """The k nearest of some samples to others, by the Euclidean distance in more and more features.
 
-    Neighbours that are as far as the k-th share the votes that are left, so that the order of the samples
+    Neighbors that are as far as the k-th share the votes that are left, so that the order of the samples
     does not matter. A class that has as many votes as another wins by its lower code, as in scikit-learn.
 
     Parameters
@@ -67,7 +67,7 @@ class NestedNeighbors:
     scale : "range", "standard" or None
         How the features are scaled, by ``X`` alone.
     copies : array of shape (n_fitted,) or None
-        How often each sample counts: two copies are two neighbours.
+        How often each sample counts: two copies are two neighbors.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class NestedNeighbors:
 
         What the features of one cut contribute to the distances is kept for the next.
         """
-        # Squares of distances less the squared lengths of the new samples, which make no neighbour nearer.
+        # Squares of distances less the squared lengths of the new samples, which make no neighbor nearer.
         check_room(
             24.0 * len(X) * len(self._X),
             f"The distances of {len(X)} samples to {len(self._X)}",
-            "More folds would do, or a classifier that finds neighbours without them.",
+            "More folds would do, or a classifier that finds neighbors without them.",
         )
         squares = np.zeros((len(X), len(self._X)))
         added, lengths, own_lengths = np.empty_like(squares), np.zeros(len(X)), np.zeros(len(self._X))
@@ -164,7 +164,7 @@ class NestedNeighbors:
         return votes + left / as_far.sum(axis=1, keepdims=True) * as_far
 
     def _last(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Where the k-th neighbour is."""
+        """Where the k-th neighbor is."""
         if self._copies is None:
             k = int(self._k)
             return np.partition(squares, k - 1, axis=1)[:, k - 1]
@@ -175,7 +175,7 @@ class NestedNeighbors:
         return np.take_along_axis(squares, np.take_along_axis(order, place[:, np.newaxis], 1), 1)[:, 0]
 
 
-#: Neighbours of the classifier that is asked where none is given (3-NN in Li et al. 2015).
+#: Neighbors of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
 #: Steps of the automatic cuts within ten times as many features.
 _STEPS = (10, 15, 20, 30, 50, 70)
@@ -214,7 +214,7 @@ class CrossValidatedSelector(SingleFitWeighter):
     classifier : classifier or None, default=None
         Who is asked how good a cut is. None: 3-NN by the Euclidean distance on the kept features, scaled as
         ``estimator`` does (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted,
-        whatever ``weighted`` says; neighbours as far as the third share its vote. All cuts together cost
+        whatever ``weighted`` says; neighbors as far as the third share its vote. All cuts together cost
         about as much as the largest. A classifier that is given gets the columns that ``transform`` would
         return, and is fitted anew for each cut.
     cv : int, splitter or list of pairs, default=10
@@ -407,7 +407,7 @@ class CrossValidatedSelector(SingleFitWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts, if the fit of ``estimator`` takes it: as fitted, as neighbour and in
+            How often each sample counts, if the fit of ``estimator`` takes it: as fitted, as neighbor and in
             the score. All copies of a sample are in one fold. A classifier that is given gets it if its fit
             takes it.
         groups : array-like of shape (n_samples,), default=None

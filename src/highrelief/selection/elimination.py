@@ -25,7 +25,7 @@ _ROUNDING = 1e-13
 class IterativeElimination(MixedSingleFitWeighter):
     r"""TuRF: drop the features of the lowest weights, weigh the others without them, and so on.
 
-    Among many irrelevant features neighbours are near or far by chance. With the worst of them gone, who is
+    Among many irrelevant features neighbors are near or far by chance. With the worst of them gone, who is
     near whom is told by the others, and their weights become clearer (Moore and White 2007).
 
     In round t the wrapped estimator is fitted to the features that are left, :math:`F_t`, and of those the

@@ -262,7 +262,7 @@ class EnsembleWeighting(ResampledWeighter):
         """Margins of the samples of ``fit`` as seen by the members that were fitted without them.
 
         A sample far below 0 is nearer to another class than to its own, in the metric that was learned from
-        others: it is hard, or mislabelled. Each left-out sample has its neighbours among all given samples,
+        others: it is hard, or mislabeled. Each left-out sample has its neighbors among all given samples,
         but for those of its own group.
 
         Costs about as much as the margins of all samples, once per member; with groups, once per member and

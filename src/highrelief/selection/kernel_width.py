@@ -41,7 +41,7 @@ from ..methods.logo import LOGO
 # k-NN in the learned metric: what weights are judged by on samples left out.
 
 
-#: Neighbours that vote.
+#: Neighbors that vote.
 N_NEIGHBORS = 5
 #: Distances that differ by less, relatively, are equal: scaling splits true ties by rounding.
 _TIED = 1e-9
@@ -52,8 +52,8 @@ Scorer = Callable[[Any, NDArray[Any], NDArray[Any], NDArray[np.float64] | None],
 class NeighborRule(ClassifierMixin, BaseEstimator):
     """The class of most of the five fitted samples that are nearest by Σ_j w_j|x_j − x'_j|.
 
-    Neighbours as far as the fifth share its vote; of classes with as many votes the smaller wins. Copies of a
-    sample are neighbours of their own. What is missing stands at the mean of the fitted samples.
+    Neighbors as far as the fifth share its vote; of classes with as many votes the smaller wins. Copies of a
+    sample are neighbors of their own. What is missing stands at the mean of the fitted samples.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class CrossValidatedWidth(RepeatedWeighter):
             How often each sample counts: weight s means s copies, in one fold, also in the score.
         batches : array-like of shape (n_samples,), default=None
             The batch of each sample, a name or a number. Features are scaled in each batch by itself, and
-            neighbours are where ``batch_neighbors`` says. The rule that is scored takes the samples as one
+            neighbors are where ``batch_neighbors`` says. The rule that is scored takes the samples as one
             table, and the folds do not go by batches.
         groups : array-like of shape (n_samples,), default=None
             Samples of the same group (such as those of one patient) are in one fold.
@@ -518,7 +518,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
         Whether w is the mean of the images of all steps so far, so that no cycle is the answer. None: True.
         False is the plain iteration, which is over when w stands still, or in a cycle, and then says so.
     perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, of the width that ``sigmas=None`` begins
+        Effective number of neighbors, as a share of all samples, of the width that ``sigmas=None`` begins
         with.
     max_iter : int or None, default=None
         Most iterations of a fit that begins by itself. None: 10 averaged ones, which are then the whole
@@ -589,7 +589,7 @@ class IReliefCV(CrossValidatedWidth, IRelief):
     ranking_ : array of shape (n_features,)
         1 = best; equal weights share the lowest number.
     outlier_proba_ : array of shape (n_samples,)
-        1 − γ_n at the final weights: how likely the sample is mislabelled. NaN for samples of weight 0.
+        1 − γ_n at the final weights: how likely the sample is mislabeled. NaN for samples of weight 0.
     sigma_ : float
         The width that was chosen.
     n_iter_ : int
@@ -721,7 +721,7 @@ class LOGOCV(CrossValidatedWidth, LOGO):
         Whether w is the mean of the images of all steps so far, so that no cycle is the answer. None: True.
         False is the plain iteration, which is over when w stands still, or in a cycle, and then says so.
     perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, of the width that ``sigmas=None`` begins
+        Effective number of neighbors, as a share of all samples, of the width that ``sigmas=None`` begins
         with.
     max_iter : int or None, default=None
         Most iterations of a fit that begins by itself. None: 10 averaged ones, which are then the whole
@@ -947,7 +947,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         Widths σ that are tried, for weights of norm 1: at weights w the kernel is exp(−d/(σ‖w‖₂)). None: 4,
         2, 1, ½ and ¼ times the width that ``IM4E(sigma="auto")`` finds with all samples and ``perplexity``.
     w_step : {"paper", "exact"}, default="paper"
-        How weights follow from v: by eq. (9), or as the exact minimiser of C on the simplex, which is the
+        How weights follow from v: by eq. (9), or as the exact minimizer of C on the simplex, which is the
         projection of v on it, (v − θ)⁺ with θ such that the sum is 1.
     alpha : float or None, default=None
         λ; None is the number of samples (the sum of their weights). By eq. (9) it only shifts the cost. In
@@ -966,7 +966,7 @@ class IM4ECV(CrossValidatedWidth, IM4E):
         Whether w is the mean of the images of all steps so far, so that no cycle is the answer. None: True.
         False is the plain iteration, which is over when w stands still, or in a cycle, and then says so.
     perplexity : float, default=0.5
-        Effective number of neighbours, as a share of all samples, of the width that ``sigmas=None`` begins
+        Effective number of neighbors, as a share of all samples, of the width that ``sigmas=None`` begins
         with.
     max_iter : int or None, default=None
         Most iterations of a fit that begins by itself. None: 10 averaged ones, which are then the whole

@@ -86,7 +86,7 @@ class Spectrum:
 
     @classmethod
     def shrunk(cls, Z: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> Spectrum:
-        """Estimate for centred rows, (1 − γ) ZᵀZ/n + γ m I, m the mean variance, γ ``HALF_WAY`` to theirs.
+        """Estimate for centered rows, (1 − γ) ZᵀZ/n + γ m I, m the mean variance, γ ``HALF_WAY`` to theirs.
 
         Ledoit, O. and Wolf, M. (2004). A well-conditioned estimator for large-dimensional covariance
         matrices. Journal of Multivariate Analysis 88, 365-411. All by the rows: the samples are often the
@@ -114,7 +114,7 @@ class Spectrum:
 def draw_knockoffs(
     Z: NDArray[np.float64], covariance: Spectrum, random: np.random.RandomState, *, equal: bool
 ) -> NDArray[np.float64]:
-    """Knockoffs of centred rows; with one s for all features, or with one for each.
+    """Knockoffs of centered rows; with one s for all features, or with one for each.
 
     The s are those of minimum variance-based reconstructability (:func:`diagonal`).
     """
@@ -504,7 +504,7 @@ def _check(
 def _table(
     estimator: Any, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64] | None]:
-    """Samples that count, what they are labelled with, and how often they count."""
+    """Samples that count, what they are labeled with, and how often they count."""
     refuse_held(X, "decide_by_knockoffs", "knockoffs are drawn of tables in memory.")
     if sparse.issparse(X):
         raise ValueError(

@@ -77,7 +77,7 @@ def _shuffled(random: np.random.RandomState, n: int, strata: NDArray[np.int64] |
 # Many features judged at once: weights beside those under permuted labels, and what may be kept.
 
 
-#: Standardised weights that differ by less are the same: sums of single precision differ by rounding.
+#: Standardized weights that differ by less are the same: sums of single precision differ by rounding.
 TIED = 1e-4
 #: A feature whose weights vary by less than this, relative to their size, does not vary.
 _CONSTANT = 1e-6
@@ -87,7 +87,7 @@ _CONSTANT = 1e-6
 class OwnNull:
     """What every feature weighs where labels say nothing: its mean and variance, (n_features,).
 
-    A weight is standardised by the mean and the standard deviation of those under permuted labels and itself.
+    A weight is standardized by the mean and the standard deviation of those under permuted labels and itself.
     If labels are exchangeable then so are the n_permutations + 1 rows of weights, and they stay so: the
     observed row is not treated differently. Nor is another row that is put in its place.
     """
@@ -141,14 +141,14 @@ def _slope(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> NDArray
 
 
 def pooled_pvalues(observed: NDArray[np.floating], null: NDArray[np.floating]) -> NDArray[np.float64]:
-    """p-value of every feature among the standardised weights of many features under permuted labels.
+    """p-value of every feature among the standardized weights of many features under permuted labels.
 
     (1 + #{null >= observed}) / (1 + size of null): never 0, and as fine as all features together are.
 
     Parameters
     ----------
     observed : (n_features,)
-        Standardised weights.
+        Standardized weights.
     null : (n_permutations, n_null_features)
         Those to compare with.
     """
@@ -166,7 +166,7 @@ def step_down_maxt(observed: NDArray[np.floating], null: NDArray[np.floating]) -
     Parameters
     ----------
     observed : (n_features,)
-        Standardised weights.
+        Standardized weights.
     null : (n_permutations, n_features)
         The same under permuted labels; −inf for a feature that others are not compared with.
     """
@@ -199,7 +199,7 @@ def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) ->
     Parameters
     ----------
     observed : (n_features,)
-        Standardised weights.
+        Standardized weights.
     null : (n_permutations, n_features)
         The same under permuted labels.
     """
@@ -227,7 +227,7 @@ def global_pvalue(observed: NDArray[np.floating], null: NDArray[np.floating]) ->
 STATISTICS = ("auto", "weights", "margins")
 #: Most fits with the features that were found kept beside the labels.
 MOST_REALIGNED = 200
-#: Samples up to which lists of all neighbours are held.
+#: Samples up to which lists of all neighbors are held.
 _MOST_LISTED = 8192
 #: Tables of weights by permuted labels that there are at the same time.
 _N_NULLS = 3
@@ -361,7 +361,7 @@ class PermutationTest:
 
     @property
     def all_at_once(self) -> bool:
-        """Whether neighbours do not depend on labels, and nothing else is told: no refits are needed."""
+        """Whether neighbors do not depend on labels, and nothing else is told: no refits are needed."""
         fitted, table = self.fitted, self.table
         # Class weights that follow from the sizes of classes differ where whole groups are exchanged.
         resized = self.exchange.blocks is not None and isinstance(

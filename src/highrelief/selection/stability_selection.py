@@ -50,7 +50,7 @@ def concave_tails(mean: float, n_steps: int, r: float) -> NDArray[np.float64]:
     .. math:: f(i) = c (a + i)^{1/r}, \; i \le k, \qquad 0 \le f(k + 1) \le c (a + k + 1)^{1/r}.
 
     With k + 1 − E X = c Σ (k + 1 − i)(a + i)^{1/r} the last point drops out, and what remains is to be
-    maximised over a single number, since the k that belong to it follow from a.
+    maximized over a single number, since the k that belong to it follow from a.
 
     Parameters
     ----------

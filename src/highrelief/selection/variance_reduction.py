@@ -22,7 +22,7 @@ from ..base.selector import WeighterTags
 from ..base.validation import assert_all_finite, check_spans, scaled_rows, working_memory
 from ..methods.lmba import Lmba
 
-#: Neighbours in a margin vector, where the wrapped estimator has no number of its own.
+#: Neighbors in a margin vector, where the wrapped estimator has no number of its own.
 _N_NEIGHBORS = 10
 #: Features that are not scaled may span so much, or the inverse of it.
 _WIDEST = 1e290
@@ -158,7 +158,7 @@ class VarianceReduction(SingleFitWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
-            Handed on to the fit of ``estimator``, if that takes them; the neighbours in the margin vectors
+            Handed on to the fit of ``estimator``, if that takes them; the neighbors in the margin vectors
             are then where its ``batch_neighbors`` says, too.
 
         Returns

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from ...catalogue import METHODS
+from ...catalog import METHODS
 from ...selection.cross_validation import N_NEIGHBORS
 from ..comparison import Accuracy, Comparison, MethodResult, difference_interval
 from .contents import Estimate, Origin
@@ -17,15 +17,15 @@ from .wording import listed, two_digits
 
 #: What the classifiers are that :func:`highrelief.inspection.comparison.compare` knows by name.
 JUDGES = {
-    "knn": f"the {N_NEIGHBORS} nearest neighbours, on features scaled to [0, 1]",
-    "linear-svm": "a linear support vector machine, C = 1, on standardised features",
+    "knn": f"the {N_NEIGHBORS} nearest neighbors, on features scaled to [0, 1]",
+    "linear-svm": "a linear support vector machine, C = 1, on standardized features",
 }
 #: Features of which it is shown how often each method keeps them.
 N_CHOSEN = 25
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """How well a classifier does with what a method keeps."""
 
     classifier: str
@@ -49,7 +49,7 @@ class ComparedMethod:
     words: str
     is_baseline: bool
     #: In the order of ``ComparisonContents.classifiers``.
-    judgements: list[Judgement]
+    judgments: list[Judgment]
     #: Number of features kept: least, median and most over the folds.
     n_features: Estimate
     #: Mean rank correlation between folds; None for the baseline.
@@ -175,8 +175,8 @@ def _methods(comparison: Comparison) -> list[ComparedMethod]:
                 name=method.name,
                 words="every feature is kept" if is_baseline else _words(method.name),
                 is_baseline=is_baseline,
-                judgements=[
-                    Judgement(
+                judgments=[
+                    Judgment(
                         classifier=name,
                         accuracy=Estimate(accuracy.mean, *accuracy.interval),
                         folds=accuracy.folds.tolist(),
@@ -253,7 +253,7 @@ def _summary(methods: list[ComparedMethod], n_features: int, n_folds: int, confi
         f" of {n_folds} folds some samples were left out, the others alone chose the features, and then the"
         " samples left out were classified."
     ]
-    for place, classifier in enumerate(each.classifier for each in baseline.judgements):
+    for place, classifier in enumerate(each.classifier for each in baseline.judgments):
         told = [_best_words(chosen, place, classifier, confidence), _against_all(chosen, baseline, place)]
         sentences.append(" ".join(told))
     if len(chosen) > 1:
@@ -263,7 +263,7 @@ def _summary(methods: list[ComparedMethod], n_features: int, n_folds: int, confi
 
 def _best_words(methods: list[ComparedMethod], place: int, classifier: str, confidence: float) -> str:
     """Which method is the most accurate, and which of the others chance may have put behind it."""
-    judged = {each.name: each.judgements[place] for each in methods}
+    judged = {each.name: each.judgments[place] for each in methods}
     best = [name for name, each in judged.items() if round(each.behind.value or 0.0, 12) == 0.0]
     top = judged[best[0]].accuracy
     ends = f"{100.0 * confidence:g} % interval {percent(top.lower)} to {percent(top.upper)}"
@@ -286,9 +286,9 @@ def _best_words(methods: list[ComparedMethod], place: int, classifier: str, conf
 
 def _against_all(methods: list[ComparedMethod], baseline: ComparedMethod, place: int) -> str:
     """Whether choosing features helped."""
-    words = f"Without a choice, all features reach {percent(baseline.judgements[place].accuracy.value)}"
+    words = f"Without a choice, all features reach {percent(baseline.judgments[place].accuracy.value)}"
     gains = {
-        each.name: each.judgements[place].gain for each in methods if is_apart(each.judgements[place].gain)
+        each.name: each.judgments[place].gain for each in methods if is_apart(each.judgments[place].gain)
     }
     better = [name for name, gain in gains.items() if (gain.value or 0.0) > 0.0]
     worse = [name for name in gains if name not in better]

@@ -82,7 +82,7 @@ class Samples:
     margins: list[float | None]
     #: I-RELIEF's probability that the label is wrong; None for methods without.
     outlier_probability: list[float | None] | None
-    #: Places of the samples that are likely mislabelled, the likeliest first, and what speaks for it.
+    #: Places of the samples that are likely mislabeled, the likeliest first, and what speaks for it.
     suspects: list[int]
     reasons: list[str]
     words: list[str]

@@ -268,7 +268,7 @@ def samples(given: Given) -> Samples | str:
         return "The target is a number: samples have no classes, and so no margins between them."
     if not hasattr(estimator, "margins"):
         if is_one_by_one(estimator):
-            return "The method knows no neighbours, so that samples have no margins by it."
+            return "The method knows no neighbors, so that samples have no margins by it."
         return "The method gives samples no margins."
     if not np.any(estimator.feature_weights_ > 0.0):
         return "No feature weighs more than 0: under such weights, margins of samples mean nothing."
@@ -304,12 +304,12 @@ def _by_probability(
         for n in chosen[:_NAMED]
     ]
     told = [
-        "The probability that a label is wrong is I-RELIEF's: the share of the sample's neighbourhood, under"
+        "The probability that a label is wrong is I-RELIEF's: the share of the sample's neighborhood, under"
         " the weights, that belongs to other classes. The margin says how much farther other classes are"
         f" than its own. Named are samples whose probability is above {LIKELY:g}, also if all classes counted"
         " as equally large, and whose margin is below 0: they are nearer to another class."
     ]
-    told.append(_how_many(given, chosen, "may be mislabelled", "may be mislabelled"))
+    told.append(_how_many(given, chosen, "may be mislabeled", "may be mislabeled"))
     if chosen.size:
         told.append(USUAL)
     with np.errstate(invalid="ignore"):

@@ -246,9 +246,9 @@ def _weights_in_words(
     negative = int(np.count_nonzero(weights.values < 0.0))
     if negative:
         nearer = (
-            "neighbours of other targets are more alike than those of the same"
+            "neighbors of other targets are more alike than those of the same"
             if given.measured
-            else "neighbours of other classes are nearer than those of the own"
+            else "neighbors of other classes are nearer than those of the own"
         )
         told.append(
             f"{counted(negative, 'feature')} {'weighs' if negative == 1 else 'weigh'} less than 0: by"
@@ -457,7 +457,7 @@ def _cautions(n_categories: int, *, incomplete: bool) -> list[str]:
 def _side_by_side(
     matrix: NDArray[np.float64], varies: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[list[int]]]:
-    """An order in which features that go together are neighbours, and groups of those that say the same.
+    """An order in which features that go together are neighbors, and groups of those that say the same.
 
     By complete linkage on 1 − |r|: in a group every two features have |r| ≥ 0.8, not only those next to each
     other in a chain. The groups come, and are ordered, by the rank of their features.

@@ -108,7 +108,7 @@ def _where_neighbors_are(given: Given) -> list[str]:
     n_batches = counted(np.unique(np.asarray(given.batches).astype(str)).size, "batch", "batches")
     where = "of its own batch" if stays_within_batches(given.estimator) else "of the other batches"
     return [
-        f"The samples were measured in {n_batches}: a sample has neighbours {where} only. Ranks of features"
+        f"The samples were measured in {n_batches}: a sample has neighbors {where} only. Ranks of features"
         " alone, boxes and correlations are those of all batches together."
     ]
 
@@ -140,7 +140,7 @@ def _about_samples(given: Given, samples: Samples) -> str:
             f"{samples.words[1]} By I-RELIEF, more of what is near is of other classes. A wrong label is one"
             " reason, a hard sample another."
         )
-    return f"{samples.words[1]} Such samples are hard, and need not be mislabelled."
+    return f"{samples.words[1]} Such samples are hard, and need not be mislabeled."
 
 
 def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from ... import __version__
 from ...base.meta import fit_inside
-from ...catalogue import REFERENCES, address, as_text
+from ...catalog import REFERENCES, address, as_text
 from .contents import Origin, Reference
 from .inputs import Given
 from .wording import cited

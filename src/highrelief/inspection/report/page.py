@@ -31,7 +31,7 @@ except ModuleNotFoundError as error:
 #: Libraries of every page, and what pages have in common.
 _LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
 #: What a copy of a library must bring along, and of what is inside of it.
-_LICENCES = {
+_LICENSES = {
     "vendor/echarts.min.js": ("NOTICE.echarts", "LICENSE.echarts", "LICENSE.zrender", "LICENSE.d3"),
     "vendor/tabulator.min.js": ("LICENSE.tabulator",),
 }
@@ -122,8 +122,8 @@ def as_json(data: object) -> str:
 @cache
 def _inline(name: str) -> Inline:
     """A file of the package as the text of an element."""
-    licences = "".join(f"/*\n{_text(f'vendor/{each}').strip()}\n*/\n" for each in _LICENCES.get(name, ()))
-    text = licences + _SOURCE_MAP.sub("", _text(name))
+    licenses = "".join(f"/*\n{_text(f'vendor/{each}').strip()}\n*/\n" for each in _LICENSES.get(name, ()))
+    text = licenses + _SOURCE_MAP.sub("", _text(name))
     if _ENDS.search(text):
         raise ValueError(f"{name} holds what would end the element that it stands in.")
     return Inline(name, text)
@@ -317,5 +317,5 @@ def comparison_page(contents: ComparisonContents) -> str:
 def _spoken(contents: ComparisonContents, place: int) -> str:
     """The accuracies of a classifier, for those who do not see the chart."""
     return ", ".join(
-        f"{each.name} {percent(each.judgements[place].accuracy.value)}" for each in contents.methods
+        f"{each.name} {percent(each.judgments[place].accuracy.value)}" for each in contents.methods
     )

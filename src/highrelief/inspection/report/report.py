@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..._engine.cached_property import cached_property
 from ...base.progress import terminal_line, watching
 from ...base.validation import refuse_held
-from ...catalogue import METHODS, REFERENCES, address, as_text
+from ...catalog import METHODS, REFERENCES, address, as_text
 from ...io.files import written_whole
 from ..comparison import Comparison
 from .comparison import JUDGES, ComparisonContents, comparison_contents
@@ -92,7 +92,7 @@ def report(
 ) -> Report:
     r"""What a fitted weighter has found, on one page that needs nothing else.
 
-    The ranking, how the method came to rest, how stable the ranking is, which samples look mislabelled, what
+    The ranking, how the method came to rest, how stable the ranking is, which samples look mislabeled, what
     the best features look like, which of them say the same and which act together; in words, and with what
     is needed to do it again.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...catalogue import METHODS, WRAPPERS, Method
+from ...catalog import METHODS, WRAPPERS, Method
 from ...plots.drawing import counted
 from .contents import Estimate
 

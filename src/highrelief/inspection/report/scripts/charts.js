@@ -1,5 +1,5 @@
 'use strict';
-// Charts: ECharts on canvas, in the page's colours, drawn when they come near the window.
+// Charts: ECharts on canvas, in the page's colors, drawn when they come near the window.
 
 const drawn = new Map();
 const narrowWidth = 560;
@@ -7,7 +7,7 @@ const narrowWidth = 560;
 /** What all charts share: type, tooltips as drawn text (never HTML), a description for those who do not see. */
 function withCommon(element, option) {
   const { fontFamily } = getComputedStyle(document.body);
-  const text = { color: colour('soft'), fontFamily, fontSize: 12 };
+  const text = { color: color('soft'), fontFamily, fontSize: 12 };
   return {
     animation: false,
     textStyle: text,
@@ -17,27 +17,27 @@ function withCommon(element, option) {
       renderMode: 'richText',
       confine: true,
       transitionDuration: 0,
-      backgroundColor: colour('raised'),
-      borderColor: colour('faint'),
+      backgroundColor: color('raised'),
+      borderColor: color('faint'),
       borderWidth: 1,
       padding: 10,
-      textStyle: { ...text, color: colour('ink'), lineHeight: 18 },
+      textStyle: { ...text, color: color('ink'), lineHeight: 18 },
       ...option.tooltip,
     },
   };
 }
 
-/** An axis in the page's colours. */
+/** An axis in the page's colors. */
 function axis(own) {
   return {
     nameLocation: 'middle',
     nameGap: 30,
-    nameTextStyle: { color: colour('soft') },
-    axisLine: { show: true, lineStyle: { color: colour('faint') } },
+    nameTextStyle: { color: color('soft') },
+    axisLine: { show: true, lineStyle: { color: color('faint') } },
     axisTick: { show: false },
-    splitLine: { show: own.type !== 'category', lineStyle: { color: colour('rule') } },
+    splitLine: { show: own.type !== 'category', lineStyle: { color: color('rule') } },
     ...own,
-    axisLabel: { color: colour('soft'), hideOverlap: true, ...own.axisLabel },
+    axisLabel: { color: color('soft'), hideOverlap: true, ...own.axisLabel },
   };
 }
 
@@ -64,15 +64,15 @@ function grid(own) {
 
 function legend(own) {
   const sizes = { left: 0, top: 0, itemWidth: 12, itemHeight: 12, itemGap: 18 };
-  const words = { color: colour('soft') };
+  const words = { color: color('soft') };
   // Many classes are leafed through.
-  const leaves = { pageIconColor: colour('accent'), pageIconInactiveColor: colour('rule'), pageTextStyle: words };
+  const leaves = { pageIconColor: color('accent'), pageIconInactiveColor: color('rule'), pageTextStyle: words };
   return { ...sizes, ...leaves, selectedMode: false, textStyle: words, ...own };
 }
 
 /** An axis line that stays beneath bars and boxes below zero. */
 function atTheBottom() {
-  return { onZero: false, lineStyle: { color: colour('faint') } };
+  return { onZero: false, lineStyle: { color: color('faint') } };
 }
 
 /** What is said of the bar that the reader points at, by its place. */
@@ -83,22 +83,22 @@ function barTooltip(about) {
 
 /** A slider beneath a chart that chooses what of it is shown. */
 function slider(own) {
-  const inColours = (line, area) => ({ lineStyle: { color: colour(line) }, areaStyle: { color: colour(area) } });
+  const inColors = (line, area) => ({ lineStyle: { color: color(line) }, areaStyle: { color: color(area) } });
   return {
     type: 'slider',
     bottom: 10,
     height: 20,
     showDetail: false,
     brushSelect: false,
-    borderColor: colour('rule'),
-    fillerColor: `${colour('accent')}22`,
+    borderColor: color('rule'),
+    fillerColor: `${color('accent')}22`,
     // Thin, for they stand close where a few of many are shown; what is caught beside them is not seen.
     handleIcon: 'path://M0,0H3V20H0Z',
-    handleStyle: { color: colour('accent'), borderColor: 'rgba(0, 0, 0, 0)', borderWidth: 10 },
-    emphasis: { handleStyle: { color: colour('ink'), borderColor: 'rgba(0, 0, 0, 0)' } },
-    moveHandleStyle: { color: colour('faint') },
-    dataBackground: inColours('faint', 'rule'),
-    selectedDataBackground: inColours('accent', 'accent-wash'),
+    handleStyle: { color: color('accent'), borderColor: 'rgba(0, 0, 0, 0)', borderWidth: 10 },
+    emphasis: { handleStyle: { color: color('ink'), borderColor: 'rgba(0, 0, 0, 0)' } },
+    moveHandleStyle: { color: color('faint') },
+    dataBackground: inColors('faint', 'rule'),
+    selectedDataBackground: inColors('accent', 'accent-wash'),
     ...own,
   };
 }
@@ -114,8 +114,8 @@ function intervals(ends, across, own = {}) {
     data,
     symbol: 'rect',
     symbolSize: across ? [1.5, 8] : [8, 1.5],
-    lineStyle: { color: colour('accent'), width: 1.5 },
-    itemStyle: { color: colour('accent') },
+    lineStyle: { color: color('accent'), width: 1.5 },
+    itemStyle: { color: color('accent') },
     showAllSymbol: true,
     silent: true,
     connectNulls: false,
@@ -129,8 +129,8 @@ function boundary(data, words, own = {}) {
     silent: true,
     symbol: 'none',
     precision: 20,
-    lineStyle: { type: 'dashed', color: colour('soft'), width: 1 },
-    label: { color: colour('soft'), formatter: () => words, position: 'insideStartTop', ...own },
+    lineStyle: { type: 'dashed', color: color('soft'), width: 1 },
+    label: { color: color('soft'), formatter: () => words, position: 'insideStartTop', ...own },
     data: [data],
   };
 }
@@ -153,7 +153,7 @@ function isNarrow(element) {
   return element.clientWidth < narrowWidth;
 }
 
-/** Draw what an element is to hold; `option` makes it anew whenever colours or the width change. */
+/** Draw what an element is to hold; `option` makes it anew whenever colors or the width change. */
 function drawNow(element, option, whenMade) {
   const chart = echarts.init(element, null, { renderer: 'canvas' });
   const entry = { chart, narrow: isNarrow(element), redraw: null };
@@ -219,12 +219,12 @@ addEventListener('afterprint', () => {
   drawn.forEach(({ chart }) => chart.resize({ width: 'auto' }));
 });
 
-whenColoursChange.push(redrawAll);
+whenColorsChange.push(redrawAll);
 for (const button of document.querySelectorAll('[data-save]')) {
   button.addEventListener('click', () => {
     drawWaiting(document.getElementById(button.dataset.save));
     const { chart } = drawn.get(button.dataset.save);
-    const address = chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: colour('paper') });
+    const address = chart.getDataURL({ type: 'png', pixelRatio: 2, backgroundColor: color('paper') });
     offerFile(`${button.dataset.save}.png`, address);
   });
 }

@@ -1,5 +1,5 @@
 'use strict';
-// What every page has: its data, numbers and names as they are written, its colours, its buttons.
+// What every page has: its data, numbers and names as they are written, its colors, its buttons.
 
 const contents = JSON.parse(document.getElementById('contents').textContent);
 
@@ -56,23 +56,23 @@ function className(place, length) {
   return `${/^[-+.\d]+$/.test(name) ? 'class ' : ''}${shortly(name, length)}`;
 }
 
-// ---- colours ----
+// ---- colors ----
 
 const darkStyle = document.getElementById('dark');
 const darkPreferred = matchMedia('(prefers-color-scheme: dark)');
 const themeButton = document.getElementById('theme');
-const whenColoursChange = [];
+const whenColorsChange = [];
 
-/** A colour of the page by its name in the style. */
-function colour(name) {
+/** A color of the page by its name in the style. */
+function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-function classColour(place) {
-  return colour(`class-${place % 8}`);
+function classColor(place) {
+  return color(`class-${place % 8}`);
 }
 
-/** Classes differ by more than colour. */
+/** Classes differ by more than color. */
 function classSymbol(place) {
   const symbols = ['circle', 'triangle', 'rect', 'diamond', 'roundRect', 'arrow', 'pin', 'circle'];
   return symbols[place % symbols.length];
@@ -81,7 +81,7 @@ function classSymbol(place) {
 function useDark(dark) {
   darkStyle.media = dark ? 'screen' : 'not all';
   themeButton.setAttribute('aria-pressed', String(dark));
-  whenColoursChange.forEach((redraw) => redraw());
+  whenColorsChange.forEach((redraw) => redraw());
 }
 
 // ---- files and the clipboard ----

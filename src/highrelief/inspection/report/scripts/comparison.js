@@ -23,8 +23,8 @@ function amountAxis(values, own) {
   return numberAxis({ type: log ? 'log' : 'value', min: log ? undefined : 0, axisLabel: { formatter: figure }, ...own });
 }
 
-function rowColour(place) {
-  return colour(methods[place].is_baseline ? 'soft' : 'accent');
+function rowColor(place) {
+  return color(methods[place].is_baseline ? 'soft' : 'accent');
 }
 
 function dots(values, own) {
@@ -33,15 +33,15 @@ function dots(values, own) {
     symbol: 'circle',
     symbolSize: 11,
     z: 4,
-    data: values.map((value, place) => ({ value: [value ?? '-', place], itemStyle: { color: rowColour(place) } })),
+    data: values.map((value, place) => ({ value: [value ?? '-', place], itemStyle: { color: rowColor(place) } })),
     ...own,
   };
 }
 
 function lines(ends, own) {
   return intervals(ends.map(([low, high], place) => [place, low, high]), true, {
-    lineStyle: { color: colour('soft'), width: 1.5 },
-    itemStyle: { color: colour('soft') },
+    lineStyle: { color: color('soft'), width: 1.5 },
+    itemStyle: { color: color('soft') },
     z: 3,
     ...own,
   });
@@ -55,7 +55,7 @@ function finePercent(value) {
 // ---- accuracy ----
 
 function aboutAccuracy(method, which) {
-  const { accuracy, folds } = method.judgements[which];
+  const { accuracy, folds } = method.judgments[which];
   return [
     shortly(method.name, 40),
     `mean ${finePercent(accuracy.value)}`,
@@ -66,16 +66,16 @@ function aboutAccuracy(method, which) {
 
 /** Single folds, spread over the height of the row: many of them score alike. */
 function foldDots(which) {
-  const data = methods.flatMap(({ judgements }, place) => {
-    const { folds } = judgements[which];
+  const data = methods.flatMap(({ judgments }, place) => {
+    const { folds } = judgments[which];
     const step = 18 / Math.max(folds.length - 1, 1);
     return folds.map((score, fold) => ({ value: [score, place], symbolOffset: [0, fold * step - 9] }));
   });
-  return { type: 'scatter', symbolSize: 4, silent: true, itemStyle: { color: colour('faint') }, data };
+  return { type: 'scatter', symbolSize: 4, silent: true, itemStyle: { color: color('faint') }, data };
 }
 
 function accuracyOption(which, narrow) {
-  const judged = methods.map(({ judgements }) => judgements[which]);
+  const judged = methods.map(({ judgments }) => judgments[which]);
   const least = Math.min(...judged.flatMap(({ accuracy, folds }) => [accuracy.lower, ...folds]));
   const means = dots(judged.map(({ accuracy }) => accuracy.value));
   const reference = methods.findIndex((each) => each.is_baseline);
@@ -113,9 +113,9 @@ function stabilityOption(narrow) {
     yAxis: rowAxis(chosenNames, narrow),
     series: [
       lines(selections.map(({ lower, upper }) => [lower, upper])),
-      dots(selections.map(({ value }) => value), { name: words.selection, itemStyle: { color: colour('accent') } }),
+      dots(selections.map(({ value }) => value), { name: words.selection, itemStyle: { color: color('accent') } }),
       {
-        ...dots([], { name: words.ranking, symbol: 'diamond', symbolSize: 13, itemStyle: { color: colour('positive') } }),
+        ...dots([], { name: words.ranking, symbol: 'diamond', symbolSize: 13, itemStyle: { color: color('positive') } }),
         data: rankings.map((value, place) => [value ?? '-', place]),
       },
     ],

@@ -13,8 +13,8 @@ function convergenceOption() {
     type: 'line',
     symbol: steps.length > 60 ? 'none' : 'circle',
     symbolSize: 5,
-    lineStyle: { color: colour('accent'), width: 2 },
-    itemStyle: { color: colour('accent') },
+    lineStyle: { color: color('accent'), width: 2 },
+    itemStyle: { color: color('accent') },
     data: steps.map((step, place) => [place + 1, log && step <= 0 ? '-' : step]),
   };
   if (tolerance !== null && (!log || tolerance > 0)) {
@@ -23,8 +23,8 @@ function convergenceOption() {
   if (cycle > 0) {
     line.markArea = {
       silent: true,
-      itemStyle: { color: colour('warm'), opacity: 0.14 },
-      label: { color: colour('warm'), formatter: () => `cycle of ${count(cycle)}` },
+      itemStyle: { color: color('warm'), opacity: 0.14 },
+      label: { color: color('warm'), formatter: () => `cycle of ${count(cycle)}` },
       data: [[{ xAxis: Math.max(1, steps.length - cycle) }, { xAxis: steps.length }]],
     };
   }
@@ -66,8 +66,8 @@ function stabilityOption() {
         type: 'line',
         symbolSize: 8,
         symbol: 'circle',
-        lineStyle: { color: colour('accent'), width: 2 },
-        itemStyle: { color: colour('accent') },
+        lineStyle: { color: color('accent'), width: 2 },
+        itemStyle: { color: color('accent') },
         data: estimates.map(({ value }, place) => [sizes[place], value ?? '-']),
       },
     ],
@@ -91,7 +91,7 @@ function intervalsOption(narrow) {
       {
         type: 'scatter',
         symbolSize: 9,
-        itemStyle: { color: colour('accent') },
+        itemStyle: { color: color('accent') },
         data: bestNames.map((_, place) => [features.ranks[place], place]),
       },
     ],
@@ -109,9 +109,9 @@ function frequencyOption(narrow) {
     series: [{
       type: 'bar',
       barCategoryGap: '45%',
-      itemStyle: { color: colour('accent') },
+      itemStyle: { color: color('accent') },
       label: {
-        show: true, position: 'right', color: colour('soft'), formatter: ({ value }) => percent(value),
+        show: true, position: 'right', color: color('soft'), formatter: ({ value }) => percent(value),
       },
       data: features.frequency.slice(0, mostIntervals),
     }],
@@ -132,7 +132,7 @@ function aboutSample(place) {
   const { names, classes, margins, outlier_probability: outlier, suspects } = contents.samples;
   const lines = [shortly(names[place]), className(classes[place], 40), `margin ${figure(margins[place])}`];
   if (outlier !== null) lines.push(`outlier probability ${figure(outlier[place])}`);
-  if (outlier !== null && suspects.includes(place)) lines.push('may be mislabelled');
+  if (outlier !== null && suspects.includes(place)) lines.push('may be mislabeled');
   return lines.join('\n');
 }
 
@@ -148,14 +148,14 @@ function samplesOption() {
     barCategoryGap: '15%',
     large: true,
     largeThreshold: 2000,
-    itemStyle: { color: classColour(which) },
+    itemStyle: { color: classColor(which) },
     data: placed.filter(([, sample]) => classes[sample] === which).map(([place, sample]) => [place, margins[sample] ?? '-']),
   }));
   const marks = {
     type: 'scatter',
     symbol: 'diamond',
     symbolSize: 11,
-    itemStyle: { color: colour('paper'), borderColor: colour('ink'), borderWidth: 1.5 },
+    itemStyle: { color: color('paper'), borderColor: color('ink'), borderWidth: 1.5 },
     data: suspects.map((sample) => [at.get(sample), margins[sample] ?? 0]),
     z: 5,
   };
@@ -180,14 +180,14 @@ function distributionOption({ boxes, points }, narrow) {
   const crowded = boxes.length > (narrow ? 2 : 3);
   const boxed = boxes.map((box, which) => ({
     value: box.length === 5 ? box : ['-', '-', '-', '-', '-'],
-    itemStyle: { color: 'transparent', borderColor: classColour(which), borderWidth: 1.5 },
+    itemStyle: { color: 'transparent', borderColor: classColor(which), borderWidth: 1.5 },
   }));
   const dots = points.map((values, which) => ({
     type: 'scatter',
     symbol: classSymbol(which),
     symbolSize: 5,
     silent: true,
-    itemStyle: { color: classColour(which), opacity: 0.45 },
+    itemStyle: { color: classColor(which), opacity: 0.45 },
     data: values.map((value) => [which, value]),
   }));
   return {
@@ -243,7 +243,7 @@ function levelsOption({ levels, shares }, narrow) {
       type: 'bar',
       name: String(which),
       barGap: '0%',
-      itemStyle: { color: classColour(which) },
+      itemStyle: { color: classColor(which) },
       data: own,
     })),
   };
@@ -274,10 +274,10 @@ function correlationsOption(narrow) {
       itemWidth: 12,
       itemHeight: narrow ? 140 : 240,
       text: ['1', '−1'],
-      textStyle: { color: colour('soft') },
-      inRange: { color: [colour('negative'), colour('middle'), colour('positive')] },
+      textStyle: { color: color('soft') },
+      inRange: { color: [color('negative'), color('middle'), color('positive')] },
     },
-    series: [{ type: 'heatmap', data: cells, itemStyle: { borderColor: colour('paper'), borderWidth: 1 } }],
+    series: [{ type: 'heatmap', data: cells, itemStyle: { borderColor: color('paper'), borderWidth: 1 } }],
   };
 }
 
@@ -295,10 +295,10 @@ function interactionsOption(narrow) {
   const rows = losingFeatures();
   const faint = (i, j) => clear !== null && !clear[i][j];
   const cells = rows.flatMap((i, row) => losses[i].map((value, j) => ({
-    // Beyond 1 and −1 the colour stays what it is there.
+    // Beyond 1 and −1 the color stays what it is there.
     value: [j, row, value === null ? '-' : Math.max(-1, Math.min(1, value))],
     itemStyle: { opacity: faint(i, j) ? 0.25 : 1 },
-    label: { show: !narrow && value !== null && !faint(i, j), color: colour(Math.abs(value) > 0.6 ? 'paper' : 'ink') },
+    label: { show: !narrow && value !== null && !faint(i, j), color: color(Math.abs(value) > 0.6 ? 'paper' : 'ink') },
   })));
   const named = (place) => `${shortly(names[place], 40)} (rank ${count(ranks[place])})`;
   const lost = (i, j) => percent(losses[i][j]).replace('-', '−');
@@ -326,13 +326,13 @@ function interactionsOption(narrow) {
       itemWidth: 12,
       itemHeight: narrow ? 140 : 240,
       text: ['loses all', 'doubles'],
-      textStyle: { color: colour('soft') },
-      inRange: { color: [colour('negative'), colour('middle'), colour('positive')] },
+      textStyle: { color: color('soft') },
+      inRange: { color: [color('negative'), color('middle'), color('positive')] },
     },
     series: [{
       type: 'heatmap',
       data: cells,
-      itemStyle: { borderColor: colour('paper'), borderWidth: 1 },
+      itemStyle: { borderColor: color('paper'), borderWidth: 1 },
       label: { fontSize: 11, formatter: ({ value: [j, row] }) => lost(rows[row], j) },
     }],
   };

@@ -35,7 +35,7 @@ function weightBars(kept) {
     barGap: '-100%',
     barCategoryGap: '20%',
     barMaxWidth: 56,
-    itemStyle: { color: kept ? colour('accent') : colour('faint') },
+    itemStyle: { color: kept ? color('accent') : color('faint') },
   };
 }
 
@@ -50,16 +50,16 @@ function weightMark() {
     symbolRotate: 180,
     symbolOffset: [0, -8],
     silent: true,
-    itemStyle: { color: colour('ink') },
+    itemStyle: { color: color('ink') },
     label: {
-      show: true, position: 'top', color: colour('ink'), formatter: () => shortly(features.names[place], 30),
+      show: true, position: 'top', color: color('ink'), formatter: () => shortly(features.names[place], 30),
     },
     data: place === null ? [] : [[place, Math.max(features.weights[place], 0)]],
   };
 }
 
 /** What stands under the bars: names where they fit, slanted if they are many; ranks where they do not. */
-function labelling(narrow) {
+function labeling(narrow) {
   const number = view.last - view.first + 1;
   const named = number <= (narrow ? 20 : mostNamed);
   return { named, slanted: named && number > (narrow ? 2 : 8) };
@@ -76,7 +76,7 @@ function firstFew() {
 }
 
 function weightLabels(narrow) {
-  const { named, slanted } = labelling(narrow);
+  const { named, slanted } = labeling(narrow);
   return {
     interval: named ? firstFew() : 'auto',
     rotate: slanted ? 60 : 0,
@@ -151,10 +151,10 @@ drawChart('weights-chart', weightsOption, (chart) => {
   leaveTheWheel(chart.getDom());
   const watch = () => {
     const narrow = isNarrow(chart.getDom());
-    const before = labelling(narrow);
+    const before = labeling(narrow);
     const [zoom] = chart.getOption().dataZoom;
     Object.assign(view, { first: zoom.startValue, last: zoom.endValue });
-    const { named, slanted } = labelling(narrow);
+    const { named, slanted } = labeling(narrow);
     if (named !== before.named || slanted !== before.slanted) {
       chart.setOption({ xAxis: { axisLabel: weightLabels(narrow) } });
     }

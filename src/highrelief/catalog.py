@@ -64,7 +64,7 @@ METHODS: Mapping[str, Method] = {
         "k nearest of every class",
         ("kononenko1994", "robnik2003"),
         "RELIEF-F",
-        "RELIEF-F compares every sample with its nearest neighbours of its own class and of every other"
+        "RELIEF-F compares every sample with its nearest neighbors of its own class and of every other"
         " class. A feature weighs more the farther it sets the latter apart, compared with the former.",
     ),
     "rrelieff": Method(
@@ -72,7 +72,7 @@ METHODS: Mapping[str, Method] = {
         "RELIEF-F for a target that is a number",
         ("robnik1997", "robnik2003"),
         "RRELIEF-F",
-        "RRELIEF-F compares every sample with its nearest neighbours. A feature weighs more the more it"
+        "RRELIEF-F compares every sample with its nearest neighbors. A feature weighs more the more it"
         " differs where the target differs, and the less it does where the target is alike.",
     ),
     "surf": Method(
@@ -133,7 +133,7 @@ METHODS: Mapping[str, Method] = {
         ("bei2015",),
         "I-M4E",
         "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
-        " which this does not hang on single neighbours.",
+        " which this does not hang on single neighbors.",
     ),
     "im4e-cv": Method(
         "IM4ECV",
@@ -141,7 +141,7 @@ METHODS: Mapping[str, Method] = {
         ("bei2015",),
         "Cross-validated I-M4E",
         "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
-        " which this does not hang on single neighbours. How near is near was chosen by how well samples that"
+        " which this does not hang on single neighbors. How near is near was chosen by how well samples that"
         " were left out are classified.",
     ),
     "frel": Method(
@@ -155,7 +155,7 @@ METHODS: Mapping[str, Method] = {
     ),
     "lmba": Method(
         "Lmba",
-        "FREL's square loss over several neighbours",
+        "FREL's square loss over several neighbors",
         ("li2015",),
         "Lmba",
         "Lmba goes once through the samples and moves the weights, by steps of one length, so that the"
@@ -166,7 +166,7 @@ METHODS: Mapping[str, Method] = {
         "margins to local hyperplanes",
         ("cai2014",),
         "LHR",
-        "LHR compares every sample with mixtures of its nearest neighbours, one of its own class and one of"
+        "LHR compares every sample with mixtures of its nearest neighbors, one of its own class and one of"
         " the others: mixtures are less noisy than single samples. A feature weighs more the farther it sets"
         " the second apart.",
     ),
