@@ -233,7 +233,7 @@ def table_or_sentence(ending, data, roles, dialect, *, transpose=False, rule="ke
 def h5ad_or_sentence(data):
     """Parse an AnnData file that HDF5 itself can read; returns its cells, or None after one sentence."""
     try:
-        cells = parsed_h5ad(data, "io.h5ad")
+        cells = parsed_h5ad(data, "table.h5ad")
     except TableError as error:
         assert_one_sentence(error)
         return None

@@ -297,7 +297,7 @@ class TestOtherFiles:
             "% a comment\n@relation 'r'\n@ATTRIBUTE 'an a' numeric\n@attribute b {u,'v w'}\n"
             "@attribute class {x,y}\n@data\n1.5,u,x\n% another\n?,'v w',y\n3,u,x\n"
         )
-        table = read(write(content, "io.text"))
+        table = read(write(content, "table.arff"))
         np.testing.assert_array_equal(table.X, [[1.5, 0], [np.nan, 1], [3, 0]])
         assert table.feature_names == ["an a", "b"]
 
@@ -321,7 +321,7 @@ class TestOtherFiles:
     )
     def test_says_what_is_wrong_with_arff(self, write, content, says):
         with pytest.raises(TableError, match=says):
-            read(write(content, "io.text"))
+            read(write(content, "table.arff"))
 
     def test_reads_anndata(self, tmp_path):
         anndata = pytest.importorskip("anndata", reason="of the extra 'anndata'")

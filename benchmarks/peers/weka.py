@@ -48,7 +48,7 @@ def relieff(
         _java.kill()
         _java.wait()
     with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "io.text"
+        table = Path(folder) / "table.arff"
         _write_arff(table, X, y)
         # The serial collector: everyone here has one thread.
         command = ["java", "-XX:+UseSerialGC", "-Xmx4g", "-cp", str(_JAR), str(_RUNNER)]

@@ -14,8 +14,6 @@ from warnings import WarningMessage
 import typer
 from typer.core import TyperGroup
 
-from ..io import TableError
-
 #: What Typer raises for arguments that it refuses; it has no public name.
 _REFUSAL: Any = typer.BadParameter.__base__
 
@@ -115,9 +113,6 @@ def _escaped_warnings() -> Iterator[None]:
 
 
 # Why a run cannot go on, in one sentence.
-
-
-__all__ = ["RunError", "TableError", "UsageError", "in_one_line", "told_once"]
 
 
 class RunError(RuntimeError):
