@@ -35,13 +35,20 @@ def examples(path):
     )
 
 
-def test_the_map_names_every_room():
-    rooms = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## Rooms")[1].split("```")[1]
+def test_the_tree_in_contributing_names_every_package():
+    tree = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The tree")[1].split("```")[1]
     package = ROOT / "src" / "highrelief"
     names = [each.name for each in package.glob("*.py") if not each.name.startswith("__")]
     names += [f"{each.parent.name}/" for each in package.glob("*/__init__.py")]
-    names += [each.name for each in (package / "reports").glob("*.py") if each.name != "__init__.py"]
-    assert [name for name in names if name not in rooms] == []
+    assert [name for name in names if name not in tree] == []
+
+
+def test_the_walk_through_a_fit_names_files():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    walk = text.split("## How a fit runs")[1].split("\n## ")[0]
+    named = re.findall(r"`(\w+/[\w/]+\.py)`", walk)
+    assert named
+    assert [name for name in named if not (ROOT / "src" / "highrelief" / name).exists()] == []
 
 
 def test_links_are_seen(tmp_path):

@@ -273,8 +273,8 @@ def test_the_six_steps_lead_to_files():
     assert [path for path in named - new if not any((place / path).exists() for place in places)] == []
     assert "BAD_PARAMETERS = {" in (ROOT / "tests" / "test_errors.py").read_text(encoding="utf-8")
     # What the steps tell a newcomer to call.
-    bases = ROOT / "src" / "highrelief" / "bases"
-    base = (bases / "weighter.py").read_text() + (bases / "input.py").read_text()
+    folder = ROOT / "src" / "highrelief" / "base"
+    base = (folder / "weighter.py").read_text() + (folder / "validation.py").read_text()
     for name in ("_check_fit", "_rows", "_set_weights", "_check_parameters"):
         assert f"def {name}(" in base, name
 
