@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -22,9 +23,11 @@ from command_line import (
     table_text,
 )
 
-pytest.importorskip("typer", reason="the command needs the extra 'report'")
+typer = pytest.importorskip("typer", reason="the command needs the extra 'report'")
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
 pl = pytest.importorskip("polars", reason="the command needs the extra 'report'")
+
+from highrelief.cli import endings  # noqa: E402
 
 
 @pytest.fixture
@@ -690,6 +693,47 @@ main()
         assert result.stderr == (
             "highrelief: what is shown cannot be written or read: No space left on device.\n"
         )
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
+    @pytest.mark.parametrize("limit", [500_000, 900_000])
+    def test_a_limit_of_addresses_that_the_imports_exceed(self, table, limit):
+        code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, ({limit} * 1024, resource.RLIM_INFINITY))
+from highrelief.cli import main
+main()
+"""
+        result = subprocess.run(
+            [sys.executable, "-c", code, "rank", str(table), "-t", "class"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=ENVIRONMENT,
+        )
+        refused(result, 1, f"the address space is limited to {limit} kB (ulimit -v), and at least 1310720 kB")
+
+    @pytest.mark.parametrize(
+        ("error", "says"),
+        [
+            (OSError("Could not load libllvmlite.so"), "(OSError: Could not load libllvmlite.so)"),
+            (
+                OSError(28, "No space left on device"),
+                "what is shown cannot be written or read: No space left",
+            ),
+            (OSError(5, "Input/output error", "/data/t"), "/data/t cannot be written or read: Input/output"),
+        ],
+    )
+    def test_only_errors_of_output_name_it(self, capsys, error, says):
+        with (
+            pytest.raises(typer.Exit),
+            mock.patch.object(endings, "_show_no_more"),
+            endings.told(debug=False),
+        ):
+            raise error
+        shown = capsys.readouterr().err
+        assert says in shown
+        assert ("what is shown" in shown) == ("what is shown" in says)
 
     def test_a_file_where_a_folder_is_to_be(self, table, tmp_path):
         result = highrelief("rank", table, "-t", "class", "--out", table / "out")

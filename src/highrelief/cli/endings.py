@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -16,6 +17,8 @@ from typer.core import TyperGroup
 
 #: What Typer raises for arguments that it refuses; it has no public name.
 _REFUSAL: Any = typer.BadParameter.__base__
+#: Errors of writing to the standard output, which have no file name.
+_OUTPUT_ERRORS = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 
 
 @contextmanager
@@ -74,12 +77,22 @@ def told(debug: bool) -> Iterator[None]:
         raise
     except KeyboardInterrupt as error:
         _end(error, 130, "stopped; no file is half-written.")
-    except OSError as error:
-        where = "what is shown" if error.filename is None else error.filename
-        _end(error, 1, f"{where} cannot be written or read: {error.strerror or error}.", debug)
     except Exception as error:
+        where = _place_of_failure(error)
+        if where is not None:
+            reason = getattr(error, "strerror", None) or error
+            _end(error, 1, f"{where} cannot be written or read: {reason}.", debug)
         sentence = in_one_line(f"{type(error).__name__}: {error}")
         _end(error, 1, f"this should not have happened ({sentence}); --debug shows where it did.", debug)
+
+
+def _place_of_failure(error: Exception) -> str | None:
+    """Return which file failed, or that the output did; None for other errors, also of libraries."""
+    if not isinstance(error, OSError):
+        return None
+    if error.filename is not None:
+        return str(error.filename)
+    return "what is shown" if error.errno in _OUTPUT_ERRORS else None
 
 
 def _end(error: BaseException, code: int, sentence: str, debug: bool = False) -> NoReturn:
