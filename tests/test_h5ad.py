@@ -154,6 +154,45 @@ def test_what_anndata_writes_is_read(tmp_path):
     assert table.sample_names == ["p", "q", "s"]
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_an_index_of_nullable_strings(tmp_path, missing):
+    anndata = pytest.importorskip("anndata", minversion="0.12")
+    pandas = pytest.importorskip("pandas")
+    index = pandas.Index(["p", "q", "r", pandas.NA if missing else "s"], dtype="string")
+    obs = pandas.DataFrame(
+        {"class": pandas.Categorical(pandas.array(["u", "v", None, "u"], dtype="string"))}, index=index
+    )
+    data = anndata.AnnData(np.arange(8.0).reshape(4, 2), obs=obs, var=pandas.DataFrame(index=["g", "h"]))
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        data.write_h5ad(tmp_path / "t.h5ad")
+    with h5py.File(tmp_path / "t.h5ad") as root:
+        assert root["obs/_index"].attrs["encoding-type"] == "nullable-string-array"
+    if missing:
+        with pytest.raises(TableError, match="'/obs/_index' has missing names"):
+            parsed((tmp_path / "t.h5ad").read_bytes(), "t.h5ad")
+    else:
+        cells = parsed((tmp_path / "t.h5ad").read_bytes(), "t.h5ad")
+        assert cells.row_names == list("pqrs")
+        assert cells.aside["class"] == ["u", "v", None, "u"]
+
+
+def test_attributes_that_are_stored_as_bytes():
+    def change(root):
+        def encode(_, element):
+            for name, value in element.attrs.items():
+                if isinstance(value, str):
+                    element.attrs[name] = np.bytes_(value)
+            if "column-order" in element.attrs:
+                names = [each.encode() for each in element.attrs["column-order"]]
+                element.attrs["column-order"] = np.array(names, dtype="S9")
+
+        root.visititems(encode)
+
+    cells, text = parsed(changed(change), "t.h5ad"), parsed(h5ad_bytes("csr"), "t.h5ad")
+    np.testing.assert_array_equal(cells.numbers, text.numbers)
+    assert (cells.names, cells.row_names, cells.aside) == (text.names, text.row_names, text.aside)
+
+
 def test_the_command_says_one_sentence(tmp_path):
     path = tmp_path / "t.h5ad"
     path.write_bytes(changed(put("X/indices", np.full(12, 100_000, dtype=np.int32))))

@@ -165,11 +165,12 @@ def written(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -> list
     if kind == "f":
         texts = [str(value).removesuffix(".0") for value in values + values.dtype.type(0)]  # 0 for -0
     else:
-        texts = [_decoded(value).strip() for value in values]
+        texts = [decoded(value).strip() for value in values]
     return [None if gone else text for text, gone in zip(texts, null.tolist(), strict=True)]
 
 
-def _decoded(value: object) -> str:
+def decoded(value: object) -> str:
+    """Return the text of a value, bytes as UTF-8."""
     return value.decode(errors="backslashreplace") if isinstance(value, bytes) else str(value)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._engine.memory import check_room
-from .cells import Cells, MissingTokens, TableError, listed, parsing, shown, without, written
+from .cells import Cells, MissingTokens, TableError, decoded, listed, parsing, shown, without, written
 from .files import InputFile
 
 _FORMATS = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
@@ -179,15 +179,22 @@ class _H5ad:
             return values.view(np.uint8) != 0  # HDF5 has no bool: any byte may be there
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
+    def _attribute(self, element: Any, name: str) -> Any:
+        """An attribute: a text or a list of texts, also where they are stored as bytes; None if missing."""
+        found = np.asarray(element.attrs.get(name)).tolist()
+        if isinstance(found, list):
+            return [decoded(each) if isinstance(each, bytes) else each for each in found]
+        return decoded(found) if isinstance(found, bytes) else found
+
     def _strings(self, group: Any, name: str) -> list[str]:
         """An attribute that is a list of texts."""
-        found = np.asarray(group.attrs.get(name, ()))
-        if found.ndim != 1 or not all(isinstance(each, (str, np.str_)) for each in found.tolist()):
+        found = self._attribute(group, name) if name in group.attrs else []
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             raise self._error(group.name, f"has no list of names as its attribute {name!r}")
-        return [str(each) for each in found]
+        return found
 
     def _encoding(self, element: Any) -> str:
-        return str(element.attrs.get("encoding-type", ""))
+        return str(self._attribute(element, "encoding-type") or "")
 
     def _frame(self, element: Any) -> Any:
         if self._encoding(element) != "dataframe" or not isinstance(element, self._h5py.Group):
@@ -198,12 +205,16 @@ class _H5ad:
         return element
 
     def _index(self, frame: Any) -> list[str]:
-        name = frame.attrs.get("_index")
+        name = self._attribute(frame, "_index")
         if not isinstance(name, str):
             raise self._error(frame.name, "has no attribute '_index' with the name of its index")
-        values = self._values(self._member(frame, name), kinds="biufO")
+        element = self._member(frame, name)
+        nullable = self._encoding(element) == "nullable-string-array"
+        values = self._values(self._member(element, "values") if nullable else element, kinds="biufO")
         if values.ndim != 1:
             raise self._error(f"{frame.name}/{name}", f"has {values.ndim} dimensions, and names have 1")
+        if nullable and self._values(self._member(element, "mask"), values.shape, "b").any():
+            raise self._error(element.name, "has missing names; every row and column needs one")
         return [str(each) for each in values.tolist()]
 
     def _column(self, frame: Any, name: str, n_rows: int) -> tuple[list[str | None], NDArray[Any] | None]:
@@ -228,6 +239,8 @@ class _H5ad:
         raise self._unknown(element, encoding)
 
     def _categorical(self, codes: Any, categories: Any, shape: tuple[int, ...]) -> list[str | None]:
+        if self._encoding(categories) == "nullable-string-array":  # no category is missing
+            categories = self._member(categories, "values")
         places, texts = self._values(codes, shape, "iu"), written(self._values(categories, kinds="biufO"))
         if places.size and (int(places.min()) < -1 or int(places.max()) >= len(texts)):
             raise self._error(codes.name, f"has codes outside of its {len(texts):,} categories")
