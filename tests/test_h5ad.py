@@ -156,7 +156,9 @@ def test_what_anndata_writes_is_read(tmp_path):
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_an_index_of_nullable_strings(tmp_path, missing):
-    anndata = pytest.importorskip("anndata", minversion="0.12")
+    anndata = pytest.importorskip("anndata")
+    if not hasattr(anndata.settings, "allow_write_nullable_strings"):
+        pytest.skip("this version of anndata does not write such strings")
     pandas = pytest.importorskip("pandas")
     index = pandas.Index(["p", "q", "r", pandas.NA if missing else "s"], dtype="string")
     obs = pandas.DataFrame(
@@ -199,10 +201,21 @@ def test_the_command_says_one_sentence(tmp_path):
     refused(highrelief("rank", path, "--target", "class"), 1, "is not a sparse matrix")
 
 
-def test_a_library_that_crashes_is_one_sentence(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("library", "says"),
+    [
+        ("import os; os.abort()", "it is damaged, and HDF5 crashed or did not end"),
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            "does not fit into memory: the process that reads it was killed",
+        ),
+        ("raise ImportError", "h5py cannot be imported, or there is not enough memory to"),
+    ],
+)
+def test_a_library_that_crashes_is_one_sentence(tmp_path, monkeypatch, library, says):
     path = tmp_path / "t.h5ad"
     path.write_bytes(h5ad_bytes("dense"))
-    (tmp_path / "h5py.py").write_text("import os; os.abort()")
+    (tmp_path / "h5py.py").write_text(library)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(TableError, match="HDF5 crashed or did not end"):
+    with pytest.raises(TableError, match=says):
         read_table(Source(path), Roles("class"))

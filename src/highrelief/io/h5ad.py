@@ -12,9 +12,10 @@ import importlib.util
 import io
 import json
 import math
+import signal
 import subprocess  # nosec B404
 import sys
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +42,10 @@ def read_h5ad(file: InputFile, tokens: MissingTokens) -> Cells:
         stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdin is not None
-        assert process.stdout is not None
         try:
             with contextlib.suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(file.read_bytes())
-            return _received(process.stdout, file.name, tokens)
+            return _received(process, file.name, tokens)
         finally:
             process.kill()
 
@@ -87,12 +87,13 @@ def _limit_processor_time(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, most))
 
 
-def _received(stream: IO[bytes], name: str, tokens: MissingTokens) -> Cells:
+def _received(process: subprocess.Popen[bytes], name: str, tokens: MissingTokens) -> Cells:
     """The cells that ``main`` wrote."""
-    damaged = f"Cannot read {shown(name)} as h5ad: it is damaged, and HDF5 crashed or did not end."
+    stream = process.stdout
+    assert stream is not None
     line = stream.readline()
     if not line.endswith(b"\n"):
-        raise TableError(damaged)
+        raise _failure(process.wait(), name)
     head = json.loads(line)
     if "error" in head:
         raise TableError(head["error"])
@@ -102,10 +103,24 @@ def _received(stream: IO[bytes], name: str, tokens: MissingTokens) -> Cells:
     for each in arrays:
         # A BufferedReader reads until the array is full or the process ended.
         if stream.readinto(_bytes_of(each)) != each.nbytes:  # type: ignore[attr-defined]
-            raise TableError(damaged)
+            raise _failure(process.wait(), name)
     numbers, *columns = arrays
     aside = dict(zip(head.pop("aside_numbers"), columns, strict=True))
     return Cells(numbers=without(numbers, tokens.declared), aside_numbers=aside, tokens=tokens, **head)
+
+
+def _failure(code: int, name: str) -> Exception:
+    """The reason why the process ended before all was written, by its exit code."""
+    if code == -getattr(signal, "SIGKILL", 9):
+        return MemoryError(
+            "the process that reads it was killed, as systems do when memory runs out. Use fewer observations"
+            " or variables."
+        )
+    if code == 1:  # Python's own, for an exception
+        reason = "h5py cannot be imported, or there is not enough memory to"
+    else:
+        reason = "it is damaged, and HDF5 crashed or did not end"
+    return TableError(f"Cannot read {shown(name)} as h5ad: {reason}.")
 
 
 def parsed(data: bytes, name: str) -> Cells:
