@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highrelief.cli.output import csv_text
+from highrelief.io import Roles, Source, formulas, read_table
 from highrelief.io.formulas import inert, read_back
 
 texts = st.text(st.sampled_from("'=+-@,;\t\r\n\uff1d\uff0b\uff0d\uff20a1. "), max_size=8)
@@ -84,3 +85,37 @@ def test_tables_of_others_keep_their_apostrophes(tmp_path):
     path.write_text(table_text(names=["'=1", "=1", "c", "d", "e", "f"]))
     shown = highrelief("rank", path, "-t", "class", "-m", "fisher").stdout
     assert {"'=1", "=1"} <= {line.split("\t")[1] for line in shown.splitlines()}
+
+
+def test_apostrophes_that_are_removed_are_noted(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(table_text(names=["'=a", "b", "c", "d", "e", "f"]))
+    result = highrelief("rank", path, "-t", "class", "-m", "fisher")
+    assert "=a" in {line.split("\t")[1] for line in result.stdout.splitlines()}
+    assert "Without the apostrophe that keeps a spreadsheet from running a formula: '=a'." in result.stderr
+    path.write_text(path.read_text().replace("'=a", "a"))
+    assert "apostrophe" not in highrelief("rank", path, "-t", "class", "-m", "fisher").stderr
+
+
+def test_notes_of_transposed_tables_and_of_labels_are_shown(tmp_path):
+    (tmp_path / "t.csv").write_text("gene,r1,r2,r3,r4\n'=a,1,2,3,4\nb,4,2,1,3\n")
+    (tmp_path / "lab.csv").write_text("id,class\nr1,'=u\nr2,v\nr3,v\nr4,'=u\n")
+    options = ("--transpose", "--labels", tmp_path / "lab.csv", "-t", "class", "-m", "fisher")
+    shown = highrelief("rank", tmp_path / "t.csv", *options).stderr
+    assert "formula: '=a'." in shown
+    assert "formula: '=u'." in shown
+
+
+def test_a_class_that_is_no_formula_stays_beside_an_inert_name(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("'=a,b,class\n1,2,-inf\n2,1,1\n3,5,2\n4,4,-inf\n5,3,1\n6,0,2\n")
+    table = read_table(Source(path), Roles("class"))
+    assert table.feature_names == ["=a", "b"]
+    assert table.y.tolist() == ["-inf", "1", "2"] * 2
+
+
+def test_texts_without_a_sign_are_not_searched_for_formulas(monkeypatch):
+    searched = []
+    monkeypatch.setattr(formulas, "read_back", lambda text: searched.append(text) or read_back(text))
+    assert formulas.all_read_back(["word", "a_b", "it's", "'=x"]) == {"'=x": "=x"}
+    assert searched == ["'=x"]

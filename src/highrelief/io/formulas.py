@@ -11,6 +11,8 @@ _SEPARATORS = r",;\t\r\n"
 _START = re.compile(
     rf"(?<![^{_SEPARATORS}])'*[=+\-@\uff1d\uff0b\uff0d\uff20][^{_SEPARATORS}]*|\A'*(?=[\t\r\n])"
 )
+#: What every match of it has.
+_SIGN = re.compile(r"[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -31,12 +33,16 @@ def read_back(text: str) -> str | None:
     return before if inert(before) == text else None
 
 
-def all_read_back(texts: Iterable[str]) -> bool:
-    """Return whether a table can be ours: at least one of its texts was made inert, and none would be."""
-    changed = False
-    for text in texts:
+def all_read_back(texts: Iterable[str]) -> dict[str, str]:
+    """Return what :func:`inert` changed in a table, by what it wrote; empty if the table cannot be ours.
+
+    A table is not ours if one of its texts would have been made inert.
+    """
+    found = {}
+    for text in filter(_SIGN.search, texts):  # all others stay as they are
         before = read_back(text)
         if before is None:
-            return False
-        changed |= before != text
-    return changed
+            return {}
+        if before != text:
+            found[text] = before
+    return found

@@ -12,19 +12,18 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from .._engine.memory import check_room
-from .cells import Cells, MissingTokens, TableError, masked, shown, without
+from .cells import Cells, MissingTokens, TableError, listed, masked, shown, without
 from .files import InputFile
-from .formulas import all_read_back, read_back
+from .formulas import all_read_back
 from .frames import polars_parsing
 
 #: What is tried where nothing is said; of several that fit, the first that cuts most.
@@ -108,16 +107,26 @@ def read_delimited(path: InputFile, dialect: Dialect) -> Cells:
     _check_lengths(rows, places[1:], separator, len(names), path, cut=not text.endswith(b"\n"))
     decimal = dialect.decimal or _likely_decimal(rows[:_LINES_LOOKED_AT], separator)
     numbers, words = _parsed(rows, len(names), separator, decimal, dialect.tokens)
-    ours = b"'" in text and all_read_back(chain(names, *(filter(None, column) for column in words.values())))
-    if ours:
-        names = [read_back(name) or "" for name in names]
-        words = {place: [word and read_back(word) for word in column] for place, column in words.items()}
+    formulas: dict[str, str] = {}
+    if b"'" in text:
+        formulas = all_read_back({*names}.union(*(filter(None, column) for column in words.values())))
+    notes = []
+    if formulas:
+        names = [formulas.get(name, name) for name in names]
+        words = {
+            place: [word and formulas.get(word, word) for word in column] for place, column in words.items()
+        }
+        notes.append(
+            "Without the apostrophe that keeps a spreadsheet from running a formula:"
+            f" {listed(sorted(formulas.values()))}."
+        )
     return Cells(
         names,
         numbers,
         words,
+        notes=notes,
         line_of_row=[place + 1 for place in places[1:]],
-        text_at=partial(_text, rows, separator, len(names), ours),
+        text_at=partial(_text, rows, separator, len(names), formulas),
         tokens=dialect.tokens,
     )
 
@@ -313,9 +322,13 @@ def _fields_of(rows: Sequence[bytes], separator: bytes, place: int, n_columns: i
 
 
 def _text(
-    rows: Sequence[bytes], separator: bytes, n_columns: int, ours: bool, places: Sequence[int]
+    rows: Sequence[bytes],
+    separator: bytes,
+    n_columns: int,
+    formulas: Mapping[str, str],
+    places: Sequence[int],
 ) -> list[list[str | None]]:
-    """Some columns as they are written; of a file of ours, without the apostrophes before formulas."""
+    """Some columns as they are written, but for texts that ``formulas`` has the originals of."""
     if len(places) <= _FEW_COLUMNS:
         columns = [_fields_of(rows, separator, place, n_columns) for place in places]
     else:
@@ -323,7 +336,7 @@ def _text(
         chosen = [[fields[place] for place in places] for fields in split]
         columns = [list(column) for column in zip(*chosen, strict=True)]
     restored = (map(partial(_restored, separator=separator), column) for column in columns)
-    return [list(map(read_back, texts)) if ours else list(texts) for texts in restored]
+    return [[formulas.get(text, text) for text in texts] for texts in restored]
 
 
 def _numbers_of(
