@@ -44,7 +44,11 @@ def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0
     free = free_memory()
     for left in _left_in_addresses() if addresses else ():
         if needed + addresses > left:
-            needed, free = needed + addresses, left
+            raise MemoryError(
+                f"{what} would take about {(needed + addresses) / 2**30:.3g} GiB of address space, and"
+                f" the limit (ulimit -v) leaves {left / 2**30:.3g} GiB. Raise the limit."
+                + (f" {instead}" if needed > UNASKED else "")
+            )
     if needed > free:
         raise MemoryError(
             f"{what} would take about {needed / 2**30:.3g} GiB, and {free / 2**30:.3g} GiB are free."
