@@ -41,8 +41,9 @@ def read_npz(file: InputFile, tokens: MissingTokens) -> Cells:
     beside = {name: each for name, each in arrays.items() if each.shape == (n_rows,)}
     aside = {name: written(each) for name, each in beside.items()}
     if meanings is not None and "y" in aside and arrays["y"].dtype.kind in "iu":
+        classes = written(meanings)
         aside["y"] = [
-            str(meanings[code]) if 0 <= code < len(meanings) else str(code) for code in arrays["y"].tolist()
+            classes[code] if 0 <= code < len(classes) else str(code) for code in arrays["y"].tolist()
         ]
     return Cells(
         names,
@@ -51,7 +52,7 @@ def read_npz(file: InputFile, tokens: MissingTokens) -> Cells:
         aside_numbers={name: each for name, each in beside.items() if each.dtype.kind in "iuf"},
         text_at=lambda places: [written(X[:, place]) for place in places],
         tokens=tokens,
-        row_names=None if row_names is None else [str(name) for name in row_names],
+        row_names=None if row_names is None else [name or "" for name in written(row_names)],
     )
 
 
@@ -60,4 +61,4 @@ def _names(given: NDArray[Any] | None, n_columns: int, file: InputFile) -> list[
         return [f"f{place}" for place in range(n_columns)]
     if given.shape != (n_columns,):
         raise TableError(f"{file.name} has {given.size:,} 'feature_names' for {n_columns:,} columns of 'X'.")
-    return [str(name) for name in given]
+    return [name or "" for name in written(given)]
