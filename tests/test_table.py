@@ -251,7 +251,10 @@ class TestOtherFiles:
             [sys.executable, "-c", code, tmp_path / name], capture_output=True, text=True, check=False
         )
         assert result.returncode == 1, result.stderr
-        assert "does not fit into memory: Parsing" in result.stderr.splitlines()[-1]
+        said = result.stderr.splitlines()[-1]
+        assert "does not fit into memory: Parsing" in said
+        assert "the limit (ulimit -v) leaves" in said
+        assert said.endswith("Raise the limit.")
 
     @pytest.mark.parametrize("kind", ["parquet", "feather"])
     def test_rows_that_no_memory_has_are_counted_first(self, tmp_path, kind, monkeypatch):
@@ -849,3 +852,39 @@ def test_a_target_in_the_table_and_in_the_labels_is_ambiguous(write):
         read(path, labels=labels)
     table = read(path, labels=labels, drop=["class"])
     assert (table.feature_names, table.y.tolist()) == (["a"], ["x", "y", "x"])
+
+
+@pytest.mark.parametrize("drop", [(), ("y",)])
+def test_a_target_beside_the_table_and_in_the_labels_is_ambiguous(write, tmp_path, drop):
+    names = ["a", "y"] if drop else ["a", "b"]
+    rows = {"X": np.eye(3, 2), "y": np.array([0, 1, 0]), "sample_names": np.array(["r1", "r2", "r3"])}
+    np.savez(tmp_path / "t.npz", feature_names=np.array(names), **rows)
+    labels = write("id,y\nr1,u\nr2,v\nr3,v\n", "lab.csv")
+    with pytest.raises(TableError, match=r"'y' is beside the table in t.npz and a column of lab.csv: rename"):
+        read(tmp_path / "t.npz", "y", labels=labels, drop=drop)
+
+
+@pytest.mark.parametrize("header", ["id,y,y", "id,id,y"])
+def test_a_column_that_the_labels_have_twice_is_refused(write, header):
+    labels = write(f"{header}\nr1,r1,u\nr2,r2,v\nr3,r3,u\n", "lab.csv")
+    path = write("who,a\nr1,1\nr2,2\nr3,3\n")
+    with pytest.raises(TableError, match=r"lab.csv has 2 columns '(y|id)', which must be one"):
+        read(path, "y", labels=labels)
+
+
+def test_other_columns_may_be_in_the_labels_twice(write):
+    labels = write("id,y,z,z\nr1,u,1,2\nr2,v,1,2\nr3,u,1,2\n", "lab.csv")
+    assert read(write("who,a\nr1,1\nr2,2\nr3,3\n"), "y", labels=labels).y.tolist() == ["u", "v", "u"]
+
+
+def test_text_of_an_npz_is_without_blanks_and_decoded(tmp_path):
+    arrays = {
+        "feature_names": [b"x", b" z "],
+        "target_names": [b"no", b" yes "],
+        "sample_names": [b"p", b"q"],
+    }
+    np.savez(tmp_path / "t.npz", X=np.eye(2), y=np.array([0, 1]), **arrays)
+    table = reading._cells(reading.InputFile(tmp_path / "t.npz"), Dialect())
+    assert table.names == ["x", "z"]
+    assert table.row_names == ["p", "q"]
+    assert table.aside["y"] == ["no", "yes"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -117,7 +118,7 @@ def _transposed(cells: Cells, source: Source) -> Cells:
         names,
         numbers,
         row_names=[cells.names[place] for place in samples],
-        notes=_left_out(beside),
+        notes=[*cells.notes, *_left_out(beside)],
         text_at=text_at,
         tokens=cells.tokens,
     )
@@ -160,7 +161,19 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
         for name, values in zip(labels.names, map(labels.in_numbers, range(len(labels.names))), strict=True)
         if values is not None and name in aside
     }
-    for name in {roles.target, roles.groups, roles.batches}.intersection(aside, cells.names) - {*roles.drop}:
+    told = {roles.target, roles.groups, roles.batches}
+    for name, count in Counter(labels.names).items():
+        if count > 1 and name in (*told, key):
+            raise TableError(
+                f"{source.labels.name} has {count} columns {shown(name)}, which must be one: rename or remove"
+                " the others."
+            )
+    for name in told.intersection(aside, cells.aside):
+        raise TableError(
+            f"{shown(name)} is beside the table in {source.path.name} and a column of {source.labels.name}:"
+            " rename one of them, or leave out --labels."
+        )
+    for name in told.intersection(aside, cells.names) - {*roles.drop}:
         raise TableError(
             f"{shown(name)} is a column of both {source.path.name} and {source.labels.name}: --drop"
             f" {shown(name)} uses that of {source.labels.name}."
@@ -171,7 +184,7 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
         cells,
         aside={**cells.aside, **aside},
         aside_numbers={**cells.aside_numbers, **numbers},
-        notes=[*cells.notes, *notes],
+        notes=[*cells.notes, *labels.notes, *notes],
     )
 
 
