@@ -40,7 +40,12 @@ def flush(path: Path) -> None:
     is_folder = path.is_dir()
     if is_folder and not hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
         return
-    handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    try:
+        handle = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
+    except PermissionError:
+        if is_folder:  # names can be written to a folder that may not be read
+            return
+        raise
     try:
         os.fsync(handle)
     except OSError as error:
