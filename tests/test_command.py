@@ -220,8 +220,20 @@ class TestRank:
             ({"command": "compare"}, "is the record of 'compare'; only a ranking can be repeated"),
             ({"request": {"data": 5, "target": "class"}}, "is no record of a run"),
             ({"request": {"data": "a", "target": "class", "settings": "abc"}}, "is no record of a run"),
+            (
+                {"request": {"data": "a", "target": "class", "settings": {"sigma": 10**4000}}},
+                "was changed: settings cannot be",
+            ),
+            (
+                {"request": {"data": "a", "target": "class", "settings": {"widths": [1, -(2**63)]}}},
+                "was changed: settings cannot be",
+            ),
+            (
+                {"request": {"data": "a", "target": "class", "max_redundancy": 10**400}},
+                "was changed: max_redundancy cannot be",
+            ),
         ],
-        ids=["compare", "data", "settings"],
+        ids=["compare", "data", "settings", "sigma", "widths", "redundancy"],
     )
     def test_a_record_that_was_changed(self, table, tmp_path, change, says):
         record = {
@@ -738,6 +750,30 @@ main()
     def test_a_file_where_a_folder_is_to_be(self, table, tmp_path):
         result = highrelief("rank", table, "-t", "class", "--out", table / "out")
         refused(result, 1, "table.csv is a file")
+
+    def test_a_number_that_is_too_large_for_a_float(self, table):
+        result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={10**400}")
+        refused(result, 2, "sigma=1000", "must be a finite number > 0")
+
+    @pytest.mark.parametrize("there", [False, True])
+    def test_a_folder_that_may_be_written_to_and_not_read(self, table, tmp_path, monkeypatch, there):
+        if there:
+            (tmp_path / "out").mkdir()
+        opened = os.open
+
+        def refusing(path, flags, *arguments, **options):
+            if os.path.isdir(path) and flags == os.O_RDONLY:
+                raise PermissionError(13, "Permission denied", str(path))
+            return opened(path, flags, *arguments, **options)
+
+        monkeypatch.setattr(os, "open", refusing)
+        options = ("-t", "class", "-m", "fisher", "--no-report", "--force")
+        result = highrelief("rank", table, *options, "--out", tmp_path / "out")
+        assert result.returncode == 0, result.stderr
+        assert (tmp_path / "out" / "ranking.csv").exists()
+        result = highrelief("select", table, "-t", "class", "--top", 2, "--out", tmp_path / "kept.csv")
+        assert result.returncode == 0, result.stderr
+        assert (tmp_path / "kept.csv").exists()
 
     @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_that_may_not_be_written_to(self, table, tmp_path):

@@ -22,7 +22,7 @@ def check_choice(name: str, value: Any, choices: Sequence[Any], *, beside: str =
 
 def check_bytes(name: str, value: Any) -> None:
     """Raise unless ``value`` is a number of bytes, or None."""
-    if value is not None and not (isinstance(value, Real) and float(value) == np.inf):
+    if value is not None and not (isinstance(value, Real) and value == np.inf):
         check_number(name, value, at_least=0.0)
 
 
@@ -53,7 +53,10 @@ def check_number(
         wanted.append(f"<= {at_most:g}")
     if below is not None:
         wanted.append(f"< {below:g}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer
+        number = np.inf
     if (
         not np.isfinite(number)
         or (above is not None and number <= above)

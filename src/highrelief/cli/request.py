@@ -145,7 +145,19 @@ class Request:
 def _is_as_kept(name: str, value: Any) -> bool:
     """Whether a value of a record is of the type that it was written with; True is no whole number here."""
     inside = value if isinstance(value, (list, tuple)) else ()
-    return type(value) in _TYPES[name] and all(isinstance(each, str) for each in inside)
+    is_known = type(value) in _TYPES[name] and all(isinstance(each, str) for each in inside)
+    return is_known and _has_numbers_of_64_bits(value)
+
+
+def _has_numbers_of_64_bits(value: Any) -> bool:
+    """Whether no integer inside a value of a record is too large for NumPy."""
+    inside = [value]
+    while inside:
+        each = inside.pop()
+        if isinstance(each, int) and abs(each) >= 2**63:
+            return False
+        inside += each.values() if isinstance(each, dict) else each if isinstance(each, (list, tuple)) else ()
+    return True
 
 
 def _is_text(value: str) -> bool:
