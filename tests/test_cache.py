@@ -233,6 +233,7 @@ class TestOthers:
         assert run(USE, path=warm[0], HIGHRELIEF_CACHE_DIR=copy)["found"] == 2
 
     def test_folders_are_checked_up_to_the_home_folder(self, warm, copy):
+        assert "the folders above it up to the home folder" in (ROOT / "SECURITY.md").read_text()
         copy.chmod(0o777)
         inside = {"HIGHRELIEF_CACHE_DIR": "", "XDG_CACHE_HOME": copy, "NUMBA_CACHE_DIR": ""}
         assert run(USE, path=warm[0], HOME=copy / "highrelief", **inside)["found"] == 2
