@@ -141,8 +141,10 @@ def test_one_commit_of_each_action():
 def test_workflows_have_no_more_rights_than_they_need(name):
     workflow = yaml.safe_load(WORKFLOWS[name])
     assert workflow["permissions"] == {}
-    for job in workflow["jobs"].values():
+    for key, job in workflow["jobs"].items():
         allowed = {"contents": "read", "id-token": "write", "attestations": "write"}
+        if (name, key) == ("release.yml", "attach"):
+            allowed = {"contents": "write"}
         assert job["permissions"].items() <= allowed.items()
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
@@ -158,11 +160,26 @@ def test_a_release_is_built_once_checked_and_attested():
     assert release[True] == {"push": {"tags": ["v*"]}}
     build, publish = release["jobs"]["build"], release["jobs"]["publish"]
     runs = "\n".join(step.get("run", "") for step in build["steps"])
-    for step in ("make audit", "make package-check DIST=dist", "cyclonedx-py environment"):
+    for step in ("make audit", "make package-check DIST=dist"):
         assert step in runs
     assert set(publish["needs"]) == {"build", "attest"}
     assert publish["environment"] == "pypi"
     assert publish["permissions"] == {"id-token": "write"}
+
+
+def test_an_sbom_accompanies_a_release_and_cannot_change_it():
+    jobs = yaml.safe_load(WORKFLOWS["release.yml"])["jobs"]
+    runs = {key: "\n".join(step.get("run", "") for step in job["steps"]) for key, job in jobs.items()}
+    # Files are uploaded before anything is installed beside them to be listed, which is in another job.
+    assert jobs["build"]["steps"][-1]["with"]["name"] == "dist"
+    assert "pip install" not in runs["build"]
+    assert "cyclonedx-py environment" in runs["sbom"]
+    assert jobs["sbom"]["steps"][-1]["with"]["name"] == "sbom"
+    assert set(jobs["attest"]["needs"]) == {"build", "sbom"}
+    # Who may write runs nothing of the repository's.
+    assert jobs["attach"]["permissions"] == {"contents": "write"}
+    assert "gh release upload" in runs["attach"]
+    assert not any("checkout" in step.get("uses", "") for step in jobs["attach"]["steps"])
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the step is written for bash")
