@@ -145,9 +145,9 @@ class TestRank:
         text[5] = ",".join(fields)
         (tmp_path / "t.csv").write_text("\n".join(text))
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "-m", "fisher")
-        assert "1 missing values in 1 features: the median of the feature stands in." in result.stderr
+        assert "1 missing value in 1 feature: the median of the feature stands in." in result.stderr
         result = highrelief("rank", tmp_path / "t.csv", "-t", "class", "--missing", "error")
-        refused(result, 1, "1 values are missing, the first in 'g1' of sample 5; --missing")
+        refused(result, 1, "1 value is missing, the first in 'g1' of sample 5; --missing")
 
     def test_classes_are_recorded_and_repeated_as_written(self, tmp_path):
         rows = "".join(f"{['01', '1', 'NA', '-'][i % 4]},{i},{i * 7 % 5}\n" for i in range(24))
@@ -569,7 +569,7 @@ class TestBadInput:
         path.write_text(table_text(names=["a", "b", "a", "c", "a", "d"]))
         result = highrelief("rank", path, "-t", "class")
         assert result.returncode == 0
-        assert "1 names occur more than once and were numbered: 'a'." in result.stderr
+        assert "1 name occurs more than once; the repeated columns were numbered: 'a'." in result.stderr
         assert {line.split("\t")[1] for line in result.stdout.splitlines()[1:]} == {
             "a", "b", "a (2)", "c", "a (3)", "d",
         }  # fmt: skip
@@ -750,6 +750,14 @@ main()
     def test_a_file_where_a_folder_is_to_be(self, table, tmp_path):
         result = highrelief("rank", table, "-t", "class", "--out", table / "out")
         refused(result, 1, "table.csv is a file")
+
+    def test_one_is_not_many(self, tmp_path):
+        path = tmp_path / "table.csv"
+        path.write_text("a,class\n" + "1,x\n2,y\n3,x\n" * 4)
+        options = ("-t", "class", "-m", "fisher", "--top", 1)
+        result = highrelief("select", path, *options, "--out", tmp_path / "kept.csv")
+        assert "12 samples, 1 feature, classes" in result.stderr
+        assert "12 samples and 1 feature\n" in result.stderr
 
     def test_a_number_that_is_too_large_for_a_float(self, table):
         result = highrelief("rank", table, "-t", "class", "-q", "--set", f"sigma={10**400}")

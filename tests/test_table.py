@@ -164,9 +164,9 @@ class TestText:
             (b"", "is empty"),
             (b"\n \n", "is empty"),
             (b"class,a\n", "header and no rows"),
-            (b"class,a\nx,1\ny\n", "line 3 has 1 fields, the header has 2"),
+            (b"class,a\nx,1\ny\n", "line 3 has 1 field, the header has 2"),
             (b"class,a\nx,1\ny,2,3\nx,1\n", "line 3 has 3 fields, the header has 2"),
-            (b"class,a\nx,1\ny,2\nx", "line 4 has 1 fields.*the file is cut off"),
+            (b"class,a\nx,1\ny,2\nx", "line 4 has 1 field,.*the file is cut off"),
             (b"class,a\nx,1\0\ny,2\n", "NUL byte in line 2"),
             (b"class,a\nx,1\n\xe9,2\n", "not UTF-8 throughout: byte 0xe9 in line 3; --encoding"),
             (b'class,a\n"x,1\ny,2\n', "never closed"),
@@ -313,7 +313,7 @@ class TestOtherFiles:
             ("@attribute a numeric\n@attribute class {x}\n@data\n{0 1}\n", "sparse ARFF"),
             (
                 "@attribute a numeric\n@attribute class {x}\n@data\n1\n",
-                "line 4 has 1 fields for 2 attributes",
+                "line 4 has 1 field for 2 attributes",
             ),
             ("@attribute a numeric\n@attribute class {x}\n@data\nq,x\n", "'q' in line 4 is no number"),
             (
@@ -684,7 +684,7 @@ class TestGenesAsRows:
         assert table.sample_names == ["s1", "s2", "s4"]
         assert table.feature_names == ["G1", "G2"]
         assert table.notes == [
-            "1 samples of labels.tsv are not in table.csv.",
+            "1 sample of labels.tsv is not in table.csv.",
             "1 of 4 rows dropped: 'class' is missing (no value 1).",
             "Groups, no feature: 'batch', with 2 different values.",
         ]

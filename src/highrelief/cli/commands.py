@@ -292,6 +292,7 @@ def select(
                 if is_given(context, name):
                     raise UsageError(f"--{name} is for --control fdr or fwer.")
 
+        from ..io.cells import counted  # noqa: PLC0415
         from . import select as select_module  # noqa: PLC0415
         from .rank import rank as ranked  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
@@ -303,7 +304,10 @@ def select(
         if top is not None:
             ranking = ranked(request, n_jobs=jobs, watcher=screen, n_best=top)
             names = write_selection(ranking, top, out, force=force)
-            screen.note(f"Written: {out}, {len(ranking.read.y):,} samples and {len(names):,} features")
+            n_samples = len(ranking.read.y)
+            screen.note(
+                f"Written: {out}, {counted(n_samples, 'sample')} and {counted(len(names), 'feature')}"
+            )
             return
         assert control is not None
         wanted = select_module.Control(control, level, by, permutations)
@@ -315,7 +319,8 @@ def select(
         screen.note(found.sentence())
         screen.note(f"What is tested. {found.selector.null_}")
         screen.note(
-            f"Written: {out}, {len(found.ranking.read.y):,} samples and {found.n_kept:,} features; {beside}"
+            f"Written: {out}, {counted(len(found.ranking.read.y), 'sample')} and"
+            f" {counted(found.n_kept, 'feature')}; {beside}"
         )
 
 

@@ -18,7 +18,7 @@ from ..base.abilities import categories_parameter, takes_categories, takes_measu
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.origin import about_software, plain
 from ..io import LabeledTable, Source, TableError, read_table
-from ..io.cells import MeasurementError, WordsError, shown
+from ..io.cells import MeasurementError, WordsError, counted, shown
 from ..io.imputation import completed, counted_holes, missing_values, without_empty
 from .endings import RunError, UsageError, in_one_line, told_once
 from .output import REPORT, csv_text, write_folder, write_text
@@ -309,7 +309,7 @@ def rank(
     watcher.table(table)
     if n_best is not None and request.max_redundancy is not None:
         estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
-    with watcher.working(f"Weighing {len(table.feature_names):,} features"):
+    with watcher.working(f"Weighing {counted(len(table.feature_names), 'feature')}"):
         told = fitted(estimator, table, request.settings, groups=None if around is None else table.groups)
     for each in told:
         watcher.note(f"- {each}")

@@ -25,6 +25,7 @@ from .._engine.threads import start_helper
 from ..base.progress import watching
 from ..catalog import as_text
 from ..io import LabeledTable
+from ..io.cells import counted
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class Watcher:
             shown = counts if len(counts) <= _MOST_SHOWN else counts[:_FEW_SHOWN]
             rest = f" and {len(counts) - len(shown):,} more" if len(shown) < len(counts) else ""
             target = f"classes {', '.join(shown)}{rest}"
-        self.note(f"{len(table.y):,} samples, {len(table.feature_names):,} features, {target}")
+        self.note(
+            f"{counted(len(table.y), 'sample')}, {counted(len(table.feature_names), 'feature')}, {target}"
+        )
         for note in table.notes:
             self.note(f"- {note}")
 

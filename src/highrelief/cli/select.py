@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..base.meta import CONTROLS
 from ..io import LabeledTable
-from ..io.cells import listed
+from ..io.cells import counted, listed
 from ..selection.error_control import METHODS, ErrorControlledSelector
 from .endings import UsageError
 from .output import check_free, csv_text, put, write_file, write_text
@@ -36,7 +36,7 @@ def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -
     """Write the samples, their classes and the best features as they are; returns the names of these."""
     ranked = ranking.table.feature_names
     if n_best > len(ranked):
-        raise UsageError(f"--top {n_best} is more than the {len(ranked):,} features there are.")
+        raise UsageError(f"--top {n_best} is more than the {counted(len(ranked), 'feature')} of the table.")
     filtered = ranking.request.max_redundancy is not None
     best = ranking.estimator.get_support(indices=True) if filtered else ranking.order[:n_best]
     return write_features(ranking, {ranked[j] for j in best}, path, force=force)
@@ -206,7 +206,7 @@ class Decided:
         rate = f"{_CALLED[self.control.control]} of {self.control.level:g}, by {self.control.by}"
         n_features = len(self.ranking.table.feature_names)
         if self.n_kept == 0:
-            return f"None of the {n_features:,} features is found to be real at a {rate}."
+            return f"None of the {counted(n_features, 'feature')} is found to be real at a {rate}."
         n_real = int(self.selector.get_support().sum())
         are = "feature is" if n_real == 1 else "features are"
         found = f"{n_real:,} of {n_features:,} {are} kept at a {rate}."

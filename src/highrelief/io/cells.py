@@ -39,6 +39,11 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     return some if len(names) <= most else f"{some} and {len(names) - most:,} more"
 
 
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """A number and what it counts, "1 sample" or "7,129 samples"."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
 def unknown_column(name: str, names: Sequence[str], what: str) -> TableError:
     """There is no such column; names the ones that are spelled like it."""
     close = get_close_matches(name, names[:50_000], n=3)

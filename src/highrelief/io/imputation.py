@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import TableError, listed, shown
+from .cells import TableError, counted, listed, shown
 from .roles import LabeledTable
 
 RULES = ("keep", "median", "drop-features", "drop-samples", "error")
@@ -29,8 +29,9 @@ def completed(table: LabeledTable, rule: str) -> LabeledTable:
     if rule == "error":
         row, column = np.argwhere(holes)[0]
         raise TableError(
-            f"{int(holes.sum()):,} values are missing, the first in {shown(table.feature_names[column])} of"
-            f" sample {row + 1}; --missing says what to do about them."
+            f"{counted(int(holes.sum()), 'value is', 'values are')} missing, the first in"
+            f" {shown(table.feature_names[column])} of sample {row + 1}; --missing says what to"
+            " do about it."
         )
     if rule == "drop-samples":
         kept = ~of_sample
@@ -39,10 +40,11 @@ def completed(table: LabeledTable, rule: str) -> LabeledTable:
             raise TableError(
                 f"Without the samples that miss a value there are not two {what} left (--missing)."
             )
-        return _of_samples(table, kept, f"{int(of_sample.sum()):,} samples left out: they miss a value.")
+        left_out = counted(int(of_sample.sum()), "sample")
+        return _of_samples(table, kept, f"{left_out} left out for missing values.")
     if rule == "drop-features":
-        return _of_features(table, np.logical_not(of_feature), "they miss a value")
-    table = _of_features(table, holes.mean(axis=0) < 0.5, "half of their values or more are missing")
+        return _of_features(table, np.logical_not(of_feature), "values are missing")
+    table = _of_features(table, holes.mean(axis=0) < 0.5, "half of the values or more are missing")
     holes = np.isnan(table.X)
     if not holes.any():
         return table
@@ -64,7 +66,8 @@ def missing_values(table: LabeledTable) -> NDArray[np.bool_]:
 
 def counted_holes(holes: NDArray[np.bool_]) -> str:
     """How many values are missing, for a note."""
-    return f"{int(holes.sum()):,} missing values in {int(holes.any(axis=0).sum()):,} features"
+    n_features = int(holes.any(axis=0).sum())
+    return f"{counted(int(holes.sum()), 'missing value')} in {counted(n_features, 'feature')}"
 
 
 def _most_frequent(values: NDArray[Any]) -> Any:
@@ -84,7 +87,7 @@ def without_empty(table: LabeledTable) -> LabeledTable:
     """The table without the features that have no value at all."""
     if table.X.dtype.kind != "f":
         return table
-    return _of_features(table, ~np.isnan(table.X).all(axis=0), "all their values are missing")
+    return _of_features(table, ~np.isnan(table.X).all(axis=0), "all values are missing")
 
 
 def _of_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> LabeledTable:
@@ -93,7 +96,7 @@ def _of_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> Labe
     if not kept.any():
         raise TableError(f"No feature is left: {why} (--missing).")
     names = np.array(table.feature_names, dtype=object)
-    note = f"{int((~kept).sum()):,} features left out, {why}: {listed(names[~kept].tolist())}."
+    note = f"{counted(int((~kept).sum()), 'feature')} left out, {why}: {listed(names[~kept].tolist())}."
     return replace(table, X=table.X[:, kept], feature_names=names[kept].tolist(), notes=[*table.notes, note])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .cells import Cells, TableError, listed, masked, shown, unknown_column
+from .cells import Cells, TableError, counted, listed, masked, shown, unknown_column
 from .files import InputFile
 from .roles import LabeledTable, Roles, labeled, names_rows
 from .text import Dialect, read_delimited
@@ -161,12 +161,12 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
         for name, values in zip(labels.names, map(labels.in_numbers, range(len(labels.names))), strict=True)
         if values is not None and name in aside
     }
-    told = {roles.target, roles.groups, roles.batches}
-    for name, count in Counter(labels.names).items():
-        if count > 1 and name in (*told, key):
+    told = {name for name in (roles.target, roles.groups, roles.batches) if name is not None}
+    for column, count in Counter(labels.names).items():
+        if count > 1 and column in (*told, key):
             raise TableError(
-                f"{source.labels.name} has {count} columns {shown(name)}, which must be one: rename or remove"
-                " the others."
+                f"{source.labels.name} has {count} columns {shown(column)}, which must be one: rename or"
+                " remove the others."
             )
     for name in told.intersection(aside, cells.aside):
         raise TableError(
@@ -179,7 +179,8 @@ def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
             f" {shown(name)} uses that of {source.labels.name}."
         )
     unused = len(row_of) - len(wanted.intersection(row_of))
-    notes = [f"{unused:,} samples of {source.labels.name} are not in {source.path.name}."] if unused else []
+    missing = f"of {source.labels.name} {'is' if unused == 1 else 'are'} not in {source.path.name}."
+    notes = [f"{counted(unused, 'sample')} {missing}"] if unused else []
     return replace(
         cells,
         aside={**cells.aside, **aside},

@@ -15,6 +15,7 @@ from .cells import (
     MeasurementError,
     TableError,
     WordsError,
+    counted,
     counted_tokens,
     listed,
     masked,
@@ -296,7 +297,8 @@ class _Judge:
                 )
         again = [name for name, count in counts.items() if count > 1 and name not in beside]
         if again:
-            self._note(f"{len(again):,} names occur more than once and were numbered: {listed(again)}.")
+            occur = counted(len(again), "name occurs", "names occur")
+            self._note(f"{occur} more than once; the repeated columns were numbered: {listed(again)}.")
         return unique
 
     def _column(self, name: str, what: str) -> int:
@@ -331,9 +333,8 @@ class _Judge:
                 f" {self._missing(name, text, gone)}. It needs a value in every row."
             )
         kept = [level for level, row in zip(levels, rows, strict=True) if row]
-        self._note(
-            f"{what.capitalize()}, no feature: {shown(name)}, with {len(set(kept)):,} different values."
-        )
+        different = counted(len(set(kept)), "different value")
+        self._note(f"{what.capitalize()}, no feature: {shown(name)}, with {different}.")
         return np.array(kept)
 
     def _numbers_samples(self, place: int) -> bool:
@@ -470,5 +471,4 @@ def names_rows(words: Sequence[str | None]) -> bool:
 
 
 def _counted(which: NDArray[np.bool_], what: str) -> str:
-    count = int(which.sum())
-    return f"{count:,} of {which.size:,} {what}{'s' if which.size != 1 else ''}"
+    return f"{int(which.sum()):,} of {counted(which.size, what)}"

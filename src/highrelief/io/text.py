@@ -21,7 +21,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from .._engine.memory import check_room
-from .cells import Cells, MissingTokens, TableError, listed, masked, shown, without
+from .cells import Cells, MissingTokens, TableError, counted, listed, masked, shown, without
 from .files import InputFile
 from .formulas import all_read_back
 from .frames import polars_parsing
@@ -245,8 +245,8 @@ def _check_lengths(
         if n_fields != n_names:
             ends = " and has no end: the file is cut off" if cut and place == places[-1] else ""
             raise TableError(
-                f"{path.name}: line {place + 1} has {n_fields:,} fields, the header has {n_names:,}{ends};"
-                f" {separator.decode()!r} was taken for the separator, --sep says another."
+                f"{path.name}: line {place + 1} has {counted(n_fields, 'field')}, the header has"
+                f" {n_names:,}{ends}; {separator.decode()!r} was taken for the separator, --sep says another."
             )
 
 
@@ -432,7 +432,8 @@ def _rows(lines: list[str], first: int, n_names: int, path: InputFile) -> tuple[
         row = [field.strip() for field in fields]
         if len(row) != n_names:
             raise TableError(
-                f"{path.name}: line {place + 1} has {len(row):,} fields for {n_names:,} attributes."
+                f"{path.name}: line {place + 1} has {counted(len(row), 'field')} for"
+                f" {counted(n_names, 'attribute')}."
             )
         rows.append(row)
         places.append(place + 1)
