@@ -55,12 +55,12 @@ print(json.dumps({
 
 def install(folder: Path) -> Path:
     """Put the compiling part of the package into a folder, with two kernels that compile quickly."""
-    kernels = folder / "highrelief" / "kernels"
+    kernels = folder / "highrelief" / "_kernels"
     kernels.mkdir(parents=True)
     source = ROOT / "src" / "highrelief"
     shutil.copyfile(source / "__init__.py", folder / "highrelief" / "__init__.py")
-    for name in ("__init__", "jit", "cache", "fingerprint", "interruption", "linking", "simd"):
-        shutil.copyfile(source / "kernels" / f"{name}.py", kernels / f"{name}.py")
+    for name in ("__init__", "jit", "cache", "intrinsics", "simd"):
+        shutil.copyfile(source / "_kernels" / f"{name}.py", kernels / f"{name}.py")
     (kernels / "inner.py").write_text(INNER)
     (kernels / "outer.py").write_text(OUTER)
     return folder
@@ -113,7 +113,7 @@ def test_another_installation_of_the_same_version_finds_the_kernels(warm, tmp_pa
 )
 def test_an_edit_anywhere_is_seen(warm, tmp_path, name, old, new, result):
     edited = install(tmp_path / "edited")
-    path = edited / "highrelief" / "kernels" / name
+    path = edited / "highrelief" / "_kernels" / name
     before = path.stat()
     text = path.read_text()
     path.write_text(text.replace(old, new))
@@ -160,9 +160,8 @@ def test_a_damaged_file_is_compiled_anew_and_replaced(warm, tmp_path, damage):
 
 
 def test_a_file_of_another_kernel_s_name_is_compiled_anew(warm, tmp_path):
-    installed, folder = warm
+    installed, _ = warm
     copy = tmp_path / "cache"
-    shutil.copytree(folder, copy)
     state = Path(run(USE, path=installed, HIGHRELIEF_CACHE_DIR=copy)["folder"])
     of_whole, of_float = (path for path in kept(state) if path.name.startswith("outer."))
     contents = of_whole.read_bytes(), of_float.read_bytes()
@@ -368,7 +367,7 @@ def test_a_numba_of_another_make_keeps_kernels_in_its_own_way_in_the_same_place(
     assert (first["compiled"], second["compiled"], second["found"]) == (2, 0, 2)
     assert {path.suffix for path in kept(tmp_path / "cache")} == {".nbi", ".nbc"}
     assert {path.suffix for path in kept(installed)} == {".py"}
-    inner = installed / "highrelief" / "kernels" / "inner.py"
+    inner = installed / "highrelief" / "_kernels" / "inner.py"
     inner.write_text(INNER.replace("x * FACTOR", "x + FACTOR"))
     assert run(strange, **here)["results"] == [23, 23.0]
 

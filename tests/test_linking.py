@@ -53,8 +53,8 @@ print(json.dumps(sums))
 @pytest.mark.slow
 def test_a_sum_has_the_same_bits_on_its_own_and_in_its_callers(tmp_path):
     installed = install(tmp_path / "package")
-    (installed / "highrelief" / "kernels" / "inner.py").write_text(INNER)
-    (installed / "highrelief" / "kernels" / "outer.py").write_text(OUTER)
+    (installed / "highrelief" / "_kernels" / "inner.py").write_text(INNER)
+    (installed / "highrelief" / "_kernels" / "outer.py").write_text(OUTER)
     here = {"path": installed, "HIGHRELIEF_CACHE_DIR": tmp_path / "cache"}
     compiled = run(USE % ["inner", "middle", "outer"], **here)
     assert compiled["inner"] == compiled["middle"] == compiled["outer"]

@@ -129,7 +129,7 @@ def test_a_real_terminal(hostile, stream):
 
 def test_all_that_is_shown_goes_one_way():
     """Only the terminal makes consoles, and only what ends a run echoes what it has escaped."""
-    folder = ROOT / "src" / "highrelief" / "command"
+    folder = ROOT / "src" / "highrelief" / "cli"
     for path in folder.rglob("*.py"):
         text = path.read_text()
         assert "Console(" not in text or path.name == "terminal.py", path
