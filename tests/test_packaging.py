@@ -66,7 +66,7 @@ def test_dependencies_are_few_and_bounded_from_below_only():
 
 
 def test_the_extras_are_those_that_users_are_told_of():
-    assert set(EXTRAS) == {"report", "dask", "anndata", "save", "knockoffs", "test", "docs", "all"}
+    assert set(EXTRAS) == {"report", "dask", "anndata", "save", "test", "docs", "all"}
     inside = re.fullmatch(r"highrelief\[(.+)\]", *EXTRAS["all"])[1].split(",")
     assert set(inside) == set(EXTRAS) - {"test", "docs", "all"}
     named = set()
@@ -247,7 +247,7 @@ def test_the_recipe_for_conda_asks_for_the_same():
     assert bounds(host) == bounds(build)
     run = [each for each in needs["run"] if not each.startswith("python ")]
     assert bounds(run) == in_conda([*PROJECT["dependencies"], *EXTRAS["report"]])
-    others = [*EXTRAS["dask"], *EXTRAS["anndata"], *EXTRAS["save"], *EXTRAS["knockoffs"]]
+    others = [*EXTRAS["dask"], *EXTRAS["anndata"], *EXTRAS["save"]]
     assert bounds(needs["run_constraints"]) == in_conda(others)
     assert RECIPE["build"]["python"]["entry_points"] == [f"highrelief = {PROJECT['scripts']['highrelief']}"]
     assert RECIPE["about"]["license"] == PROJECT["license"]
