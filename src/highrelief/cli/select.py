@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,8 +64,11 @@ def _write(
         arrays: dict[str, Any] = {"X": X, "y": table.y, "feature_names": np.array(names)}
         if table.sample_names is not None:
             arrays["sample_names"] = np.array(table.sample_names)
-        with path.open("wb") as file:
-            np.savez(file, **arrays)
+        # As np.savez, of which older versions leave the archive open where the disk is full.
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
         return
     samples = {} if table.sample_names is None else {_free("sample", [*names, target]): table.sample_names}
     columns: dict[str, Any] = {**samples, target: table.y.tolist()}

@@ -190,9 +190,13 @@ def report(
 
 def _page(kind: type) -> Callable[[Any], str]:
     """What makes a page out of such contents."""
-    from .page import comparison_page, ranking_page  # noqa: PLC0415
+    if kind is ComparisonContents:
+        from .page import comparison_page  # noqa: PLC0415
 
-    return comparison_page if kind is ComparisonContents else ranking_page
+        return comparison_page
+    from .page import ranking_page  # noqa: PLC0415
+
+    return ranking_page
 
 
 @contextmanager
