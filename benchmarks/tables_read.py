@@ -21,7 +21,8 @@ import polars as pl
 
 from highrelief.cli.rank import rank
 from highrelief.cli.request import Request
-from highrelief.io import Roles, Source, read_table
+from highrelief.io.reading import Source, read_table
+from highrelief.io.roles import Roles
 
 
 def write(path: Path, n_samples: int, n_features: int) -> None:

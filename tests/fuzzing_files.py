@@ -22,9 +22,11 @@ except ModuleNotFoundError:  # no wheels for Python 3.15 yet
 from highrelief.cli.endings import RunError, UsageError
 from highrelief.cli.rank import rank, repeated
 from highrelief.cli.request import Request
-from highrelief.io import LabeledTable, Roles, Source, TableError, read_table
+from highrelief.io.cells import TableError
 from highrelief.io.h5ad import parsed as parsed_h5ad
 from highrelief.io.imputation import RULES, completed
+from highrelief.io.reading import Source, read_table
+from highrelief.io.roles import LabeledTable, Roles
 from highrelief.io.text import Dialect
 
 _TEXT = table_text(12, 3)

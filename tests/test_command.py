@@ -43,7 +43,8 @@ class TestRank:
         result = as_a_process("rank", table, "--target", "class", "--out", tmp_path / "out", "--top", 3)
         assert result.returncode == 0, result.stderr
         from highrelief import IRelief
-        from highrelief.io import Roles, Source, read_table
+        from highrelief.io.reading import Source, read_table
+        from highrelief.io.roles import Roles
 
         read = read_table(Source(table), Roles("class"))
         weights = IRelief().fit(read.X, read.y).feature_weights_
@@ -276,7 +277,8 @@ class TestSelect:
         out = tmp_path / f"kept.{kind}"
         result = highrelief("select", table, "-t", "class", "--top", 2, "--out", out)
         assert result.returncode == 0, result.stderr
-        from highrelief.io import Roles, Source, read_table
+        from highrelief.io.reading import Source, read_table
+        from highrelief.io.roles import Roles
 
         whole = read_table(Source(table), Roles("class"))
         kept = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
@@ -318,7 +320,8 @@ class TestSelect:
             out,
         )
         assert result.returncode == 0, result.stderr
-        from highrelief.io import Roles, Source, read_table
+        from highrelief.io.reading import Source, read_table
+        from highrelief.io.roles import Roles
 
         again = read_table(Source(out), Roles("y" if kind == "npz" else "class"))
         assert again.y.tolist() == 4 * labels
@@ -354,7 +357,8 @@ class TestCompare:
 
         from highrelief import FisherScore, ReliefF
         from highrelief.inspection.comparison import compare
-        from highrelief.io import Roles, Source, read_table
+        from highrelief.io.reading import Source, read_table
+        from highrelief.io.roles import Roles
 
         read = read_table(Source(tmp_path / "t.csv"), Roles("class"))
         methods = {"relieff": ReliefF(random_state=0), "fisher": FisherScore()}

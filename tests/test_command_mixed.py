@@ -21,7 +21,7 @@ from highrelief.cli.request import (  # noqa: E402
     weighter,
 )
 from highrelief.cli.select import write_selection  # noqa: E402
-from highrelief.io import TableError  # noqa: E402
+from highrelief.io.cells import TableError  # noqa: E402
 
 TOWNS = ("Bern", "Graz", "Linz", "Ulm")
 

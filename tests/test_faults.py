@@ -31,7 +31,7 @@ from highrelief._engine.threads import one_blas_thread, run_all
 from highrelief.base.progress import watching
 from highrelief.cli.endings import RunError
 from highrelief.cli.rank import fitted
-from highrelief.io import LabeledTable
+from highrelief.io.roles import LabeledTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highrelief.cli.output import csv_text
-from highrelief.io import Roles, Source, formulas, read_table
+from highrelief.io import formulas
 from highrelief.io.formulas import inert, read_back
+from highrelief.io.reading import Source, read_table
+from highrelief.io.roles import Roles
 
 texts = st.text(st.sampled_from("'=+-@,;\t\r\n\uff1d\uff0b\uff0d\uff20a1. "), max_size=8)
 

@@ -23,7 +23,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from highrelief.cli.endings import UsageError
-from highrelief.io import Roles, TableError
+from highrelief.io.cells import TableError
+from highrelief.io.roles import Roles
 from highrelief.io.text import Dialect
 
 few = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))

@@ -11,8 +11,10 @@ h5py = pytest.importorskip("h5py", reason="of the extra 'anndata'")
 
 from fuzzing_files import h5ad_bytes  # noqa: E402
 
-from highrelief.io import Roles, Source, TableError, read_table  # noqa: E402
+from highrelief.io.cells import TableError  # noqa: E402
 from highrelief.io.h5ad import parsed  # noqa: E402
+from highrelief.io.reading import Source, read_table  # noqa: E402
+from highrelief.io.roles import Roles  # noqa: E402
 
 
 def changed(change, form="csr"):

@@ -17,10 +17,20 @@ import pytest
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
 from highrelief._engine import memory  # noqa: E402
-from highrelief.io import LabeledTable, Roles, Source, TableError, read_table, reading  # noqa: E402
-from highrelief.io.cells import MISSING, MISSING_NUMBERS, Cells  # noqa: E402
+from highrelief.io import reading  # noqa: E402
+from highrelief.io.cells import (  # noqa: E402
+    MISSING,
+    MISSING_NUMBERS,
+    Cells,
+    TableError,
+)
 from highrelief.io.imputation import completed  # noqa: E402
-from highrelief.io.roles import labeled  # noqa: E402
+from highrelief.io.reading import Source, read_table  # noqa: E402
+from highrelief.io.roles import (  # noqa: E402
+    LabeledTable,
+    Roles,
+    labeled,
+)
 from highrelief.io.text import Dialect  # noqa: E402
 
 
@@ -242,7 +252,7 @@ class TestOtherFiles:
         write[Path(name).suffix](tmp_path / name)
         code = (
             "import resource, sys; from pathlib import Path;"
-            "from highrelief.io import *; import highrelief.io.frames;"
+            "from highrelief.io.reading import *; from highrelief.io.roles import Roles; import highrelief.io.frames;"
             "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize();"
             "resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, used + 2**27));"
             "read_table(Source(Path(sys.argv[1])), Roles('class'))"

@@ -7,9 +7,14 @@ import pytest
 
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
-from highrelief.io import LabeledTable, Roles, Source, TableError, read_table  # noqa: E402
-from highrelief.io.cells import MeasurementError, WordsError  # noqa: E402
+from highrelief.io.cells import (  # noqa: E402
+    MeasurementError,
+    TableError,
+    WordsError,
+)
 from highrelief.io.imputation import completed, missing_values  # noqa: E402
+from highrelief.io.reading import Source, read_table  # noqa: E402
+from highrelief.io.roles import LabeledTable, Roles  # noqa: E402
 from highrelief.io.text import Dialect  # noqa: E402
 
 MIXED = "class,sex,town,stage,a\nx,m,Ulm,1,1\ny,f,Bern,2,2\nx,,Graz,1,3\ny,f,,NA,4\nx,m,Ulm,2,5\n"

@@ -11,7 +11,8 @@ from typing import Any
 from ..base.abilities import takes_measurements
 from ..inspection.comparison import Comparison, compare
 from ..inspection.report.origin import about_software
-from ..io import LabeledTable, TableError
+from ..io.cells import TableError
+from ..io.roles import LabeledTable
 from .endings import UsageError, in_one_line, told_once
 from .output import REPORT, csv_text, write_folder
 from .rank import read_to_compare

@@ -66,7 +66,7 @@ def _escaped_refusals() -> Iterator[None]:
 @contextmanager
 def told(debug: bool) -> Iterator[None]:
     """Errors in one sentence; 1 for data that cannot be used, 2 for wrong usage, 130 for an interruption."""
-    from ..io import TableError  # noqa: PLC0415
+    from ..io.cells import TableError  # noqa: PLC0415
 
     try:
         with unread(), _escaped_warnings():

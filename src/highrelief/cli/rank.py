@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ..base.abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.origin import about_software, plain
-from ..io import LabeledTable, Source, TableError, read_table
-from ..io.cells import MeasurementError, WordsError, counted, shown
+from ..io.cells import MeasurementError, TableError, WordsError, counted, shown
 from ..io.imputation import completed, counted_holes, missing_values, without_empty
+from ..io.reading import Source, read_table
+from ..io.roles import LabeledTable
 from .endings import RunError, UsageError, in_one_line, told_once
 from .output import REPORT, csv_text, write_folder, write_text
 from .request import Request, able, about_data, as_text, check_batches, other_software, weighter

@@ -16,9 +16,10 @@ from typing import Any, Self
 
 from ..catalog import BESIDE, METHODS, Method
 from ..inspection.report.origin import about_software
-from ..io import LabeledTable, Roles, Source
 from ..io.cells import shown
 from ..io.imputation import RULES
+from ..io.reading import Source
+from ..io.roles import LabeledTable, Roles
 from ..io.text import Dialect, is_charset
 from ..selection.halves import checked_halves
 from .endings import UsageError

@@ -24,8 +24,8 @@ from rich.text import Text
 from .._engine.threads import start_helper
 from ..base.progress import watching
 from ..catalog import as_text
-from ..io import LabeledTable
 from ..io.cells import counted
+from ..io.roles import LabeledTable
 from .terminal import Terminal
 
 if TYPE_CHECKING:

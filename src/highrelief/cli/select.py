@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.meta import CONTROLS
-from ..io import LabeledTable
 from ..io.cells import counted, listed
+from ..io.roles import LabeledTable
 from ..selection.error_control import METHODS, ErrorControlledSelector
 from .endings import UsageError
 from .output import check_free, csv_text, put, write_file, write_text
