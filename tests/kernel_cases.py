@@ -276,7 +276,7 @@ def blocks():
     online = OnlineIRelief(sigma=1.0, shuffle=False)
     yield (
         "references in columns",
-        partial(with_bounds, {"irelief_online.FEWEST_COLUMNS": 1}, online, X[:, 1:], y),
+        partial(with_bounds, {"methods.online.FEWEST_COLUMNS": 1}, online, X[:, 1:], y),
     )
     wide = np.random.default_rng(2).normal(size=(10, 4100))
     yield "references at once", partial(fitted, online, wide, np.arange(10) % 2)
