@@ -26,7 +26,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     X has columns from 0 to 1, and is laid out beforehand; what is on the diagonal does not matter.
     """
     from highrelief._engine.layout import Packed
-    from highrelief._engine.missing_pairs import Lacks
+    from highrelief._engine.missing_pairs import MissingCorrection
     from highrelief._engine.scaling import Scaling
     from highrelief._kernels import distances, packing, soft
 
@@ -34,9 +34,9 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     one_class = np.zeros(n_samples, dtype=np.int64)
     table = Packed(X, one_class, 1, scaling=Scaling.none(n_features, X.dtype))
     # A column is laid out from whichever end is nearer to its values; the distances are the same.
-    values, sums, far = table.X, table.row_sums, soft.out_of_reach(X.dtype)
+    values, sums, far = table.X, table.row_sums, soft.masked_distance(X.dtype)
     weights = np.ones(values.shape[1], X.dtype)
-    lacks = Lacks(table).arrays  # nothing is missing
+    lacks = MissingCorrection(table).arrays  # nothing is missing
     tile = distances.TILE
     tiles = packing.aligned_zeros((table.n_tiles, tile, tile), X.dtype)
 

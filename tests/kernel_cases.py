@@ -379,7 +379,7 @@ def corners():
 
 def keys_that_hold():
     """Up to which there are so many of 100 distances, larger than those of small tables, from any guess."""
-    D = np.full((1, 128), candidates.OUT_OF_REACH, np.uint32)
+    D = np.full((1, 128), candidates.MASKED, np.uint32)
     D[0, :100] = np.linspace(2**31, 2**32 - 1000, 100)
     found = []
     for guess in (0, 2**31 + 2**30, 2**32 - 2):

@@ -361,7 +361,7 @@ def test_neighbors_are_counted_exactly_where_there_are_ties(seed, n_fitted, k, c
     copies = rng.integers(1, 4, size=n_fitted) if copied else np.ones(n_fitted, dtype=int)
     order, cuts = rng.permutation(5), [1, 2, 5]
     neighbors = NestedNeighbors(
-        X, codes, 3, n_neighbors=k, scale=None, copies=copies.astype(float) if copied else None
+        X, codes, 3, n_neighbors=k, scale=None, sample_weight=copies.astype(float) if copied else None
     )
     k = min(k, int(copies.sum()))
     for cut, told in zip(cuts, neighbors.predict(new, order, cuts), strict=True):

@@ -27,7 +27,7 @@ from highrelief import FREL, IM4E, LFE, LOGO, EnsembleWeighting, IRelief, Relief
 from highrelief._dask import scheduler as scheduler_module
 from highrelief._dask import table as table_module
 from highrelief._dask.row_blocks import RowBlocks
-from highrelief._dask.row_neighbors import tied_copies
+from highrelief._dask.row_neighbors import tied_weight
 from highrelief._dask.scheduler import Work
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
@@ -346,7 +346,7 @@ def test_a_worker_that_is_gone_while_those_who_are_tied_are_looked_for(small_blo
 
             watched.setattr(RowBlocks, "of_pairs", noted)
             assert_same(fit(), local, 1e-10)
-        assert tied_copies in asked
+        assert tied_weight in asked
         # The last but one has the lists, the last one the sums; a worker dies before each.
         for doomed in rounds[-2:]:
             with monkeypatch.context() as harmed:

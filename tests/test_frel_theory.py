@@ -321,7 +321,7 @@ class GivenMargins:
     rounding = 1e-12
 
     def __init__(self, Z, copies):
-        self.Z, self.copies = Z, copies
+        self.Z, self.sample_weight = Z, copies
 
     def columns(self, features):
         return self.Z[:, features]

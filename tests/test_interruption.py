@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from highrelief._kernels.jit import ALL_KERNELS, held_interrupts, kernel, without_interruption
+from highrelief._kernels.jit import ALL_KERNELS, deferred_interrupts, kernel, without_interruption
 
 pytestmark = pytest.mark.usefixtures("usual_handler")
 
@@ -17,7 +17,7 @@ def test_an_interruption_waits_for_the_end():
     @without_interruption
     def work():
         signal.raise_signal(signal.SIGINT)
-        with held_interrupts():
+        with deferred_interrupts():
             signal.raise_signal(signal.SIGINT)
         done.append(1)
 
@@ -27,13 +27,13 @@ def test_an_interruption_waits_for_the_end():
 
 
 def test_an_error_comes_through():
-    with pytest.raises(ValueError, match="its own"), held_interrupts():
+    with pytest.raises(ValueError, match="its own"), deferred_interrupts():
         raise ValueError("its own")
 
 
 def test_who_ignores_interruptions_goes_on_doing_so():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with held_interrupts():
+    with deferred_interrupts():
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,7 +43,7 @@ def test_other_threads_compile_too():
     seen = []
 
     def work():
-        with held_interrupts():
+        with deferred_interrupts():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

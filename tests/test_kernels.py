@@ -15,7 +15,7 @@ from highrelief import IRelief, ReliefF
 from highrelief._engine.class_distances import ClassDistances
 from highrelief._engine.engine import LocalRows
 from highrelief._engine.layout import Packed, row_sums
-from highrelief._engine.missing_pairs import Lacks
+from highrelief._engine.missing_pairs import MissingCorrection
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import Scaling, feature_scaling
 from highrelief._engine.soft import SoftPasses
@@ -28,7 +28,7 @@ PRECISIONS = (np.float32, np.float64)
 
 def packed_table(X, y, copies=None, n_threads=1):
     unscaled = Scaling.none(X.shape[1], X.dtype)
-    return Packed(X, y, int(y.max()) + 1, scaling=unscaled, copies=copies, n_threads=n_threads)
+    return Packed(X, y, int(y.max()) + 1, scaling=unscaled, sample_weight=copies, n_threads=n_threads)
 
 
 def local_rows(X, y, copies=None, n_threads=1, memory=2.0**30):
@@ -199,7 +199,9 @@ class TestSoftMargins:
             np.testing.assert_allclose(single, Z @ w, rtol=1e-9, atol=1e-12)
             packed = rows._table
             features = np.arange(X.shape[1])
-            by_feature = near.margin_columns(packed.X, features, Lacks(packed), pooled=margin == "nearest")
+            by_feature = near.margin_columns(
+                packed.X, features, MissingCorrection(packed), pooled=margin == "nearest"
+            )
             by_feature = rows._table.unpacked(by_feature)[:, : w.size]
             np.testing.assert_allclose(by_feature, Z, rtol=1e-9, atol=1e-13)
 
@@ -553,4 +555,4 @@ def test_row_sums_have_the_stated_error():
 
 def test_padding_is_out_of_reach():
     for dtype in PRECISIONS:
-        assert np.isfinite(np.array(4 * soft_kernels.out_of_reach(dtype), dtype=dtype))
+        assert np.isfinite(np.array(4 * soft_kernels.masked_distance(dtype), dtype=dtype))

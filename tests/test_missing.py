@@ -5,7 +5,7 @@ import pytest
 from oracles.missing_1994 import expected_differences
 
 from highrelief._engine.missing import MissingValues
-from highrelief._engine.scaling import Absent, feature_scaling
+from highrelief._engine.scaling import MissingMask, feature_scaling
 from highrelief._kernels import packing
 from highrelief._kernels.missing import CHUNK
 
@@ -28,10 +28,10 @@ def incomplete_table(dtype, counted, seed=0):
 class TestExcess:
     def test_distances_pairs_and_sums_equal_the_expectation(self, dtype, close, counted, squared):
         X, y, copies = incomplete_table(dtype, counted)
-        absent, filled = Absent.taken_out(X, 1)
+        absent, filled = MissingMask.taken_out(X, 1)
         scaling = feature_scaling(filled, "range", copies)
         position, _ = packing.class_layout(y, 3)
-        missing = MissingValues(absent, filled, scaling, position, copies=copies, n_threads=2)
+        missing = MissingValues(absent, filled, scaling, position, sample_weight=copies, n_threads=2)
         power = 2 if squared else 1
         scaled = scaling.apply(filled).astype(float)
         scaled[np.isnan(X)] = np.nan
@@ -62,7 +62,7 @@ class TestExcess:
 
 def test_some_samples_of_what_is_absent():
     X, _, _ = incomplete_table(np.float64, False)
-    absent, _ = Absent.taken_out(X, 1)
+    absent, _ = MissingMask.taken_out(X, 1)
     kept = np.arange(70) % 3 == 0
     mask = absent.of_samples(kept).mask(0, absent.features.size)
     np.testing.assert_array_equal(mask, np.isnan(X[kept][:, absent.features]).T)

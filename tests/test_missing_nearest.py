@@ -16,7 +16,7 @@ from test_missing import incomplete_table
 from highrelief import FREL, CrossValidatedSelector, EnsembleWeighting, Relief, ReliefF, VarianceReduction
 from highrelief._engine import search
 from highrelief._engine.neighbors import Neighborhood
-from highrelief._engine.scaling import Absent, ColumnRanges, Scaling
+from highrelief._engine.scaling import ColumnRanges, MissingMask, Scaling
 from highrelief.base.validation import Table, scaled_rows
 from highrelief.stability import stability_score
 
@@ -311,7 +311,7 @@ class TestNeighbors:
 def _table(X, y):
     absent = None
     if np.isnan(X).any():
-        absent, X = Absent.taken_out(X, 1)
+        absent, X = MissingMask.taken_out(X, 1)
     return Table(X, y, None, np.ones(len(y), bool), ColumnRanges.of(X), absent)
 
 

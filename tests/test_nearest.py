@@ -288,7 +288,7 @@ class TestWholeNumbers:
         total = sum(noted)
         np.testing.assert_array_equal(total, sum(noted[::-1]))
         np.testing.assert_array_equal(total, (noted[3] + noted[5]) + sum(noted[i] for i in (6, 0, 2, 4, 1)))
-        doubt = whole.doubt(total, X.dtype)
+        doubt = whole.error_bound(total, X.dtype)
         assert (doubt.as_float, doubt.exact, doubt.relative) == (False, whole.exact, whole.relative)
         assert np.all(doubt.off >= whole.off * (1.0 - 1e-12))
         np.testing.assert_allclose(doubt.off, whole.off, rtol=0.0, atol=1e-3)

@@ -77,7 +77,9 @@ def test_copies_count_as_samples(kind):
     X, _ = related(30, 5, missing=0.1)
     copies = np.random.default_rng(0).integers(1, 4, 30)
     expected = similarities(np.repeat(X, copies, axis=0), kind)
-    np.testing.assert_allclose(similarities(X, kind, copies=copies.astype(float)), expected, atol=1e-11)
+    np.testing.assert_allclose(
+        similarities(X, kind, sample_weight=copies.astype(float)), expected, atol=1e-11
+    )
 
 
 def test_extreme_values_have_correlations():

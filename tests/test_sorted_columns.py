@@ -5,7 +5,7 @@ import pytest
 
 from highrelief._engine import missing
 from highrelief._engine.missing import MissingValues
-from highrelief._engine.scaling import Absent, Scaling
+from highrelief._engine.scaling import MissingMask, Scaling
 from highrelief._kernels.missing import CHUNK
 from highrelief._kernels.sorting import LANES, sort_columns
 
@@ -43,9 +43,9 @@ def test_excess_of_any_values(monkeypatch, kind, counted, most_in_network):
     X[1:3] = [[1.0], [2.0]]
     copies = random.integers(1, 4, len(X)).astype(float) if counted else np.ones(len(X))
     monkeypatch.setattr(missing, "MOST_IN_NETWORK", most_in_network)
-    absent, filled = Absent.taken_out(X, 1)
+    absent, filled = MissingMask.taken_out(X, 1)
     rows = np.arange(len(X))
     scaling = Scaling.none(X.shape[1], X.dtype)
-    found = MissingValues(absent, filled, scaling, rows, copies=copies if counted else None).excess[0]
+    found = MissingValues(absent, filled, scaling, rows, sample_weight=copies if counted else None).excess[0]
     by_row = found.transpose(0, 2, 1).reshape(len(found) * CHUNK, -1)[: len(X)]
     np.testing.assert_allclose(by_row, _by_definition(X, copies)[:, absent.features], rtol=1e-9, atol=1e-9)

@@ -252,7 +252,8 @@ class TestOtherFiles:
         write[Path(name).suffix](tmp_path / name)
         code = (
             "import resource, sys; from pathlib import Path;"
-            "from highrelief.io.reading import *; from highrelief.io.roles import Roles; import highrelief.io.frames;"
+            "from highrelief.io.reading import *; from highrelief.io.roles import Roles;"
+            "import highrelief.io.frames;"
             "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize();"
             "resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, used + 2**27));"
             "read_table(Source(Path(sys.argv[1])), Roles('class'))"

@@ -120,7 +120,7 @@ _DECISION: dict[str, _Array | _Number] = {
 _HYPERPLANES: dict[str, _Array | _Number] = {
     "_rows": _Array(("rows", "features")),
     "_starts": _Array(("borders",), "i", least=0, most="borders of rows"),
-    "_copies": _Array(("rows",), least=1.0 / _HEAVIEST, most=_HEAVIEST),
+    "_sample_weight": _Array(("rows",), least=1.0 / _HEAVIEST, most=_HEAVIEST),
     "_squares": _Array(("rows",), least=0.0),
     "_center": _FEATURES,
     "_ignored": _Array((None,), "i", least=0, most="features"),
@@ -131,7 +131,7 @@ _DISTANCES: dict[str, _Array | _Number] = {
     "_given": _Array(("rows", "features"), gaps=True, any_order=True),
     "_position": _Array(("layout",), "i", least=PADDING, most="rows"),
     "_codes": _Array(("layout",), "i", least=0, most="classes"),
-    "_copies": _Array(("layout",), least=0.0, most=_HEAVIEST),
+    "_sample_weight": _Array(("layout",), least=0.0, most=_HEAVIEST),
     "_w": _Array(("columns",), least=0.0),
     "_sigma": _Number(least=0.0),
     "n_classes": _Number(whole=True, least=1),
@@ -226,7 +226,7 @@ def _refers(references: Any, parts: dict[str, Any], sizes: Mapping[str, int]) ->
         and sizes["rows"] > 0
         and _is_whole(references, ClassDistances, _DISTANCES, sizes)
         and bool(np.all(np.diff(references._codes) >= 0))
-        and bool(np.all((references._copies > 0.0) == (references._position != PADDING)))
+        and bool(np.all((references._sample_weight > 0.0) == (references._position != PADDING)))
         and _scales(references._scaling, parts, sizes)
     )
 

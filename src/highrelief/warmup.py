@@ -27,7 +27,7 @@ from ._engine.missing import MOST_IN_NETWORK, MissingValues
 from ._engine.neighbors import Neighborhood
 from ._engine.pair_sums import Coefficients, PositiveMargins, WeightedBlocks, WeightedRows
 from ._engine.radius import RadiusPasses
-from ._engine.scaling import Absent, Scaling
+from ._engine.scaling import MissingMask, Scaling
 from ._engine.search import BAND
 from ._engine.soft import SoftNeighborhoods, SoftPasses
 from ._kernels.cache import kernel_folder
@@ -215,8 +215,10 @@ def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
 def _use_many_samples(dtype: str) -> None:
     """Call what puts the values of more samples in order than small tables have."""
     n_samples = MOST_IN_NETWORK + 1
-    absent, X = Absent.taken_out(_with_gaps(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1)
-    _ = MissingValues(absent, X, Scaling.none(2, X.dtype), np.arange(n_samples)).excess
+    missing_mask, X = MissingMask.taken_out(
+        _with_gaps(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1
+    )
+    _ = MissingValues(missing_mask, X, Scaling.none(2, X.dtype), np.arange(n_samples)).excess
 
 
 def _use_blocks(table: Packed) -> None:

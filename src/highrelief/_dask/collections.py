@@ -22,7 +22,7 @@ def pairs_are_here(X: Any) -> bool:
     return X.pairs_are_here if on_cluster(X) else True
 
 
-def brought_here(values: Any) -> Any:
+def gathered(values: Any) -> Any:
     """Labels, weights or groups of the samples, in memory; anything but a Dask collection as it is."""
     if not is_dask(values):
         return values

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
 from .._engine.columns import CenteredColumns, Columns
-from .._engine.distances import Doubt, ProductDistances, TileDistances
+from .._engine.distances import ErrorBound, ProductDistances, TileDistances
 from .._engine.engine import LocalRows
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Packed
-from .._engine.missing_pairs import Lacks
+from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import Compared, NearestPass
 from .._engine.neighbors import Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, PairSums, WeightedBlocks, fill_from_minima, sums_of_products
@@ -56,7 +56,7 @@ class Layout(NamedTuple):
 
     codes: NDArray[np.integer]
     n_classes: int
-    copies: NDArray[np.float64] | None
+    sample_weight: NDArray[np.float64] | None
     class_weights: NDArray[np.float64] | None
     #: A power of 2 that brings the largest scaled range of all columns near 1.
     distance_unit: float
@@ -70,7 +70,7 @@ class Layout(NamedTuple):
             self.codes,
             self.n_classes,
             scaling=scaling,
-            copies=self.copies,
+            sample_weight=self.sample_weight,
             n_threads=n_threads,
             ranges=ranges,
             class_weights=self.class_weights,
@@ -137,8 +137,8 @@ class ColumnBlocks:
     def __init__(self, source: ClusterTable, table: Packed) -> None:
         self.source, self.table, self.work = source, table, source.work
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
-        copies = table.copies_given if table.counted else None
-        self.layout = Layout(table.given_codes, table.n_classes, copies, table.class_weights, unit)
+        sample_weight = table.input_sample_weight if table.counted else None
+        self.layout = Layout(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
     @property
     def cuts(self) -> list[Cut]:
@@ -174,7 +174,7 @@ class ColumnBlocks:
                 made.append(make(X, layout, *of_block, a))
         kept = self.work.kept(made)
         for block, X in zip(kept[1:], self.source.blocks, strict=True):
-            self.work.lies_with(block, X)
+            self.work.location_of(block, X)
         return kept
 
     def task(
@@ -379,7 +379,7 @@ class ColumnSearch(NeighborSearch):
 class _CandidateSearch(NeighborSearch):
     """A search in distances that were added up already; who is left in doubt is measured later."""
 
-    def __init__(self, sought: Sought, distances: Doubt, D: NDArray[np.uint32]) -> None:
+    def __init__(self, sought: Sought, distances: ErrorBound, D: NDArray[np.uint32]) -> None:
         # The layout of the rows is all that counts here.
         table = sought.layout.bare(sought.dtype, own_threads(sought.n_threads))
         self._known, self._D, self._few = distances, D, sought.rows is not None
@@ -397,7 +397,7 @@ class _CandidateSearch(NeighborSearch):
         if not self._few:
             yield from self._from_all_distances(anchors, report)
             return
-        self._keep_out_of_reach(self._D, anchors, (0, self._table.n_rows))
+        self._mask_pairs(self._D, anchors, (0, self._table.n_rows))
         yield super()._candidates(self._D, anchors)
 
     def _all_distances(self, report: Report) -> NDArray[np.uint32]:
@@ -450,8 +450,8 @@ def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
     total[...] = parts[0]
     for part in parts[1:]:
         total += part
-    doubt = sought.kind.doubt(noted, float_type(sought.dtype))
-    found = tuple(_CandidateSearch(sought, doubt, keys).neighbors())
+    error_bound = sought.kind.error_bound(noted, float_type(sought.dtype))
+    found = tuple(_CandidateSearch(sought, error_bound, keys).neighbors())
     return GivenNeighbors(sought.among, sought.anchors, found)
 
 
@@ -624,7 +624,7 @@ class ColumnWeightedRows:
 
     def __init__(self, table: Packed, blocks: ColumnBlocks) -> None:
         self._table, self._blocks = table, blocks
-        self.lacks = Lacks(table)
+        self.correction = MissingCorrection(table)
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
         self._held: _Held | None = None
@@ -742,9 +742,9 @@ class Near:
         return self._layout.bare(self.tiles.dtype, own_threads(self._n_threads))
 
     @cached_property
-    def lacks(self) -> Lacks:
+    def correction(self) -> MissingCorrection:
         """Nothing is missing."""
-        return Lacks(self.table)
+        return MissingCorrection(self.table)
 
 
 @in_turn
@@ -766,7 +766,7 @@ def _near(
     """Distances of all pairs, from the sums of smaller values over all columns."""
     minima, sums = added(parts)
     near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
-    fill_from_minima(near.table, minima, near.sums, near.lacks, near.tiles)
+    fill_from_minima(near.table, minima, near.sums, near.correction, near.tiles)
     return near
 
 
@@ -785,7 +785,7 @@ def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], N
     """Coefficients of all pairs, and their sums by row."""
     tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
     tiles[...] = near.tiles  # which others will ask again
-    pairs = PairSums(near.table, tiles, by, near.lacks)
+    pairs = PairSums(near.table, tiles, by, near.correction)
     return pairs.tiles, pairs.row_totals
 
 
@@ -852,7 +852,7 @@ class ColumnMarginColumns(MarginColumns):
             exact = self._passes.sum_differences(by)
         else:
             # The few features at work are here, and so are the distances that they make.
-            pairs = PairSums(self._table, self._passes.tiles()[0].copy(), by, self._source.lacks)
+            pairs = PairSums(self._table, self._passes.tiles()[0].copy(), by, self._source.correction)
             exact = summed_differences(self._source.blocks, pairs)
         return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
 

@@ -44,7 +44,7 @@ class RowBlock:
         The place of the first of them in the table.
     codes : (height,) int
         Their classes.
-    copies : (height,) float64 or None
+    sample_weight : (height,) float64 or None
         How often each counts; None: once.
     common : Common
         What all blocks share.
@@ -55,10 +55,16 @@ class RowBlock:
         X: NDArray[Any],
         first: int,
         codes: NDArray[np.integer],
-        copies: NDArray[np.float64] | None,
+        sample_weight: NDArray[np.float64] | None,
         common: Common,
     ) -> None:
-        self.X, self.first, self.codes, self.copies, self.common = X, first, codes, copies, common
+        self.X, self.first, self.codes, self.sample_weight, self.common = (
+            X,
+            first,
+            codes,
+            sample_weight,
+            common,
+        )
         self.samples = np.arange(first, first + len(X))
 
     def __len__(self) -> int:
@@ -75,8 +81,8 @@ class RowBlock:
 
     def of_rows(self, which: NDArray[np.int64]) -> RowBlock:
         """Some of the rows."""
-        copies = None if self.copies is None else self.copies[which]
-        block = RowBlock(self.X[which], self.first, self.codes[which], copies, self.common)
+        sample_weight = None if self.sample_weight is None else self.sample_weight[which]
+        block = RowBlock(self.X[which], self.first, self.codes[which], sample_weight, self.common)
         block.samples = self.samples[which]
         return block
 
@@ -103,15 +109,17 @@ class Stack(Packed):
         if features is not None:
             parts = [np.take(part, features, axis=1) for part in parts]
             scaling, ranges = scaling.of(features), ranges.of_features(features)
-        copies = None
-        if blocks[0].copies is not None:
-            copies = np.concatenate([block.copies for block in blocks if block.copies is not None])
+        sample_weight = None
+        if blocks[0].sample_weight is not None:
+            sample_weight = np.concatenate(
+                [block.sample_weight for block in blocks if block.sample_weight is not None]
+            )
         super().__init__(
             _below_each_other(parts),
             np.concatenate([block.codes for block in blocks]),
             common.n_classes,
             scaling=scaling,
-            copies=copies,
+            sample_weight=sample_weight,
             ranges=ranges,
         )
 
@@ -195,24 +203,32 @@ class RowBlocks:
         assert ranges is not None
         if table.counted:
             ranges = replace(ranges, mean=self._mean(ranges))
-        copies = table.copies_given if table.counted else None
+        sample_weight = table.input_sample_weight if table.counted else None
         common = delayed(Common(table.n_classes, table.scaling, ranges), traverse=False, pure=False)
         make = delayed(RowBlock, pure=False)
         return self.work.kept(
             [
-                make(X, a, table.given_codes[a:b], None if copies is None else copies[a:b], common)
+                make(
+                    X,
+                    a,
+                    table.input_codes[a:b],
+                    None if sample_weight is None else sample_weight[a:b],
+                    common,
+                )
                 for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
             ]
         )
 
     def _mean(self, ranges: ColumnRanges) -> NDArray[np.floating]:
         """Means of the columns that count the copies of the rows."""
-        copies = self.table.copies_given
+        sample_weight = self.table.input_sample_weight
         task = delayed(_weighted_sums, pure=False)
         sums = self.work.results(
-            lambda: [task(X, copies[a:b]) for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)]
+            lambda: [
+                task(X, sample_weight[a:b]) for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
+            ]
         )
-        return (np.sum(sums, axis=0) / copies.sum()).astype(ranges.mean.dtype)
+        return (np.sum(sums, axis=0) / sample_weight.sum()).astype(ranges.mean.dtype)
 
     # Tasks, to be put together to a round
 
@@ -392,8 +408,8 @@ def both(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:
     return [block] if other is None else [block, other]
 
 
-def _weighted_sums(X: NDArray[Any], copies: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.einsum("i,ij->j", copies, X)
+def _weighted_sums(X: NDArray[Any], sample_weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.einsum("i,ij->j", sample_weight, X)
 
 
 # A table in blocks of rows, scaled and measured from its mean.

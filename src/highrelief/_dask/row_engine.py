@@ -18,7 +18,7 @@ from .._engine.cached_property import cached_property
 from .._engine.columns import Columns
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed
-from .._engine.missing_pairs import Lacks
+from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import Compared, NearestPass, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, WeightedRows
@@ -50,9 +50,9 @@ from .row_neighbors import (
     n_cut,
     neighbors_in,
     settled,
-    tied_copies,
     tied_neighbors,
     tied_neighbors_in,
+    tied_weight,
     within,
 )
 from .scheduler import added, tree
@@ -103,8 +103,10 @@ class _Pair:
         self._blocks = both(block, other)
         self._columns = Columns(below_each_other(self._blocks), block.common.scaling, block.common.ranges)
         self._codes = np.concatenate([each.codes for each in self._blocks]).astype(np.int64)
-        copies = [np.ones(len(each)) if each.copies is None else each.copies for each in self._blocks]
-        self._weights = np.concatenate(copies) * given.margins.class_weights[self._codes]
+        sample_weight = [
+            np.ones(len(each)) if each.sample_weight is None else each.sample_weight for each in self._blocks
+        ]
+        self._weights = np.concatenate(sample_weight) * given.margins.class_weights[self._codes]
         # The rows of the second stand behind those of the first.
         self._first = [block.first] if other is None else [block.first, other.first - len(block)]
 
@@ -240,8 +242,8 @@ def moments(
     """Σ s·z, Σ s²z and Σ s²z² over the anchors of a block."""
     anchors = found.anchors - block.first
     s = class_weights[block.codes[anchors]]
-    if block.copies is not None:
-        s = s * block.copies[anchors]
+    if block.sample_weight is not None:
+        s = s * block.sample_weight[anchors]
     return np.stack([s @ z, s**2 @ z, s**2 @ z**2])
 
 
@@ -352,7 +354,7 @@ class RowSearch(NeighborSearch):
             self._pooled,
             self._n_slots,
             table.unpacked(self._chosen),
-            table.copies_given,
+            table.input_sample_weight,
         )
 
     def with_anchors(self, i: int, j: int) -> bool:
@@ -372,11 +374,11 @@ class RowSearch(NeighborSearch):
         if not any(n_of_blocks):
             return Found(lists, None)
         pairs = blocks.of_pairs(
-            tied_copies, work.shared(wanted), lists, where=lambda i, j: n_of_blocks[i] + n_of_blocks[j] > 0
+            tied_weight, work.shared(wanted), lists, where=lambda i, j: n_of_blocks[i] + n_of_blocks[j] > 0
         )
         count = delayed(counted, pure=False)
-        copies = blocks.gathered(pairs, added)
-        return Found(work.made([count(*each) for each in zip(lists, copies, strict=True)]), wanted)
+        sample_weight = blocks.gathered(pairs, added)
+        return Found(work.made([count(*each) for each in zip(lists, sample_weight, strict=True)]), wanted)
 
     def tasks(self, wanted: Wanted) -> list[Delayed]:
         """The neighbors of the anchors of every block, as far as there is room for them in lists."""
@@ -620,7 +622,7 @@ class RowsUnderWeights:
 
     def __init__(self, table: Packed, blocks: RowBlocks) -> None:
         self._table, self._blocks = table, blocks
-        self.lacks = Lacks(table)
+        self.correction = MissingCorrection(table)
         self.given = np.empty(0)
         self._sums: NDArray[np.float64] | None = None
 
@@ -664,7 +666,12 @@ class RowNeighborhoods(SoftNeighborhoods):
         return passes.by_row(passes.blocks.gathered_from_pairs(_moments, added, shared=around), 0.0)
 
     def margin_columns(
-        self, X: NDArray[np.floating], features: NDArray[np.int64], lacks: Lacks, *, pooled: bool
+        self,
+        X: NDArray[np.floating],
+        features: NDArray[np.int64],
+        correction: MissingCorrection,
+        *,
+        pooled: bool,
     ) -> NDArray[np.float64]:
         """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, for some features; X is with the workers."""
         passes = self._passes
@@ -702,15 +709,17 @@ class RowAnchorColumns(AnchorColumns):
         fits = size <= passes.left * blocks.work.n_workers
         self._distances: list[Delayed] = blocks.work.made(tasks) if fits else tasks
         low = np.min(blocks.work.results(lambda: blocks.of_blocks(_smallest, None, self._distances)), axis=0)
-        several = table.own_copies[self._anchors] > 1.0
+        several = table.own_weight[self._anchors] > 1.0
         self._low = np.where(several, np.minimum(low, table.dtype.type(0.0)), low)
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
         blocks, anchors = self._passes.blocks, self._anchors
         moments = np.empty((3, anchors.size))
-        copies = self._passes.table.own_copies[anchors]
-        soft_kernels.own_entropy_moments(copies, self._between_copies[anchors], per_sigma, self._low, moments)
+        sample_weight = self._passes.table.own_weight[anchors]
+        soft_kernels.own_entropy_moments(
+            sample_weight, self._between_duplicates[anchors], per_sigma, self._low, moments
+        )
         moments = moments + blocks.total(_entropy_moments, self._distances, shared=(self._low, per_sigma))
         entropy, slope = soft_kernels.entropy_of_moments(moments, self._weights)
         return entropy / self._weights.sum(), slope / self._weights.sum()
@@ -770,14 +779,14 @@ def _merged(parts: list[Statistics], per_sigma: np.floating) -> Statistics:
 def _moments(block: RowBlock, other: RowBlock | None, around: Around) -> list[NDArray[np.float64]]:
     kernel = around.kernel
     stack, rows = _active(both(block, other), kernel.w)
-    low = _laid_out(stack, around.low, soft_kernels.out_of_reach(stack.dtype))
+    low = _laid_out(stack, around.low, soft_kernels.masked_distance(stack.dtype))
     parts = [tuple(stack.cross_tiles)]
     moments = tile_moments(stack, rows, _no_tiles(stack), False, kernel.per_sigma, low, parts)
     return _of_blocks(stack, moments)
 
 
 def _coefficients(stack: Stack, around: Around) -> Coefficients:
-    low = _laid_out(stack, around.low, soft_kernels.out_of_reach(stack.dtype))
+    low = _laid_out(stack, around.low, soft_kernels.masked_distance(stack.dtype))
     return Coefficients(around.kernel.per_sigma, low, _laid_out(stack, around.scales, 0.0))
 
 
@@ -796,7 +805,7 @@ def _margins(
     stack, rows = _active(both(block, other), around.kernel.w)
     by = _coefficients(stack, around)
     columns = Stack(both(block, other), features).X
-    copies = stack.copies.astype(stack.dtype)
+    sample_weight = stack.sample_weight.astype(stack.dtype)
     Z = np.zeros(columns.shape)
     for side, (first, last) in enumerate(stack.parts):
         low, high = stack.parts[-1 - side]
@@ -807,9 +816,9 @@ def _margins(
                 rows.X[low:high], rows.w, rows.sums[low:high], rows.X[own], rows.sums[own], D
             )
             if other is None:
-                D[own, np.arange(own.size)] = soft_kernels.out_of_reach(stack.dtype)
+                D[own, np.arange(own.size)] = soft_kernels.masked_distance(stack.dtype)
             soft_kernels.margins_from_distances(
-                columns, D, low, start, stack.codes, copies, by.per_sigma, by.low, by.scales, Z
+                columns, D, low, start, stack.codes, sample_weight, by.per_sigma, by.low, by.scales, Z
             )
     of_samples = stack.unpacked(Z[:, : features.size])
     return np.split(of_samples, np.cumsum(stack.heights)[:-1])
@@ -846,8 +855,8 @@ def _anchor_distances(
     for a, b in even_ranges(len(anchors), len(anchors), multiple=distances_kernels.TILE):
         D = packing.aligned_zeros((stack.n_rows, b - a), stack.dtype)
         soft_kernels.computed_columns(rows.X, rows.w, rows.sums, anchors[a:b], anchor_sums[a:b], D)
-        D[stack.samples[:, np.newaxis] == samples[a:b]] = soft_kernels.out_of_reach(stack.dtype)
-        found.append((D, stack.copies.astype(stack.dtype)))
+        D[stack.samples[:, np.newaxis] == samples[a:b]] = soft_kernels.masked_distance(stack.dtype)
+        found.append((D, stack.sample_weight.astype(stack.dtype)))
     return found
 
 
@@ -864,10 +873,10 @@ def _entropy_moments(
 ) -> NDArray[np.float64]:
     low, per_sigma = shared
     moments, first = np.zeros((3, low.size)), 0
-    for D, copies in found:
+    for D, sample_weight in found:
         last = first + D.shape[1]
         of_chunk = np.zeros((3, D.shape[1]))
-        soft_kernels.add_entropy_moments(D, copies, per_sigma, low[first:last], of_chunk)
+        soft_kernels.add_entropy_moments(D, sample_weight, per_sigma, low[first:last], of_chunk)
         moments[:, first:last] = of_chunk
         first = last
     return moments

@@ -52,7 +52,7 @@ class Wanted:
     n_slots: int
     #: (n_samples,) who is an anchor, and how often each counts.
     chosen: NDArray[np.bool_]
-    copies: NDArray[np.float64]
+    sample_weight: NDArray[np.float64]
 
     @property
     def exact(self) -> bool:
@@ -64,9 +64,9 @@ class Wanted:
         """Distances that differ by less, relatively, are tied."""
         return 0.0 if self.exact and self.uniform else self.tolerance
 
-    def copies_among(self, anchors: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def weight_among(self, anchors: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """How often neighbors count: who stands for several copies has all others beside itself."""
-        return self.copies[rows] - (rows == anchors)
+        return self.sample_weight[rows] - (rows == anchors)
 
     def distances(self, stack: Stack) -> Distances:
         """Distances between the rows of a stack."""
@@ -74,7 +74,7 @@ class Wanted:
             return WholeNumbers(stack.columns, stack.position, self.tolerance, 1, self.kind)
         return self.kind(stack.columns, stack.position, 1)
 
-    def doubt(self, distances: Distances) -> tuple[NDArray[np.float64], float, float]:
+    def error_bound(self, distances: Distances) -> tuple[NDArray[np.float64], float, float]:
         """What distances may be off by, in their units and relatively, and which of them count as equal."""
         if distances.exact:
             return distances.off, 0.0, 0.0
@@ -117,7 +117,7 @@ class Candidates(NamedTuple):
             0,
             self.anchors.size,
             self.anchors,
-            wanted.copies,
+            wanted.sample_weight,
             wanted.k,
             wanted.rank_weights,
             wanted.uniform,
@@ -143,10 +143,10 @@ class Candidates(NamedTuple):
             entries = start[lists][owner] + place
             anchors = self.anchors[lists // self.counts.shape[1]]
             shape = lists.size, int(counts[lists].max())
-            distances, copies = np.full(shape, np.inf), np.zeros(shape)
+            distances, sample_weight = np.full(shape, np.inf), np.zeros(shape)
             distances[owner, place] = self.exact[entries]
-            copies[owner, place] = wanted.copies_among(anchors[owner], self.rows[entries])
-            near, cut_at[lists] = _near(distances, copies, self.cut_at.ravel()[lists], wanted)
+            sample_weight[owner, place] = wanted.weight_among(anchors[owner], self.rows[entries])
+            near, cut_at[lists] = _near(distances, sample_weight, self.cut_at.ravel()[lists], wanted)
             kept[entries] = near[owner, place]
         return self.kept(kept)._replace(cut_at=cut_at.reshape(self.cut_at.shape))
 
@@ -164,29 +164,29 @@ def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 def _near(
     distances: NDArray[np.float64],
-    copies: NDArray[np.float64],
+    sample_weight: NDArray[np.float64],
     cut_at: NDArray[np.float64],
     wanted: Wanted,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Who stays in lists that are rows, and where these are cut then."""
-    order, last = _up_to_kth(distances, copies, wanted)
-    reach = wanted.tied_within * last
+    order, last = _up_to_kth(distances, sample_weight, wanted)
+    tolerance = wanted.tied_within * last
     needed = np.zeros(distances.shape, dtype=bool)
     which = np.nonzero(order >= 0)
     needed[which[0], order[which]] = True
-    near = distances - last[:, np.newaxis] <= reach[:, np.newaxis]
+    near = distances - last[:, np.newaxis] <= tolerance[:, np.newaxis]
     many = np.count_nonzero(near, axis=1) > np.count_nonzero(needed, axis=1) + ROOM
-    cut = many | (cut_at - last <= reach)
+    cut = many | (cut_at - last <= tolerance)
     near[cut] = needed[cut]
     return near, np.where(cut, last, np.inf)
 
 
 def _up_to_kth(
-    distances: NDArray[np.float64], copies: NDArray[np.float64], wanted: Wanted
+    distances: NDArray[np.float64], sample_weight: NDArray[np.float64], wanted: Wanted
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Places of the nearest in every row until there are k copies, then −1; and the distance of the last."""
     n_lists, width = distances.shape
-    some = copies[copies > 0.0]
+    some = sample_weight[sample_weight > 0.0]
     most = min(width, int(np.ceil(wanted.k / min(some.min(initial=1.0), 1.0))))
     order = np.argpartition(distances, most - 1, axis=1)[:, :most] if most < width else None
     if order is None:
@@ -194,9 +194,9 @@ def _up_to_kth(
     else:
         nearest_first = np.argsort(np.take_along_axis(distances, order, axis=1), axis=1, kind="stable")
         order = np.take_along_axis(order, nearest_first, axis=1)
-    covered = np.cumsum(np.take_along_axis(copies, order, axis=1), axis=1)
+    covered = np.cumsum(np.take_along_axis(sample_weight, order, axis=1), axis=1)
     # As in the kernel that shares: what is left of a copy by rounding is none.
-    enough = np.minimum(wanted.k, copies.sum(axis=1)) * (1.0 - 1e-9)
+    enough = np.minimum(wanted.k, sample_weight.sum(axis=1)) * (1.0 - 1e-9)
     held = np.count_nonzero(distances < np.inf, axis=1)
     end = np.minimum(np.count_nonzero(covered < enough[:, np.newaxis], axis=1), np.minimum(held, most) - 1)
     last = distances[np.arange(n_lists), order[np.arange(n_lists), end]]
@@ -228,7 +228,7 @@ class Ties(NamedTuple):
     last: NDArray[np.float64]
     weight: NDArray[np.float64]
     #: How many copies they are, all together, once they are counted.
-    copies: NDArray[np.float64]
+    sample_weight: NDArray[np.float64]
 
 
 @dataclass
@@ -340,12 +340,10 @@ class Direction:
         self.anchors = np.flatnonzero((samples >= 0) & wanted.chosen[samples])
         self._others = stack.samples[self._other]
         self._own = _place_among(samples[self.anchors], self._others)
-        D[:, self._others < 0] = candidates_kernels.OUT_OF_REACH
+        D[:, self._others < 0] = candidates_kernels.MASKED
         seen = self._own >= 0
-        several = stack.copies[self._part.start + self.anchors[seen]] > 1.0
-        D[self.anchors[seen], self._own[seen]] = np.where(
-            several, np.uint32(0), candidates_kernels.OUT_OF_REACH
-        )
+        several = stack.sample_weight[self._part.start + self.anchors[seen]] > 1.0
+        D[self.anchors[seen], self._own[seen]] = np.where(several, np.uint32(0), candidates_kernels.MASKED)
 
     @cached_property
     def _samples(self) -> NDArray[np.int64]:
@@ -394,21 +392,21 @@ class Direction:
     @cached_property
     def _beside(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Classes, copies and what distances may be off by, of the columns of D and of all rows behind."""
-        stack, off = self._stack, self._doubt[0]
-        codes, copies, off = (
+        stack, off = self._stack, self._error_bound[0]
+        codes, sample_weight, off = (
             np.concatenate([values[self._other], values[self._part]])
-            for values in (stack.codes, stack.copies, off)
+            for values in (stack.codes, stack.sample_weight, off)
         )
-        return codes, copies, off
+        return codes, sample_weight, off
 
     @cached_property
-    def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
-        return self._wanted.doubt(self._distances)
+    def _error_bound(self) -> tuple[NDArray[np.float64], float, float]:
+        return self._wanted.error_bound(self._distances)
 
     def _found(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many candidates some anchors have in every class, and who they are, as columns of D."""
         n_classes, anchors, own = self._stack.n_classes, self.anchors[which], self._own[which]
-        codes, copies, off = self._beside
+        codes, sample_weight, off = self._beside
         # The kernel looks up anchors beside the columns: they stand behind these, unless they are among them.
         places = np.where(own >= 0, own, self._others.size + anchors)
         counts = np.empty((anchors.size, n_classes), np.int64)
@@ -423,15 +421,15 @@ class Direction:
                     places[of_run],
                     codes,
                     self._stack.starts_in_part[-1 - self._side],
-                    copies,
+                    sample_weight,
                     self._stack.counted,
                     False,
                     self._wanted.k,
                     False,
                     self._distances.as_float,
                     off,
-                    self._doubt[1],
-                    self._doubt[2],
+                    self._error_bound[1],
+                    self._error_bound[2],
                     start,
                     count,
                     sure,
@@ -485,10 +483,10 @@ class Direction:
         column += among[0]
         counts = np.bincount(owner, minlength=which.size)[:, np.newaxis]
         exact = self._measured(self.anchors[which], counts, which[owner], column)
-        reach = self._wanted.tied_within * last[owner]
-        inside = (last[owner] - exact <= reach) & (exact - last[owner] <= reach)
+        tolerance = self._wanted.tied_within * last[owner]
+        inside = (last[owner] - exact <= tolerance) & (exact - last[owner] <= tolerance)
         owner, rows = owner[inside], self._others[column[inside]]
-        return Tied(tie[owner], rows, self._wanted.copies_among(self._samples[which[owner]], rows))
+        return Tied(tie[owner], rows, self._wanted.weight_among(self._samples[which[owner]], rows))
 
     def _key_bounds(
         self, which: NDArray[np.int64], last: NDArray[np.float64]
@@ -502,11 +500,11 @@ class Direction:
         key = last**2 if wanted.metric == nearest.EUCLIDEAN else last
         if not self._distances.as_float:
             key = key / (self._stack.columns.distance_unit * self._distances.step)  # type: ignore[attr-defined]
-        off, relative, tolerance = self._doubt
+        off, relative, tolerance = self._error_bound
         zone = 2.0 * (off[self._part][self.anchors[which]] + relative * key) + 2.1 * tolerance * key
         # Keys are rounded to a float32, or to whole numbers.
         zone += 2.0**-20 * key if self._distances.as_float else 1.0
-        return key - zone, np.minimum(key + zone, candidates_kernels.OUT_OF_REACH - 1.0)
+        return key - zone, np.minimum(key + zone, candidates_kernels.MASKED - 1.0)
 
 
 class Tied(NamedTuple):
@@ -516,7 +514,7 @@ class Tied(NamedTuple):
     tie: NDArray[np.int64]
     #: Who, as places in the table, and how often they count.
     rows: NDArray[np.int64]
-    copies: NDArray[np.float64]
+    sample_weight: NDArray[np.float64]
 
 
 def _place_among(samples: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -560,7 +558,7 @@ def n_cut(found: BlockNeighbors) -> int:
     return found.ties.lists.size
 
 
-def tied_copies(
+def tied_weight(
     block: RowBlock,
     other: RowBlock | None,
     wanted: Wanted,
@@ -570,13 +568,17 @@ def tied_copies(
     """Copies of rows of the other block that are tied with the last neighbors of the anchors of each."""
     totals = [np.zeros(n_cut(each)) for each in (found, of_other) if each is not None]
     for side, tied in _tied_between(block, other, wanted, found, of_other):
-        totals[side] += np.bincount(tied.tie, weights=tied.copies, minlength=totals[side].size)
+        totals[side] += np.bincount(tied.tie, weights=tied.sample_weight, minlength=totals[side].size)
     return totals
 
 
-def counted(found: BlockNeighbors, copies: NDArray[np.float64] | None) -> BlockNeighbors:
+def counted(found: BlockNeighbors, sample_weight: NDArray[np.float64] | None) -> BlockNeighbors:
     """The same neighbors, of whom those that are tied are counted."""
-    return found if copies is None else replace(found, ties=found.ties._replace(copies=copies))
+    return (
+        found
+        if sample_weight is None
+        else replace(found, ties=found.ties._replace(sample_weight=sample_weight))
+    )
 
 
 def tied_neighbors(
@@ -657,7 +659,7 @@ def _listed(
 def _shares(tied: Tied, found: BlockNeighbors) -> NDArray[np.float64]:
     """What each who is tied gets of the weight that they share."""
     ties = found.ties
-    return ties.weight[tied.tie] * tied.copies / ties.copies[tied.tie]
+    return ties.weight[tied.tie] * tied.sample_weight / ties.sample_weight[tied.tie]
 
 
 def _tied_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Iterator[Tied]:

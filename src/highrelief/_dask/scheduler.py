@@ -245,7 +245,7 @@ class Work:
         """Have the round end where one of these workers is lost, which something from before needs."""
         self._bound.update(places)
 
-    def lies_with(self, value: Delayed, other: Delayed) -> None:
+    def location_of(self, value: Delayed, other: Delayed) -> None:
         """Note that a kept value is made where another one lies; nobody has to wait to be told."""
         place = self._places.get(other.key)
         if place is not None:

@@ -13,14 +13,14 @@ from .._kernels import missing, packing
 from .cached_property import cached_property
 from .categories import MissingLevels
 from .missing import MissingValues
-from .scaling import Absent, feature_scaling
+from .scaling import MissingMask, feature_scaling
 
 #: Which samples are in reach of a sample: those of its own batch, or those of the other batches.
 BATCH_NEIGHBORS = ("within", "across")
 
 
 @dataclass(frozen=True)
-class Reach:
+class BatchConstraint:
     """Batches of the samples of a table, and whether neighbors are within a batch or across."""
 
     #: (n_samples,) numbers from 0 on, each present.
@@ -34,7 +34,7 @@ class Reach:
         return int(self.batches.max()) + 1
 
     def amounts(
-        self, codes: NDArray[np.integer], n_classes: int, copies: NDArray[np.float64] | None = None
+        self, codes: NDArray[np.integer], n_classes: int, sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """How many samples (or copies) of every class are in reach of each batch, (n_batches, n_classes).
 
@@ -42,10 +42,10 @@ class Reach:
         """
         places = self.batches * n_classes + codes
         present = np.bincount(places, minlength=self.n_batches * n_classes).reshape(-1, n_classes)
-        if copies is None:
+        if sample_weight is None:
             counts = present if self.within else present.sum(axis=0) - present
             return np.asarray(counts, dtype=np.float64)
-        counted = np.bincount(places, weights=copies, minlength=present.size)
+        counted = np.bincount(places, weights=sample_weight, minlength=present.size)
         amounts: NDArray[np.float64] = counted.astype(np.float64).reshape(present.shape)
         if not self.within:
             # What rounding leaves of a class that is in no other batch is nothing.
@@ -58,13 +58,13 @@ class Reach:
         return amounts.sum(axis=1)[self.batches] > amounts[self.batches, codes]
 
     def has_hits(
-        self, codes: NDArray[np.integer], copies: NDArray[np.float64] | None = None
+        self, codes: NDArray[np.integer], sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.bool_]:
         """Which samples have another sample of their class, or a copy of themselves, in reach."""
         of_own_class = self.amounts(codes, int(codes.max()) + 1)[self.batches, codes]
         if not self.within:
             return of_own_class > 0.0
-        once = np.ones(codes.size, dtype=bool) if copies is None else copies <= 1.0
+        once = np.ones(codes.size, dtype=bool) if sample_weight is None else sample_weight <= 1.0
         return of_own_class - once > 0.0
 
     def constant(self, X: NDArray[Any]) -> NDArray[np.bool_]:
@@ -78,7 +78,10 @@ class Reach:
 
 
 def scaled_by_batch(
-    X: NDArray[Any], scale: str | None, copies: NDArray[np.float64] | None, reach: Reach
+    X: NDArray[Any],
+    scale: str | None,
+    sample_weight: NDArray[np.float64] | None,
+    batch_constraint: BatchConstraint,
 ) -> NDArray[Any]:
     """A copy of a table whose features are scaled in each batch by itself; one constant there becomes 0.
 
@@ -87,11 +90,13 @@ def scaled_by_batch(
     if scale is None:
         return X
     scaled = np.empty(X.shape, X.dtype if np.issubdtype(X.dtype, np.floating) else np.float64)
-    for batch in range(reach.n_batches):
-        rows = np.flatnonzero(reach.batches == batch)
+    for batch in range(batch_constraint.n_batches):
+        rows = np.flatnonzero(batch_constraint.batches == batch)
         part = X[rows]
-        absent, filled = Absent.taken_out(part, 1) if part.dtype.kind == "f" else (None, part)
-        scaling = feature_scaling(filled, scale, None if copies is None else copies[rows], absent=absent)
+        missing_mask, filled = MissingMask.taken_out(part, 1) if part.dtype.kind == "f" else (None, part)
+        scaling = feature_scaling(
+            filled, scale, None if sample_weight is None else sample_weight[rows], missing_mask=missing_mask
+        )
         scaled[rows] = scaling.apply(part)
     return scaled
 
@@ -149,8 +154,8 @@ class _WithinBatches(MissingValues):
         return excess
 
     def _options(self, samples: NDArray[np.int64]) -> dict[str, Any]:
-        copies = None if self._copies is None else self._copies[samples]
-        return {"copies": copies, "n_threads": self.n_threads}
+        sample_weight = None if self._sample_weight is None else self._sample_weight[samples]
+        return {"sample_weight": sample_weight, "n_threads": self.n_threads}
 
 
 class MissingValuesWithin(_WithinBatches):
@@ -158,7 +163,7 @@ class MissingValuesWithin(_WithinBatches):
 
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
         layout = (self._X[samples], self._scaling, np.arange(samples.size))
-        return MissingValues(self._absent.of_samples(samples), *layout, **self._options(samples))
+        return MissingValues(self._missing_mask.of_samples(samples), *layout, **self._options(samples))
 
 
 class MissingLevelsWithin(_WithinBatches, MissingLevels):
@@ -166,8 +171,8 @@ class MissingLevelsWithin(_WithinBatches, MissingLevels):
 
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
         layout = (self._X[samples], self._scaling, np.arange(samples.size), self._classes[samples])
-        encoding, absent = self._encoding.of_samples(samples), self._absent.of_samples(samples)
-        part = MissingLevels(encoding, absent, *layout, **self._options(samples))
+        encoding, missing_mask = self._encoding.of_samples(samples), self._missing_mask.of_samples(samples)
+        part = MissingLevels(encoding, missing_mask, *layout, **self._options(samples))
         # Classes that are not in this batch are in others.
         part.n_sets = self.n_sets
         return part

@@ -19,12 +19,12 @@ from .._kernels import missing, packing
 from .cached_property import cached_property
 from .memory import check_room
 from .missing import MissingValues
-from .scaling import Absent, Scaling, precise_type
+from .scaling import MissingMask, Scaling, precise_type
 
 #: Shares of levels that are held at a time.
 _SHARES_AT_ONCE = 2**20
 #: A code for what is missing.
-ABSENT = -1
+MISSING = -1
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Encoding:
     features: NDArray[np.int64]
     #: (n_categorical,) how many levels they have.
     n_levels: NDArray[np.int64]
-    #: (n_categorical, n_samples) the level of each sample, or ``ABSENT``.
+    #: (n_categorical, n_samples) the level of each sample, or ``MISSING``.
     codes: NDArray[np.int64]
     #: Whether differences are squared for distances.
     squared: bool = False
@@ -47,7 +47,7 @@ class Encoding:
         cls, n_features: int, features: NDArray[np.int64], codes: NDArray[np.int64], *, squared: bool = False
     ) -> Self:
         """Lay out the columns of a table in which some features are categorical."""
-        n_levels = codes.max(axis=1, initial=ABSENT) + 1
+        n_levels = codes.max(axis=1, initial=MISSING) + 1
         width = np.ones(n_features, np.int64)
         width[features] = np.where(n_levels > 2, n_levels, 1)
         return cls(np.repeat(np.arange(n_features), width), features, n_levels, codes, squared)
@@ -135,18 +135,18 @@ class Encoding:
     @property
     def observed(self) -> NDArray[np.float64]:
         """Levels of the categorical features, (n_samples, n_categorical), NaN where one is missing."""
-        return np.where(self.codes == ABSENT, np.nan, self.codes).T
+        return np.where(self.codes == MISSING, np.nan, self.codes).T
 
     @cached_property
-    def absent(self) -> Absent | None:
+    def missing_mask(self) -> MissingMask | None:
         """What is missing of the categorical features; None: nothing."""
-        lacking = self.codes == ABSENT
+        lacking = self.codes == MISSING
         incomplete = lacking.any(axis=1)
         if not incomplete.any():
             return None
         samples, which = np.nonzero(lacking[incomplete].T)
         count = np.bincount(samples, minlength=self.codes.shape[1])
-        return Absent(self.features[incomplete], np.concatenate([[0], np.cumsum(count)]), which)
+        return MissingMask(self.features[incomplete], np.concatenate([[0], np.cumsum(count)]), which)
 
 
 class MissingLevels(MissingValues):
@@ -168,7 +168,7 @@ class MissingLevels(MissingValues):
         The row of the table that stands at each row of the layout, or ``PADDING``.
     codes : (n_rows,) int64
         Class of each row of the layout.
-    copies : (n_samples,) float64 or None
+    sample_weight : (n_samples,) float64 or None
         How often each sample counts; None: once.
     n_threads : int
         Threads to use.
@@ -177,16 +177,16 @@ class MissingLevels(MissingValues):
     def __init__(
         self,
         encoding: Encoding,
-        absent: Absent,
+        missing_mask: MissingMask,
         X: NDArray[Any],
         scaling: Scaling,
         position: NDArray[np.int64],
         codes: NDArray[np.int64],
         *,
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
     ) -> None:
-        super().__init__(absent, X, scaling, position, copies=copies, n_threads=n_threads)
+        super().__init__(missing_mask, X, scaling, position, sample_weight=sample_weight, n_threads=n_threads)
         self._encoding = encoding
         self.set_of, self.n_sets = codes, int(codes.max()) + 1
         self._classes = codes[self._row_of]
@@ -229,7 +229,7 @@ class MissingLevels(MissingValues):
         """Excess of some of the categorical features, (n_sets, n_some, n_samples)."""
         codes, n_levels = self._encoding.codes[which], self._encoding.n_levels[which]
         P = self._shares(codes, max(int(n_levels.max()), 1))
-        lacking = codes == ABSENT
+        lacking = codes == MISSING
         at = np.maximum(codes, 0)
         places = np.arange(which.size)[:, np.newaxis]
         expected = 1.0 - P[:, places, at]
@@ -243,10 +243,10 @@ class MissingLevels(MissingValues):
     def _shares(self, codes: NDArray[np.int64], n_levels: int) -> NDArray[np.float64]:
         """P(level | class), (n_sets, n_some, n_levels)."""
         n_some, n_sets = len(codes), self.n_sets
-        copies = np.ones(self._classes.size) if self._copies is None else self._copies
+        sample_weight = np.ones(self._classes.size) if self._sample_weight is None else self._sample_weight
         cell = (np.arange(n_some)[:, np.newaxis] * n_levels + codes) * n_sets + self._classes
-        seen = codes != ABSENT
-        weights = np.broadcast_to(copies, codes.shape)[seen]
+        seen = codes != MISSING
+        weights = np.broadcast_to(sample_weight, codes.shape)[seen]
         found = np.bincount(cell[seen], weights=weights, minlength=n_some * n_levels * n_sets)
         # NumPy counts no values at all in whole numbers.
         counts: NDArray[np.float64] = found.astype(np.float64, copy=False)
@@ -267,33 +267,33 @@ def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
     """
     if values.dtype == object:
         return _codes_of_objects(values.tolist())
-    codes = np.full(values.size, ABSENT)
-    seen = ~is_absent(values)
+    codes = np.full(values.size, MISSING)
+    seen = ~is_missing(values)
     codes[seen] = np.unique(values[seen], return_inverse=True)[1]
     return codes
 
 
-def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which values are missing: None, NaN, NaT and pandas' NA."""
     if values.dtype == object:
-        return np.array([_is_absent(value) for value in values.tolist()], dtype=bool)
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     return np.not_equal(values, values)
 
 
 def _codes_of_objects(values: Iterable[Any]) -> NDArray[np.int64]:
     numbers: dict[Any, int] = {}
-    codes = [ABSENT if _is_absent(value) else numbers.setdefault(value, len(numbers)) for value in values]
+    codes = [MISSING if _is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values]
     try:
         ordered = sorted(numbers)
     except TypeError:  # of different kinds
         ordered = sorted(numbers, key=lambda level: (type(level).__name__, str(level)))
     place = np.empty(len(numbers) + 1, np.int64)
     place[[numbers[level] for level in ordered]] = np.arange(len(numbers))
-    place[ABSENT] = ABSENT
+    place[MISSING] = MISSING
     return place[codes]
 
 
-def _is_absent(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     equal = value == value  # noqa: PLR0124

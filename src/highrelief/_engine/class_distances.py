@@ -37,7 +37,7 @@ class ClassDistances:
         Weights of the distance.
     sigma : float
         Kernel width.
-    copies : (n_samples,) or None
+    sample_weight : (n_samples,) or None
         How often each sample counts; None: once.
     """
 
@@ -48,20 +48,20 @@ class ClassDistances:
         codes: NDArray[np.integer],
         w: NDArray[np.float64],
         sigma: float,
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
         self._given, self._scaling, self._sigma = X, scaling, sigma
         self.n_classes = int(codes.max()) + 1
         self._position, self._codes = packing.class_layout(codes, self.n_classes)
         real = self._position != packing.PADDING
-        self._copies = np.zeros(self._position.size)
-        self._copies[real] = 1.0 if copies is None else copies[self._position[real]]
+        self._sample_weight = np.zeros(self._position.size)
+        self._sample_weight[real] = 1.0 if sample_weight is None else sample_weight[self._position[real]]
         self._w = np.zeros(-(-max(w.size, 1) // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK)
         self._w[: w.size] = w
 
     def __getstate__(self) -> dict[str, Any]:
         """What it was made of; what is laid out is aligned in memory, and a copy of it would not be."""
-        made_of = ("n_classes", "_scaling", "_sigma", "_position", "_codes", "_copies", "_w")
+        made_of = ("n_classes", "_scaling", "_sigma", "_position", "_codes", "_sample_weight", "_w")
         return {"_given": self._X} | {name: vars(self)[name] for name in made_of}
 
     @cached_property
@@ -75,22 +75,22 @@ class ClassDistances:
         expectations_of_missing = self._expectations
         blocks = [(start, min(start + distances.TILE, len(X))) for start in range(0, len(X), distances.TILE)]
         per_sigma = 1.0 / min(max(self._sigma, 1e-290), 1e290)
-        far = soft.out_of_reach(np.float64)
+        far = soft.masked_distance(np.float64)
 
         def of_block(a: int, b: int) -> NDArray[np.float64]:
             above = self._above(X[a:b])
             queries, sums = self._laid_out(above)
-            lacks = expectations_of_missing.lacks(above, len(queries))
+            correction = expectations_of_missing.correction(above, len(queries))
             found = np.empty((self.n_classes, len(queries)))
             soft.expected_distances(
                 fitted,
                 self._w,
                 fitted_sums,
                 self._codes,
-                self._copies,
+                self._sample_weight,
                 queries,
                 sums,
-                lacks,
+                correction,
                 per_sigma,
                 far,
                 found,
@@ -111,7 +111,7 @@ class ClassDistances:
 
     @cached_property
     def _expectations(self) -> FittedExpectations:
-        return FittedExpectations(self._above(self._X), self._position, self._copies, self._w)
+        return FittedExpectations(self._above(self._X), self._position, self._sample_weight, self._w)
 
     def _laid_out(self, above: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Rows, whole blocks of them, as wide as the weights, and their weighted sums."""

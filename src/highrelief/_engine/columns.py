@@ -204,7 +204,7 @@ class ScaledColumns:
         The row of the table at each row of the layout, or ``PADDING``.
     scaling : Scaling
         Of the features.
-    copies : (n_samples,) float64 or None
+    sample_weight : (n_samples,) float64 or None
         How often each sample counts; None: once.
     ranges : ColumnRanges or None
         Of the columns, if they are known.
@@ -218,11 +218,11 @@ class ScaledColumns:
         position: NDArray[np.int64],
         scaling: Scaling,
         *,
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
         ranges: ColumnRanges | None = None,
         n_threads: int = 1,
     ) -> None:
-        self._X, self._position, self._scaling, self._copies = X, position, scaling, copies
+        self._X, self._position, self._scaling, self._sample_weight = X, position, scaling, sample_weight
         self._ranges = ColumnRanges.of(X, n_threads) if ranges is None else ranges
         self._n_threads = n_threads
         unit = np.ones(X.shape[1], X.dtype) if scaling.unit is None else scaling.unit
@@ -280,12 +280,12 @@ class ScaledColumns:
         return end * self._unit
 
     def _mean(self) -> NDArray[np.floating]:
-        if self._copies is None:
+        if self._sample_weight is None:
             return self._ranges.mean
         n_blocks = -(-self._X.size * 8 // BLOCK_BYTES)
         return np.concatenate(
             [
-                np.average(self._X[:, a:b], axis=0, weights=self._copies)
+                np.average(self._X[:, a:b], axis=0, weights=self._sample_weight)
                 for a, b in even_ranges(self._X.shape[1], n_blocks)
             ]
         )

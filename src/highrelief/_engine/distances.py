@@ -34,7 +34,7 @@ def ties_made_equal(distances: NDArray[np.float64], tolerance: float) -> NDArray
     return np.where(tied, nearest, distances)
 
 
-class Doubt(NamedTuple):
+class ErrorBound(NamedTuple):
     """What a search has to know of distances that are there: the first four things that are said below."""
 
     as_float: bool
@@ -168,15 +168,15 @@ class _FloatDistances:
 
     @property
     def noted(self) -> NDArray[np.float64]:
-        """What :meth:`doubt` follows from, of the pieces that were made; it adds up over columns."""
+        """What :meth:`error_bound` follows from, of the pieces that were made; it adds up over columns."""
         return np.append(self._of_rows, (self._n_pieces, self._columns.n_features))
 
     @classmethod
-    def doubt(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> Doubt:
+    def error_bound(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
         """How far off distances over all columns may be, by what was noted of them and their type."""
         of_rows, n_pieces, n_features = noted[:-2], int(noted[-2]), int(noted[-1])
         off = cls._off(of_rows, n_pieces, n_features, dtype)
-        return Doubt(cls.as_float, cls.exact, off, _relative(n_pieces))
+        return ErrorBound(cls.as_float, cls.exact, off, _relative(n_pieces))
 
     @classmethod
     @abstractmethod

@@ -44,9 +44,9 @@ class LocalRows:
         return SoftPasses(self._table, self._memory)
 
     @property
-    def copies(self) -> NDArray[np.float64]:
+    def sample_weight(self) -> NDArray[np.float64]:
         """How often each sample counts."""
-        return self._table.unpacked(self._table.copies)
+        return self._table.unpacked(self._table.sample_weight)
 
     @property
     def weights(self) -> NDArray[np.float64]:

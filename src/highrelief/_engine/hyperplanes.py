@@ -44,14 +44,14 @@ class Mixtures:
     size: Indices
     #: Rows of the layout, their copies u, and their coefficients α in the mixture.
     rows: Indices
-    copies: Vector
+    sample_weight: Vector
     coefficients: Vector
 
     @classmethod
-    def of(cls, anchors: Indices, owner: Indices, rows: Indices, copies: Vector) -> Mixtures:
+    def of(cls, anchors: Indices, owner: Indices, rows: Indices, sample_weight: Vector) -> Mixtures:
         """Lists whose entries are given in order, with the list that each belongs to."""
         size = np.bincount(owner, minlength=2 * anchors.size)
-        return cls(anchors, np.cumsum(size) - size, size, rows, copies, np.zeros(rows.size))
+        return cls(anchors, np.cumsum(size) - size, size, rows, sample_weight, np.zeros(rows.size))
 
     def merged(self, equal: Indices) -> tuple[Mixtures, Indices]:
         """The same lists with equal rows as one, and the place there of each entry here.
@@ -61,8 +61,8 @@ class Mixtures:
         n_rows = equal.size
         owner = np.repeat(np.arange(self.size.size), self.size)
         keys, place = np.unique(owner * n_rows + equal[self.rows], return_inverse=True)
-        copies = np.bincount(place, weights=self.copies, minlength=keys.size).astype(np.float64)
-        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, copies), place
+        sample_weight = np.bincount(place, weights=self.sample_weight, minlength=keys.size).astype(np.float64)
+        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, sample_weight), place
 
     def portions(self) -> list[tuple[int, int]]:
         """Cut the anchors so that the Gram matrices of a portion take little memory."""
@@ -105,21 +105,21 @@ class LocalHyperplanes:
         table = self._table
         total = np.zeros(table.n_features)
         for found in self._mixtures(w):
-            copies, lists = table.row_weights[found.anchors], self._lists(found)
+            sample_weight, lists = table.row_weights[found.anchors], self._lists(found)
 
             def of_block(
                 array: NDArray[np.floating],
                 first: int,
                 of: slice,
-                copies: Vector = copies,
+                sample_weight: Vector = sample_weight,
                 lists: tuple[Any, ...] = lists,
             ) -> None:
                 def part(a: int, b: int) -> Vector:
                     out = np.zeros(of.stop - of.start)
-                    hyperplanes.add_margin(array, first, lists[0], copies, *lists[1:], a, b, out)
+                    hyperplanes.add_margin(array, first, lists[0], sample_weight, *lists[1:], a, b, out)
                     return out
 
-                total[of] += sum_in_order(run_all(part, self._parts(copies.size), table.n_threads))
+                total[of] += sum_in_order(run_all(part, self._parts(sample_weight.size), table.n_threads))
 
             _over_blocks(self._columns, of_block)
         mean = total * self._columns.factors / table.total_weight
@@ -181,23 +181,23 @@ class LocalHyperplanes:
                 equal = _equal_rows(weighed) if equal is None else equal
                 merged, place = found.merged(equal)
                 self._mix(merged, search.columns, roots)
-                found.coefficients = (merged.coefficients / merged.copies)[place] * found.copies
+                found.coefficients = (merged.coefficients / merged.sample_weight)[place] * found.sample_weight
             yield found
 
     def _listed(self, neighbors: Neighbors) -> Mixtures:
         """Lists of the neighbors that have a share, with their copies among the k."""
         owner, place = neighbors.all_listed()
-        copies = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
-        return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], copies)
+        sample_weight = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
+        return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], sample_weight)
 
     def _n_found(self, anchors: Indices) -> Vector:
         """How many copies the neighbors of anchors are, by slot: k, or as many as there are."""
         table = self._table
-        own = table.copies[anchors]
-        of_class = table.priors[table.codes[anchors]] * table.n_copies
+        own = table.sample_weight[anchors]
+        of_class = table.priors[table.codes[anchors]] * table.total_sample_weight
         found = np.empty((anchors.size, 2))
         found[:, HITS] = of_class - own + np.maximum(own - 1.0, 0.0)
-        found[:, MISSES] = table.n_copies - of_class
+        found[:, MISSES] = table.total_sample_weight - of_class
         return np.minimum(found, self._among.n_neighbors)
 
     def _mix(self, found: Mixtures, columns: Columns, roots: Vector) -> None:
@@ -237,7 +237,7 @@ class LocalHyperplanes:
 
         def solve(s: int, t: int) -> None:
             hyperplanes.solve_mixtures(
-                gram, place, start, size, found.copies, penalty, s, t, found.coefficients
+                gram, place, start, size, found.sample_weight, penalty, s, t, found.coefficients
             )
 
         _over_blocks(columns, of_block)
@@ -294,7 +294,7 @@ class ClassHyperplanes:
         Of the features.
     codes : (n_samples,) int
         Class codes 0 … n_classes − 1, each present.
-    copies : (n_samples,) or None
+    sample_weight : (n_samples,) or None
         How often each sample counts; None: once.
     ignored : (n_features,) bool or None
         Constant features, in which new samples count as if they were like the fitted ones; None: none.
@@ -305,13 +305,13 @@ class ClassHyperplanes:
         X: NDArray[np.floating],
         scaling: Scaling,
         codes: NDArray[np.integer],
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
         ignored: NDArray[np.bool_] | None = None,
     ) -> None:
         by_class = np.argsort(codes, kind="stable")
         self.n_classes = int(codes.max()) + 1
         self._starts = np.searchsorted(codes[by_class], np.arange(self.n_classes + 1))
-        self._copies = np.ones(codes.size) if copies is None else copies[by_class]
+        self._sample_weight = np.ones(codes.size) if sample_weight is None else sample_weight[by_class]
         self._scaling = scaling
         self._ignored = np.flatnonzero(np.zeros(X.shape[1], bool) if ignored is None else ignored)
         rows = np.ascontiguousarray(scaling.apply(X[by_class]))
@@ -349,7 +349,7 @@ class ClassHyperplanes:
                 self._squares,
                 self._products(from_center),
                 self._starts,
-                self._copies,
+                self._sample_weight,
                 n_neighbors,
                 ridge,
                 self._off(from_center),

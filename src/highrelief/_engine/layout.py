@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import distances, packing
-from .batches import MissingLevelsWithin, MissingValuesWithin, Reach
+from .batches import BatchConstraint, MissingLevelsWithin, MissingValuesWithin
 from .cached_property import cached_property
 from .categories import Encoding, MissingLevels
 from .columns import ScaledColumns, SparseColumns, SparseTable, nearer_end
 from .distances import tie_tolerance
 from .missing import MissingOfBoth, MissingValues
-from .scaling import Absent, ColumnRanges, Scaling
+from .scaling import ColumnRanges, MissingMask, Scaling
 from .threads import even_ranges, n_pieces
 
 #: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
@@ -37,17 +37,17 @@ class Packed:
         Number of classes.
     scaling : Scaling
         Of the features.
-    copies : (n_samples,) float64, all > 0, or None
+    sample_weight : (n_samples,) float64, all > 0, or None
         How often each sample counts; None: once.
     n_threads : int
         Threads to use.
     ranges : ColumnRanges or None
         Of the columns, if they are known.
-    absent : Absent or None
+    missing_mask : Absent or None
         What is missing from the table, where the smallest value of the column stands for it.
     class_weights : (n_classes,) float64, all > 0, or None
         By how much more the samples of a class count in sums over samples, and the class as a miss; None: 1.
-    reach : Reach or None
+    batch_constraint : Reach or None
         Who may be whose neighbor; None: everyone.
     encoding : Encoding or None
         The features that the columns belong to, where some are categorical; None: each is a feature.
@@ -60,32 +60,38 @@ class Packed:
         n_classes: int,
         *,
         scaling: Scaling,
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
         ranges: ColumnRanges | None = None,
-        absent: Absent | None = None,
+        missing_mask: MissingMask | None = None,
         class_weights: NDArray[np.float64] | None = None,
-        reach: Reach | None = None,
+        batch_constraint: BatchConstraint | None = None,
         encoding: Encoding | None = None,
     ) -> None:
         self.n_samples, self.n_features = X.shape
         self.n_classes = n_classes
         self.n_threads = n_threads
-        self.counted = copies is not None
+        self.counted = sample_weight is not None
         self.position, self.codes = self._laid_out(codes)
         self.real = self.position != packing.PADDING
         self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
-        self.given_codes, self._given_copies, self._absent = codes, copies, absent
-        self.copies = np.zeros(self.n_rows)
-        self.copies[self.real] = 1.0 if copies is None else copies[self.position[self.real]]
-        self.n_copies = float(self.copies.sum())
-        of_classes = np.bincount(self.codes, weights=self.copies, minlength=n_classes)
-        self.priors = of_classes / self.n_copies
+        self.input_codes, self._input_sample_weight, self._missing_mask = codes, sample_weight, missing_mask
+        self.sample_weight = np.zeros(self.n_rows)
+        self.sample_weight[self.real] = (
+            1.0 if sample_weight is None else sample_weight[self.position[self.real]]
+        )
+        self.total_sample_weight = float(self.sample_weight.sum())
+        of_classes = np.bincount(self.codes, weights=self.sample_weight, minlength=n_classes)
+        self.priors = of_classes / self.total_sample_weight
         self.class_weights = None if class_weights is None else class_weights[:n_classes]
-        self.reach = reach
+        self.batch_constraint = batch_constraint
         #: How much the term of a row counts in a sum over samples.
-        self.row_weights = self.copies if class_weights is None else self.copies * class_weights[self.codes]
-        self.total_weight = self.n_copies if class_weights is None else float(self.row_weights.sum())
+        self.row_weights = (
+            self.sample_weight if class_weights is None else self.sample_weight * class_weights[self.codes]
+        )
+        self.total_weight = (
+            self.total_sample_weight if class_weights is None else float(self.row_weights.sum())
+        )
         self.n_tiles = distances.n_tiles(self.n_rows)
 
     def _laid_out(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -104,7 +110,7 @@ class Packed:
             self.raw,
             self.position,
             self.scaling,
-            copies=self._given_copies,
+            sample_weight=self._input_sample_weight,
             ranges=self.ranges,
             n_threads=self.n_threads,
         )
@@ -113,18 +119,18 @@ class Packed:
     def missing(self) -> MissingValues | MissingOfBoth | None:
         """What is missing from the rows, and what that adds to differences; None if nothing is."""
         layout = (self.raw, self.scaling, self.position)
-        more: dict[str, Any] = {"copies": self._given_copies, "n_threads": self.n_threads}
+        more: dict[str, Any] = {"sample_weight": self._input_sample_weight, "n_threads": self.n_threads}
         values: type[MissingValues] = MissingValues
         levels: type[MissingLevels] = MissingLevels
-        if self.reach is not None and self.reach.within:
+        if self.batch_constraint is not None and self.batch_constraint.within:
             values, levels = MissingValuesWithin, MissingLevelsWithin
-            more["batches"] = self.reach.batches
+            more["batches"] = self.batch_constraint.batches
         encoding, parts = self.encoding, []
-        if self._absent is not None:
+        if self._missing_mask is not None:
             owner = None if encoding is None else encoding.owner
-            parts.append(values(self._absent, *layout, **more, owner=owner, ranges=self.ranges))
-        if encoding is not None and encoding.absent is not None:
-            parts.append(levels(encoding, encoding.absent, *layout, self.codes, **more))
+            parts.append(values(self._missing_mask, *layout, **more, owner=owner, ranges=self.ranges))
+        if encoding is not None and encoding.missing_mask is not None:
+            parts.append(levels(encoding, encoding.missing_mask, *layout, self.codes, **more))
         if not parts:
             return None
         return parts[0] if len(parts) == 1 else MissingOfBoth(parts)
@@ -180,12 +186,12 @@ class Packed:
     @cached_property
     def has_hit(self) -> NDArray[np.bool_]:
         """Rows that have another row of their class, or another copy of themselves, to compare with."""
-        if self.reach is not None:
-            hits = self.rows_in_reach[np.arange(self.n_rows), self.codes]
+        if self.batch_constraint is not None:
+            hits = self.n_available_rows[np.arange(self.n_rows), self.codes]
             # Where samples have targets, all are of one class, and there are no misses.
-            misses = (self.rows_in_reach.sum(axis=1) > hits) | (self.n_classes == 1)
+            misses = (self.n_available_rows.sum(axis=1) > hits) | (self.n_classes == 1)
             return self.real & (hits > 0) & misses
-        return self.real & ((self.class_sizes[self.codes] > 1) | (self.copies > 1.0))
+        return self.real & ((self.class_sizes[self.codes] > 1) | (self.sample_weight > 1.0))
 
     @cached_property
     def miss_factors(self) -> NDArray[np.float64]:
@@ -194,7 +200,7 @@ class Packed:
         Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes. P is
         counted among those in reach, a class by its weight.
         """
-        if self.reach is None:
+        if self.batch_constraint is None:
             priors = self.priors
             if self.class_weights is not None:
                 priors = priors * self.class_weights
@@ -203,7 +209,7 @@ class Packed:
             for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
                 others[c] = np.delete(priors, c).sum()
             return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
-        amounts = self.reach.amounts(self.given_codes, self.n_classes, self._given_copies)
+        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self._input_sample_weight)
         if self.class_weights is not None:
             amounts = amounts * self.class_weights
         by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
@@ -218,61 +224,65 @@ class Packed:
     @property
     def within(self) -> bool:
         """Whether rows of the same batch are in reach, and no others."""
-        return self.reach is None or self.reach.within
+        return self.batch_constraint is None or self.batch_constraint.within
 
     @cached_property
     def batches(self) -> NDArray[np.int64]:
         """Batch of every row, 0 for padding; no entries if everyone is in reach."""
-        if self.reach is None:
+        if self.batch_constraint is None:
             return np.empty(0, np.int64)
-        return np.where(self.real, self.reach.batches[self.position], 0)
+        return np.where(self.real, self.batch_constraint.batches[self.position], 0)
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
         """Rows of :attr:`miss_factors` for every row: its class, or its class and batch."""
-        return self.codes if self.reach is None else self.codes * self.reach.n_batches + self.batches
+        return (
+            self.codes
+            if self.batch_constraint is None
+            else self.codes * self.batch_constraint.n_batches + self.batches
+        )
 
     @property
     def n_kinds(self) -> int:
         """Number of rows of :attr:`miss_factors`."""
-        return self.n_classes * (1 if self.reach is None else self.reach.n_batches)
+        return self.n_classes * (1 if self.batch_constraint is None else self.batch_constraint.n_batches)
 
     @cached_property
-    def own_copies(self) -> NDArray[np.float64]:
+    def own_weight(self) -> NDArray[np.float64]:
         """Copies of every row that are in reach of each other, itself included."""
-        return self.copies if self.within else np.minimum(self.copies, 1.0)
+        return self.sample_weight if self.within else np.minimum(self.sample_weight, 1.0)
 
     @cached_property
-    def rows_in_reach(self) -> NDArray[np.int64]:
+    def n_available_rows(self) -> NDArray[np.int64]:
         """Number of rows that could be neighbors of every row, by their class; for batches."""
-        assert self.reach is not None
-        found = self.reach.amounts(self.given_codes, self.n_classes)[self.batches].astype(np.int64)
+        assert self.batch_constraint is not None
+        found = self.batch_constraint.amounts(self.input_codes, self.n_classes)[self.batches].astype(np.int64)
         if self.within:
             # A row that stands for several copies of a sample is a neighbor of itself.
-            found[np.arange(self.n_rows), self.codes] -= self.copies <= 1.0
+            found[np.arange(self.n_rows), self.codes] -= self.sample_weight <= 1.0
         return found
 
     @cached_property
     def n_pairs(self) -> float:
         """Ordered pairs of copies in reach of each other, each with itself if it reaches its own batch."""
-        if self.reach is None:
-            return self.n_copies**2
-        amounts = self.reach.amounts(self.given_codes, self.n_classes, self.copies_given)
-        return float(self.copies @ amounts.sum(axis=1)[self.batches])
+        if self.batch_constraint is None:
+            return self.total_sample_weight**2
+        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        return float(self.sample_weight @ amounts.sum(axis=1)[self.batches])
 
     @property
-    def copies_given(self) -> NDArray[np.float64]:
+    def input_sample_weight(self) -> NDArray[np.float64]:
         """How often each sample of the table counts."""
-        return np.ones(self.n_samples) if self._given_copies is None else self._given_copies
+        return np.ones(self.n_samples) if self._input_sample_weight is None else self._input_sample_weight
 
     @cached_property
-    def copies_in_reach(self) -> NDArray[np.float64] | None:
+    def available_weight(self) -> NDArray[np.float64] | None:
         """Copies of others, and of itself but for one, that every row reaches; None: of all samples."""
-        if self.reach is None:
+        if self.batch_constraint is None:
             return None
-        amounts = self.reach.amounts(self.given_codes, self.n_classes, self.copies_given)
+        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
         found = amounts.sum(axis=1)[self.batches]
-        return np.maximum(found - np.minimum(self.copies, 1.0), 0.0) if self.within else found
+        return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
 
     def as_if_complete(self) -> Packed:
         """The same rows, with what stands for missing values taken for values."""
@@ -284,15 +294,15 @@ class Packed:
         """The same rows with some of the features only."""
         return Packed(
             self._taken(features),
-            self.given_codes,
+            self.input_codes,
             self.n_classes,
             scaling=self.scaling.of(features),
-            copies=self._given_copies,
+            sample_weight=self._input_sample_weight,
             n_threads=self.n_threads,
             ranges=None if self.ranges is None else self.ranges.of_features(features),
-            absent=None if self._absent is None else self._absent.of_features(features),
+            missing_mask=None if self._missing_mask is None else self._missing_mask.of_features(features),
             class_weights=self.class_weights,
-            reach=self.reach,
+            batch_constraint=self.batch_constraint,
         )
 
     def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
@@ -307,15 +317,15 @@ class Packed:
         table = self if features.size == self.n_features else self.of_features(features)
         return Packed(
             table.raw,
-            self.given_codes,
+            self.input_codes,
             self.n_classes,
             scaling=table.scaling.times(w[features]),
-            copies=self._given_copies,
+            sample_weight=self._input_sample_weight,
             n_threads=self.n_threads,
             ranges=table.ranges,
-            absent=table._absent,
+            missing_mask=table._missing_mask,
             class_weights=self.class_weights,
-            reach=self.reach,
+            batch_constraint=self.batch_constraint,
         )
 
     def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -381,9 +391,9 @@ class SparsePacked(Packed):
         """What :class:`.scaled_columns.ScaledColumns` holds: for the stored values, and by column for a 0."""
         indices, unit = self.columns.indices, self.scaling.unit
         values = self.raw.data.astype(np.float64)
-        copies = self.copies_given
-        weighted = values * np.repeat(copies, np.diff(self.raw.indptr))
-        mean = np.bincount(indices, weights=weighted, minlength=self.n_features) / copies.sum()
+        sample_weight = self.input_sample_weight
+        weighted = values * np.repeat(sample_weight, np.diff(self.raw.indptr))
+        mean = np.bincount(indices, weights=weighted, minlength=self.n_features) / sample_weight.sum()
         low, high = self.ranges.low.astype(np.float64), self.ranges.high.astype(np.float64)
         end = nearer_end(mean, low, high)
         if unit is not None:

@@ -22,7 +22,7 @@ from .._kernels import packing
 from .._kernels.missing import excess_of_columns
 from . import arrays
 from .cached_property import cached_property
-from .scaling import Absent, ColumnRanges, Scaling, as_kernels_know_it
+from .scaling import ColumnRanges, MissingMask, Scaling, as_kernels_know_it
 from .threads import even_ranges, run_all
 
 #: Values of a block of columns whose excess is found at a time.
@@ -44,7 +44,7 @@ class MissingValues:
 
     Parameters
     ----------
-    absent : Absent
+    missing_mask : Absent
         What is missing from the table.
     X : (n_samples, n_features) float32 or float64
         The table, the smallest value of the column in the place of what is missing.
@@ -52,7 +52,7 @@ class MissingValues:
         Of the features.
     position : (n_rows,) int64
         The row of the table that stands at each row of the layout, or ``PADDING``.
-    copies : (n_samples,) float64 or None
+    sample_weight : (n_samples,) float64 or None
         How often each sample counts; None: once.
     n_threads : int
         Threads to use.
@@ -64,30 +64,35 @@ class MissingValues:
 
     def __init__(
         self,
-        absent: Absent,
+        missing_mask: MissingMask,
         X: NDArray[np.floating],
         scaling: Scaling,
         position: NDArray[np.int64],
         *,
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
         n_threads: int = 1,
         owner: NDArray[np.int64] | None = None,
         ranges: ColumnRanges | None = None,
     ) -> None:
         self._known_ranges = ranges
-        self._absent, self._X, self._scaling, self._copies = absent, X, scaling, copies
+        self._missing_mask, self._X, self._scaling, self._sample_weight = (
+            missing_mask,
+            X,
+            scaling,
+            sample_weight,
+        )
         self.n_threads = n_threads
         #: (n_incomplete,) the features, and where their values are.
-        self.features = absent.features if owner is None else owner[absent.features]
-        self._columns = absent.features
+        self.features = missing_mask.features if owner is None else owner[missing_mask.features]
+        self._columns = missing_mask.features
         self._row_of = np.empty(X.shape[0], np.int64)
         real = np.flatnonzero(position != packing.PADDING)
         self._row_of[position[real]] = real
         count = np.zeros(position.size, np.int64)
-        count[real] = np.diff(absent.start)[position[real]]
+        count[real] = np.diff(missing_mask.start)[position[real]]
         #: What each row lacks, as places in ``features``.
         self.start = np.concatenate([[0], np.cumsum(count)])
-        self.which = absent.of_samples(position[real]).which
+        self.which = missing_mask.of_samples(position[real]).which
         self._n_chunks = -(-position.size // missing_kernels.CHUNK)
         #: Which set of expectations each row has, out of how many.
         self.set_of = np.zeros(position.size, np.int64)
@@ -100,12 +105,12 @@ class MissingValues:
         shape = (1, self._n_chunks, self.features.size, missing_kernels.CHUNK)
         excess = arrays.empty(shape, self._X.dtype)
         n_samples = self._row_of.size
-        find, copies = excess_of_columns, np.empty(0)
-        if self._copies is not None:
-            copies = self._copies
+        find, sample_weight = excess_of_columns, np.empty(0)
+        if self._sample_weight is not None:
+            sample_weight = self._sample_weight
         if n_samples > MOST_IN_NETWORK:
             find = missing_kernels.excess_in_order
-            copies = np.ones(n_samples) if self._copies is None else copies
+            sample_weight = np.ones(n_samples) if self._sample_weight is None else sample_weight
             # At the rows of no sample, which the network clears by itself.
             excess.fill(0)
         X, low, per_unit = self._values, self._low, self._per_unit
@@ -113,10 +118,10 @@ class MissingValues:
         if down.any():
             X, low = np.ldexp(X, -down), np.ldexp(low, -down)
             per_unit = np.ldexp(per_unit, down[self._columns])
-        by = (per_unit, copies, self._row_of, excess[0])
+        by = (per_unit, sample_weight, self._row_of, excess[0])
 
         def of_features(a: int, b: int) -> None:
-            find(X, self._columns, a, b, low, self._absent.start, self._absent.which, *by)
+            find(X, self._columns, a, b, low, self._missing_mask.start, self._missing_mask.which, *by)
 
         run_all(of_features, self._blocks(), self.n_threads)
         return excess
@@ -141,11 +146,11 @@ class MissingValues:
     def _down(self) -> NDArray[np.int64]:
         """Powers of 2 that the columns are divided by, so that sums over pairs of copies do not overflow."""
         high = self._ranges.high if self._scaling.unit is None else self._ranges.high * self._scaling.unit
-        copies = 0.0 if self._copies is None else self._copies.sum()
+        sample_weight = 0.0 if self._sample_weight is None else self._sample_weight.sum()
         # Halves: the difference of two large numbers may be beyond the largest.
         _, width = np.frexp(high.astype(np.float64) / 2.0 - self._low.astype(np.float64) / 2.0)
-        _, n_copies = np.frexp(max(copies, float(self._row_of.size)))
-        return np.maximum(width.astype(np.int64) + 2 * n_copies - _LARGEST_EXPONENT, 0)
+        _, total_sample_weight = np.frexp(max(sample_weight, float(self._row_of.size)))
+        return np.maximum(width.astype(np.int64) + 2 * total_sample_weight - _LARGEST_EXPONENT, 0)
 
     @cached_property
     def _per_unit(self) -> NDArray[np.float64]:
@@ -163,12 +168,12 @@ class MissingValues:
         """The same for (x − x')²: E(x − V)² for one missing value, E(V − V')² for two."""
         shape = (1, self._n_chunks, self.features.size, missing_kernels.CHUNK)
         excess = packing.aligned_zeros(shape, self._X.dtype)
-        copies = np.ones(self._row_of.size) if self._copies is None else self._copies
+        sample_weight = np.ones(self._row_of.size) if self._sample_weight is None else self._sample_weight
         by_row = np.zeros((self.features.size, self._n_chunks * missing_kernels.CHUNK))
         for a, b in self._blocks():
-            values, missing = self._scaled(a, b) / self.root_unit, self._absent.mask(a, b)
+            values, missing = self._scaled(a, b) / self.root_unit, self._missing_mask.mask(a, b)
             values = values.astype(np.float64)
-            weights = np.where(missing, 0.0, copies)
+            weights = np.where(missing, 0.0, sample_weight)
             whole = np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
             mean = (weights * values).sum(axis=1, keepdims=True) / whole
             variance = (weights * (values - mean) ** 2).sum(axis=1, keepdims=True) / whole
@@ -239,7 +244,7 @@ class MissingValues:
         out = arrays.empty((chunks[1] - chunks[0], rows.size, missing_kernels.CHUNK), excess.dtype)
 
         def of_chunk(c: int) -> None:
-            missing_kernels.fill_lacks(
+            missing_kernels.fill_corrections(
                 rows, chunks[0] + c, self.start, self.which, self.set_of, excess, out[c]
             )
 
@@ -258,7 +263,7 @@ class MissingValues:
         excess = self.squared_excess if squared else self.excess
 
         def of_pairs(a: int, b: int) -> None:
-            missing_kernels.add_pair_lacks(
+            missing_kernels.add_pair_corrections(
                 rows, others, a, b, self.start, self.which, factors, self.set_of, excess, distances
             )
 
@@ -292,7 +297,7 @@ class MissingValues:
             for c in range(a, b):
                 at = (order, starts[c], starts[c + 1], C)
                 missing_kernels.put_coefficients(rows, others, coefficients, *at)
-                missing_kernels.sum_lacks(c, C, *lists, excess, found)
+                missing_kernels.sum_corrections(c, C, *lists, excess, found)
                 missing_kernels.take_coefficients(rows, others, *at)
             return found
 

@@ -16,10 +16,10 @@ from .threads import run_all
 
 Places = NDArray[np.int64]
 #: start, which, place, factors, excess: see :mod:`..kernels.incomplete`.
-LackArrays = tuple[Places, Places, Places, NDArray[np.floating], NDArray[np.floating]]
+CorrectionArrays = tuple[Places, Places, Places, NDArray[np.floating], NDArray[np.floating]]
 
 
-class Lacks:
+class MissingCorrection:
     """What the rows of a table lack, and what that adds to distances under weights, and to sums over pairs.
 
     Copies of a row that lacks values are not equal: each may have others.
@@ -45,7 +45,7 @@ class Lacks:
             self._rows = np.repeat(np.arange(table.n_rows), np.diff(self._start))
         self._by_chunk = listed_by_chunk(self._rows, self._which, table.n_rows)
         #: E|V − V'| of every value that is missing.
-        self._between_copies = 2.0 * self._of_pairs(self._rows).astype(np.float64)
+        self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
         self.put_under(np.zeros(table.n_features))
 
     @property
@@ -57,23 +57,23 @@ class Lacks:
         """Take these weights from now on."""
         factors = w[self.features]
         #: For the kernels.
-        self.arrays: LackArrays = (*self._by_chunk, factors.astype(self._table.dtype), self._excess)
+        self.arrays: CorrectionArrays = (*self._by_chunk, factors.astype(self._table.dtype), self._excess)
         #: (n_rows,) how far two copies of a row are from each other.
-        self.between_copies = self._by_row(self._between_copies * factors[self._which])
+        self.between_duplicates = self._by_row(self._between_duplicates * factors[self._which])
 
-    def between_own_copies(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def between_own_duplicates(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_n factors[n]·E|V − V'|, of every incomplete feature over the rows n that lack it."""
-        terms = factors[self._rows] * self._between_copies
+        terms = factors[self._rows] * self._between_duplicates
         return _sums_at(self._which, terms, self.features.size)
 
-    def add_between_copies(
+    def add_between_duplicates(
         self, own: NDArray[np.float64], features: NDArray[np.int64], Z: NDArray[np.float64]
     ) -> None:
         """Add own[n]·E|V − V'| to Z[n] where row n lacks a feature; the columns of Z are some of them."""
         columns = self._columns_of(features)[self._which]
         kept = columns >= 0
         rows = self._rows[kept]
-        Z[rows, columns[kept]] += own[rows] * self._between_copies[kept]
+        Z[rows, columns[kept]] += own[rows] * self._between_duplicates[kept]
 
     def sums(
         self,
@@ -100,11 +100,13 @@ class Lacks:
         return sum_in_order(run_all(of_tiles, parts, self._table.n_threads))
 
     def added_to(
-        self, sums: NDArray[np.float64], lacked: NDArray[np.float64], own: NDArray[np.float64] | None
+        self, sums: NDArray[np.float64], correction_sums: NDArray[np.float64], own: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """Sums of all features with what missing values add, and what copies of a row add to each other."""
         if self.any:
-            sums[self.features] += lacked if own is None else lacked + self.between_own_copies(own)
+            sums[self.features] += (
+                correction_sums if own is None else correction_sums + self.between_own_duplicates(own)
+            )
         return sums
 
     def add_to_columns(self, anchors: NDArray[np.int64], columns: NDArray[np.floating]) -> None:
@@ -116,7 +118,7 @@ class Lacks:
         _, which, place = listed_by_chunk(places, self._which[entries], CHUNK)
         excess = np.zeros((self.features.size, CHUNK), self._excess.dtype)
         excess[:, : anchors.size] = self._excess[anchors // CHUNK, :, anchors % CHUNK].T
-        missing_kernels.add_column_lacks(self.arrays, which, place, excess, columns)
+        missing_kernels.add_column_correction(self.arrays, which, place, excess, columns)
 
     def of_features(self, features: NDArray[np.int64]) -> tuple[Places, Places, Places, NDArray[np.floating]]:
         """What each row lacks of some features, the place of incomplete features among these, and excess."""
@@ -170,7 +172,7 @@ class FittedExpectations:
         The fitted samples, scaled, from 0 on; NaN where a value is missing.
     position : (n_rows,) int64
         The sample at each row of the layout, or ``PADDING``.
-    copies : (n_rows,) float64
+    sample_weight : (n_rows,) float64
         How often each row counts; 0 for padding.
     w : (at least n_features,) float64
         Weights of the distance.
@@ -180,19 +182,19 @@ class FittedExpectations:
         self,
         X: NDArray[np.float64],
         position: NDArray[np.int64],
-        copies: NDArray[np.float64],
+        sample_weight: NDArray[np.float64],
         w: NDArray[np.float64],
     ) -> None:
-        self._X, self._position, self._copies, self._w = X, position, copies, w[: X.shape[1]]
+        self._X, self._position, self._sample_weight, self._w = X, position, sample_weight, w[: X.shape[1]]
         self._real = position != packing.PADDING
         self._n_chunks = -(-position.size // CHUNK)
         missing = np.isnan(X)
         #: Of every row of the layout; padding lacks nothing.
-        lacked = missing[position] & self._real[:, np.newaxis]
-        rows, which = np.nonzero(lacked)
+        correction_sums = missing[position] & self._real[:, np.newaxis]
+        rows, which = np.nonzero(correction_sums)
         self._lacked = listed_by_chunk(rows, which, position.size)
 
-    def lacks(self, new: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
+    def correction(self, new: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
         """What to add to the distances of all rows to at most 64 new samples, in as many columns as wanted.
 
         As if the smallest value stood where one is missing; without entries if there is nothing to add.
@@ -208,18 +210,18 @@ class FittedExpectations:
             missing_kernels.excess_at(np.ascontiguousarray(new.T), *self._observed, of_new)
         if which.size > 0:
             of_fitted = self._excess
-        out = np.zeros((self._copies.size, n_columns))
-        missing_kernels.add_column_lacks((*self._lacked, self._w, of_fitted), which, place, of_new, out)
+        out = np.zeros((self._sample_weight.size, n_columns))
+        missing_kernels.add_column_correction((*self._lacked, self._w, of_fitted), which, place, of_new, out)
         return out
 
     @cached_property
     def _observed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Values of the features in order, and how likely a missing one is to be each, (n_features, n)."""
-        copies = np.empty(len(self._X))
-        copies[self._position[self._real]] = self._copies[self._real]
+        sample_weight = np.empty(len(self._X))
+        sample_weight[self._position[self._real]] = self._sample_weight[self._real]
         values = self._X.T
         order = np.argsort(values, axis=1, kind="stable")  # NaN comes last
-        shares = np.where(np.isnan(values), 0.0, copies)
+        shares = np.where(np.isnan(values), 0.0, sample_weight)
         shares /= shares.sum(axis=1, keepdims=True)
         ordered = np.take_along_axis(values, order, axis=1)
         return np.nan_to_num(ordered, nan=0.0), np.take_along_axis(shares, order, axis=1)

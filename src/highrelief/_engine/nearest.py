@@ -365,13 +365,13 @@ class NearestPass:
     def all_shares(self, report: Report = nothing) -> sparse.csr_array:
         """:meth:`shares` of all samples, each times its copies, (n_samples, n_samples)."""
         table = self._table
-        copies = table.unpacked(table.copies)
+        sample_weight = table.unpacked(table.sample_weight)
         owners, others, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         for samples, shares in self.shares(report):
             pairs = shares.tocoo()
             owners.append(samples[pairs.row])
             others.append(pairs.col)
-            values.append(pairs.data * copies[samples[pairs.row]])
+            values.append(pairs.data * sample_weight[samples[pairs.row]])
         places = np.concatenate(owners), np.concatenate(others)
         return sparse.csr_array((np.concatenate(values), places), shape=(table.n_samples,) * 2)
 
@@ -529,8 +529,8 @@ class TargetPass(NearestPass):
             anchors = neighbors.anchors[owner]
             shares = np.zeros_like(neighbors.shares)
             shares[place] = neighbors.shares[place] * np.abs(target[anchors] - target[neighbors.rows[place]])
-            n_anchors += float(table.copies[neighbors.anchors].sum())
-            of_target += float(table.copies[anchors] @ shares[place])
+            n_anchors += float(table.sample_weight[neighbors.anchors].sum())
+            of_target += float(table.sample_weight[anchors] @ shares[place])
             of_features += self._sums_over(neighbors)
             of_both += self._sums_over(replace(neighbors, shares=shares))
         return TargetDifferences(n_anchors, of_target, of_features, of_both)

@@ -34,13 +34,13 @@ class Neighborhood:
     pooled: bool = False
     rank_decay: float | None = None
 
-    def n_ranks(self, n_copies: float) -> int:
+    def n_ranks(self, total_sample_weight: float) -> int:
         """The number k of ranks, as far as there are samples."""
-        return min(self.n_neighbors, math.ceil(n_copies))
+        return min(self.n_neighbors, math.ceil(total_sample_weight))
 
-    def rank_weights(self, n_copies: float) -> NDArray[np.float64]:
+    def rank_weights(self, total_sample_weight: float) -> NDArray[np.float64]:
         """Weights of the ranks 1 … k."""
-        n_ranks = self.n_ranks(n_copies)
+        n_ranks = self.n_ranks(total_sample_weight)
         check_room(
             16.0 * n_ranks,
             f"The weights of the ranks of {n_ranks:g} neighbors",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._kernels import distances, packing, pair_sums, soft
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
-from .missing_pairs import Lacks
+from .missing_pairs import MissingCorrection
 from .threads import even_ranges, run_all
 
 #: Bytes of the columns that are worked on at a time: two such blocks, where two are worked on side by side,
@@ -43,19 +43,21 @@ class PairSums:
         Distances of all pairs, which become their coefficients.
     by : Coefficients
         How.
-    lacks : Lacks
+    correction : Lacks
         What is missing from the table.
     """
 
-    def __init__(self, table: Packed, tiles: NDArray[np.floating], by: Coefficients, lacks: Lacks) -> None:
+    def __init__(
+        self, table: Packed, tiles: NDArray[np.floating], by: Coefficients, correction: MissingCorrection
+    ) -> None:
         self._table, self.tiles = table, tiles
-        self._lacks, self._own = lacks, by.own
-        copies = table.copies.astype(table.dtype)
+        self._correction, self._own = correction, by.own
+        sample_weight = table.sample_weight.astype(table.dtype)
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             totals = np.zeros(table.n_rows)
             pair_sums.coefficients_from_distances(
-                tiles, table.codes, copies, by.per_sigma, by.low, by.scales, a, b, totals
+                tiles, table.codes, sample_weight, by.per_sigma, by.low, by.scales, a, b, totals
             )
             return totals
 
@@ -81,7 +83,7 @@ class PairSums:
         roundings = pair_sums.relative_error(np.dtype(np.float32), table.n_rows) + 4.0 * _SINGLE
         error = 2.0 * roundings * total * spans
         # What missing values add is at most as large.
-        error[self._lacks.features] *= 2.0
+        error[self._correction.features] *= 2.0
         sums += self._lacked
         # What is too large or too small for single precision may be anything.
         known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
@@ -92,8 +94,8 @@ class PairSums:
     def _lacked(self) -> NDArray[np.float64]:
         """What missing values add, for all features."""
         sums, all_features = np.zeros(self._table.n_features), np.arange(self._table.n_features)
-        lacked = self._lacks.sums(self.tiles, parts_of_tiles(self._table), all_features)
-        return self._lacks.added_to(sums, lacked, self._own)
+        correction_sums = self._correction.sums(self.tiles, parts_of_tiles(self._table), all_features)
+        return self._correction.added_to(sums, correction_sums, self._own)
 
 
 def sums_of_products(
@@ -174,18 +176,18 @@ class WeightedRows:
 
     def __init__(self, table: Packed) -> None:
         self._table = table
-        self._copies = table.copies.astype(table.dtype)
-        self._far = soft.out_of_reach(table.dtype)
+        self._sample_weight = table.sample_weight.astype(table.dtype)
+        self._far = soft.masked_distance(table.dtype)
         self._order = np.arange(table.n_features)
         self._n_active = 0
-        self.lacks = Lacks(table)
+        self.correction = MissingCorrection(table)
         self.X = table.scaled.whole()
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Bring the columns into the order of these weights, and sum the rows."""
-        self.lacks.put_under(w)
+        self.correction.put_under(w)
         active = np.flatnonzero(w)
         # The others stay in the order that they have: it is only changed for columns to be left out.
         self._reorder(np.concatenate([active, self._order[w[self._order] == 0.0]]))
@@ -207,7 +209,7 @@ class WeightedRows:
                 self.X,
                 self.w,
                 self.sums,
-                self.lacks.arrays,
+                self.correction.arrays,
                 self._far,
                 self._table.batches,
                 self._table.within,
@@ -230,20 +232,20 @@ class WeightedRows:
         """
         table = self._table
         parts = [(each,) for each in parts_of_tiles(table)] if ranges is None else [tuple(ranges)]
-        width, n_lacked = self.X.shape[1], self.lacks.features.size
+        width, n_incomplete = self.X.shape[1], self.correction.features.size
         end = width + table.n_rows
 
         def part(*ranges: tuple[int, int]) -> NDArray[np.float64]:
-            out = np.zeros(end + n_lacked)
+            out = np.zeros(end + n_incomplete)
             for a, b in ranges:
                 pair_sums.accumulate_margin(
                     self.X,
                     self.w,
                     self.sums,
-                    self.lacks.arrays,
+                    self.correction.arrays,
                     tiles,
                     table.codes,
-                    self._copies,
+                    self._sample_weight,
                     by.per_sigma,
                     self._far,
                     table.batches,
@@ -263,7 +265,7 @@ class WeightedRows:
         packing.mix_rows(total[width:end], self.X, reordered)
         sums = np.empty_like(reordered)
         sums[self._order] = reordered
-        return self.lacks.added_to(sums, total[end:], by.own)
+        return self.correction.added_to(sums, total[end:], by.own)
 
     def sum_products(
         self,
@@ -285,12 +287,12 @@ class WeightedRows:
 
         minima = sum_in_order(run_all(part, parts_of_tiles(self._table), self._table.n_threads))
         found = self._mixed(row_totals, -2.0 * minima)[self._places()[which]]
-        if not self.lacks.any:
+        if not self.correction.any:
             return found
         sums = np.zeros(self._order.size)
         sums[which] = found
-        lacked = self.lacks.sums(S, parts_of_tiles(self._table), which)
-        return self.lacks.added_to(sums, lacked, own)[which]
+        correction_sums = self.correction.sums(S, parts_of_tiles(self._table), which)
+        return self.correction.added_to(sums, correction_sums, own)[which]
 
     def weighted_totals(self, of_rows: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
         """Σ_n of_rows[n]·x_n, for some features."""
@@ -357,12 +359,12 @@ class WeightedBlocks:
     def __init__(self, table: Packed, first: int = 0) -> None:
         self._table = table
         self._first = first
-        self._far = soft.out_of_reach(table.dtype)
+        self._far = soft.masked_distance(table.dtype)
         #: No row, for kernels that find all distances stored.
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
-        self.lacks = Lacks(table)
+        self.correction = MissingCorrection(table)
         self._given = np.empty(0)
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
@@ -370,12 +372,12 @@ class WeightedBlocks:
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         self._given = w
-        self.lacks.put_under(w)
+        self.correction.put_under(w)
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Store the distances of all pairs, and sum the rows."""
         minima, self.sums = self.minima()
-        fill_from_minima(self._table, minima, self.sums, self.lacks, tiles)
+        fill_from_minima(self._table, minima, self.sums, self.correction, tiles)
 
     def minima(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Σ_j w_j·min(x_j, x'_j) of all pairs, in tiles, and Σ_j w_j·x_j of all rows."""
@@ -389,7 +391,7 @@ class WeightedBlocks:
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
-        pairs = PairSums(self._table, tiles, by, self.lacks)
+        pairs = PairSums(self._table, tiles, by, self.correction)
         return pairs.of(np.arange(self._table.n_features), self._block)
 
     def content(self) -> NDArray[np.float64]:
@@ -422,16 +424,16 @@ def fill_from_minima(
     table: Packed,
     minima: NDArray[np.float64],
     sums: NDArray[np.float64],
-    lacks: Lacks,
+    correction: MissingCorrection,
     tiles: NDArray[np.floating],
 ) -> None:
     """Store the distances of all pairs, d = a + b − 2·min(a, b), and put padding out of reach in the sums."""
-    far = soft.out_of_reach(table.dtype)
+    far = soft.masked_distance(table.dtype)
     sums[~table.real] = far
 
     def finish(a: int, b: int) -> None:
-        reach = (table.batches, table.within)
-        soft.distances_from_minima(minima, sums, lacks.arrays, far, *reach, a, b, tiles)
+        batch_constraint = (table.batches, table.within)
+        soft.distances_from_minima(minima, sums, correction.arrays, far, *batch_constraint, a, b, tiles)
 
     run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 
@@ -488,7 +490,7 @@ class PositiveMargins:
     def __init__(self, table: Packed, rows: WeightedRows) -> None:
         self._table = table
         self._rows = rows
-        self._copies = table.copies.astype(table.dtype)
+        self._sample_weight = table.sample_weight.astype(table.dtype)
         shape = (table.n_tiles, distances.TILE, distances.TILE)
         self._coefficients = packing.aligned_zeros(shape, table.dtype)
         #: Of rows and their further copies.
@@ -507,10 +509,10 @@ class PositiveMargins:
         # Roundings of this sum, and of the one that will not be made.
         rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
         terms = rows.weighted_totals(sizes, which)
-        if rows.lacks.any:
-            lacked = np.isin(which, rows.lacks.features)
+        if rows.correction.any:
+            correction_sums = np.isin(which, rows.correction.features)
             # What missing values add to a difference is no larger than the span.
-            terms[lacked] += sizes.sum() * table.scaled.spans[which[lacked]]
+            terms[correction_sums] += sizes.sum() * table.scaled.spans[which[correction_sums]]
         self._bounds[which] = found + rounding * terms
         sums = np.zeros(table.n_features)
         sums[which] = found
@@ -526,7 +528,7 @@ class PositiveMargins:
                 tiles,
                 self._coefficients,
                 table.codes,
-                self._copies,
+                self._sample_weight,
                 by.per_sigma,
                 by.low,
                 by.scales,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._kernels import distances, packing
 from .columns import Columns
-from .distances import Doubt
+from .distances import ErrorBound
 from .threads import even_ranges, run_all
 
 #: Steps of the grid at most, an even number: half of the largest range is a point of the grid.
@@ -128,7 +128,7 @@ class WholeNumbers:
 
     @property
     def noted(self) -> NDArray[np.float64]:
-        """What :meth:`doubt` follows from, of the pieces that were made.
+        """What :meth:`error_bound` follows from, of the pieces that were made.
 
         It adds up over columns, to the same bits in whatever order.
         """
@@ -136,10 +136,10 @@ class WholeNumbers:
         return np.append(moved, (self._grid.size, self._single.n_columns))
 
     @classmethod
-    def doubt(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> Doubt:
+    def error_bound(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
         """How far off distances over all columns may be, by what was noted of them and their type."""
         moved, n_grid, n_single = noted[:-2], int(noted[-2]), int(noted[-1])
-        return Doubt(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
+        return ErrorBound(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
 
     @property
     def exact(self) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._kernels import distances, packing, radius, soft
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
-from .missing_pairs import Lacks
+from .missing_pairs import MissingCorrection
 from .pair_sums import PairSums, WeightedBlocks, WeightedRows, weighted_rows
 from .threads import even_ranges, run_all
 
@@ -37,8 +37,8 @@ class RadiusPasses:
 
     def __init__(self, table: Packed, memory: float) -> None:
         self._table = table
-        self._far = soft.out_of_reach(table.dtype)
-        self._reach = self._far / 2.0
+        self._far = soft.masked_distance(table.dtype)
+        self._batch_constraint = self._far / 2.0
         of_tile = distances.TILE**2 * table.dtype.itemsize
         self.stored = float(table.n_tiles) * of_tile <= memory
         self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
@@ -48,9 +48,11 @@ class RadiusPasses:
         self._rows.put_under(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
         #: A sample's own further copies, and all that it can have as neighbors, copies counted.
-        self._own = np.where(table.real, np.maximum(table.own_copies - 1.0, 0.0), 0.0)
-        in_reach = table.copies_in_reach
-        self._others = table.n_copies - table.copies + self._own if in_reach is None else in_reach
+        self._own = np.where(table.real, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
+        available = table.available_weight
+        self._others = (
+            table.total_sample_weight - table.sample_weight + self._own if available is None else available
+        )
         #: How far these copies are: what is missing, both lack.
         self._own_distances = np.zeros(table.n_rows)
         for lacking, _ in self._lacking:
@@ -63,7 +65,7 @@ class RadiusPasses:
     def mean(self) -> float:
         """Mean distance of all ordered pairs of samples in reach, each with itself if it reaches itself."""
         sums = self._moments(np.zeros(self._table.n_rows))
-        return float(self._table.copies @ sums / self._table.n_pairs)
+        return float(self._table.sample_weight @ sums / self._table.n_pairs)
 
     def means_and_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of the distances of every row to all in reach, (n_rows,) each."""
@@ -78,7 +80,9 @@ class RadiusPasses:
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             sums = np.zeros(table.n_rows)
-            radius.tile_moments(D, first, a, b, table.copies, centers, squared, self._reach, sums)
+            radius.tile_moments(
+                D, first, a, b, table.sample_weight, centers, squared, self._batch_constraint, sums
+            )
             return sums
 
         return self._sum(part, table.n_rows) + self._own * (of_own**2 if squared else of_own)
@@ -96,7 +100,7 @@ class RadiusPasses:
         counts = self._counts(near, far)
         factors = self._factors(counts)
         sums = self._sum_differences(near, far, factors)
-        self._add_own_copies(near, far, factors, sums)
+        self._add_own_duplicates(near, far, factors, sums)
         mean, spans, encoding = sums / table.total_weight, table.scaled.spans, table.encoding
         mean[np.abs(mean) <= table.rounding_of_sums * self._joined(spans)] = 0.0
         spans = spans if encoding is None else encoding.spans(spans)
@@ -114,7 +118,9 @@ class RadiusPasses:
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             counts = np.zeros(shape)
-            radius.tile_counts(D, first, a, b, table.codes, table.copies, near, far, self._reach, counts)
+            radius.tile_counts(
+                D, first, a, b, table.codes, table.sample_weight, near, far, self._batch_constraint, counts
+            )
             return counts
 
         counts = self._sum(part, math.prod(shape))
@@ -127,7 +133,7 @@ class RadiusPasses:
         apart = self._own_distances
         return np.where(np.stack([apart < near, apart > far]), self._own, 0.0)
 
-    def _add_own_copies(
+    def _add_own_duplicates(
         self,
         near: NDArray[np.float64],
         far: NDArray[np.float64],
@@ -176,10 +182,20 @@ class RadiusPasses:
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(borders[-1])
             radius.tile_coefficients(
-                D, first, a, b, table.codes, table.copies, near, far, factors, self._reach, out[width:of_rows]
+                D,
+                first,
+                a,
+                b,
+                table.codes,
+                table.sample_weight,
+                near,
+                far,
+                factors,
+                self._batch_constraint,
+                out[width:of_rows],
             )
             for (lists, _), start, end in zip(lacking, borders, borders[1:], strict=False):
-                radius.sum_lacks(D, first, a, b, table.n_rows, *lists, out[start:end])
+                radius.sum_corrections(D, first, a, b, table.n_rows, *lists, out[start:end])
             if width > 0:
                 radius.add_products(X, D, first, a, b, out[:width])
             return out
@@ -228,7 +244,7 @@ class RadiusPasses:
                 self._expect(self._known, 0, table.n_tiles)
             return self._known, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
-        given = (rows.X, rows.w, rows.sums, rows.lacks.arrays, self._far, table.batches, table.within)
+        given = (rows.X, rows.w, rows.sums, rows.correction.arrays, self._far, table.batches, table.within)
 
         def fill(first: int, end: int) -> None:
             radius.fill_tiles(*given, a + first, a + end, a, D)
@@ -243,7 +259,7 @@ class RadiusPasses:
         for lists, _ in self._lacking:
 
             def add(first: int, end: int, lists: tuple[NDArray[Any], ...] = lists) -> None:
-                radius.add_lacks(D, a, a + first, a + end, table.n_rows, *lists)
+                radius.add_corrections(D, a, a + first, a + end, table.n_rows, *lists)
 
             run_all(add, even_ranges(b - a, table.n_parts(1)), table.n_threads)
 
@@ -276,4 +292,4 @@ class _GivenPairSums(PairSums):
 
     def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
         self._table, self.tiles, self.row_totals = table, tiles, row_totals
-        self._lacks, self._own = Lacks(table.as_if_complete()), None
+        self._correction, self._own = MissingCorrection(table.as_if_complete()), None

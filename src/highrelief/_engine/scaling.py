@@ -130,7 +130,7 @@ def as_kernels_know_it(X: NDArray[Any]) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Absent:
+class MissingMask:
     """Which values of a table are missing."""
 
     #: (n_incomplete,) the features with missing values.
@@ -316,11 +316,11 @@ def feature_scaling(
     scale: str | None,
     weights: NDArray[np.float64] | None,
     ranges: ColumnRanges | None = None,
-    absent: Absent | None = None,
+    missing_mask: MissingMask | None = None,
 ) -> Scaling:
     """Scaling for the features of a table; ``weights`` counts copies of its rows, ``ranges`` may be known.
 
-    What is ``absent`` does not count.
+    What is ``missing_mask`` does not count.
 
     ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as it is.
     """
@@ -337,9 +337,9 @@ def feature_scaling(
         inside = to_range.of(part).apply(X[:, part])
         mean[part] = np.average(inside, axis=0, weights=weights)
         variance[part] = np.average((inside - mean[part]) ** 2, axis=0, weights=weights)
-    if absent is not None:
-        for k, j in enumerate(absent.features):
-            observed = ~absent.mask(k, k + 1)[0]
+    if missing_mask is not None:
+        for k, j in enumerate(missing_mask.features):
+            observed = ~missing_mask.mask(k, k + 1)[0]
             inside = to_range.of(slice(j, j + 1)).apply(X[observed, j : j + 1])[:, 0]
             counts = None if weights is None else weights[observed]
             mean[j] = np.average(inside, weights=counts) if observed.any() else 0.0

@@ -25,7 +25,7 @@ from .threads import even_ranges, run_all
 class Division(NamedTuple):
     """How the weight of a slot is divided among its candidates; see :func:`.kernels.shares.share`."""
 
-    copies: NDArray[np.float64]
+    sample_weight: NDArray[np.float64]
     k: float
     rank_weights: NDArray[np.float64]
     uniform: bool
@@ -74,24 +74,24 @@ def added_exact(
 # Who cannot be a neighbor: padding, a sample itself, and who is in no batch that counts.
 
 
-def keep_out_of_reach(
+def mask_pairs(
     table: Packed, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
 ) -> None:
     """Put them out of reach in D, distances of the anchors to a range of other rows."""
     first, n_columns = others[0], others[1] - others[0]
-    candidates.keep_out_of_reach(D, anchors, first, n_columns, table.padding, table.copies)
-    if table.reach is not None:
-        soft.keep_batches_apart(D, anchors, first, n_columns, table.batches, table.within)
+    candidates.mask_pairs(D, anchors, first, n_columns, table.padding, table.sample_weight)
+    if table.batch_constraint is not None:
+        soft.mask_batches(D, anchors, first, n_columns, table.batches, table.within)
 
 
 def n_available(table: Packed, pooled: bool) -> NDArray[np.int64]:
     """Number of rows that could be neighbors, by row and slot."""
-    if table.reach is not None:
-        in_reach = table.rows_in_reach
-        hits = in_reach[np.arange(table.n_rows), table.codes]
-        return np.stack([hits, in_reach.sum(axis=1) - hits], axis=1) if pooled else in_reach
+    if table.batch_constraint is not None:
+        available = table.n_available_rows
+        hits = available[np.arange(table.n_rows), table.codes]
+        return np.stack([hits, available.sum(axis=1) - hits], axis=1) if pooled else available
     # A row that stands for several copies of a sample is a neighbor of itself.
-    hits = table.class_sizes[table.codes] - (table.copies <= 1.0)
+    hits = table.class_sizes[table.codes] - (table.sample_weight <= 1.0)
     if pooled:
         return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
     by_class = np.tile(table.class_sizes, (table.n_rows, 1))
@@ -193,8 +193,8 @@ class ExpectedDistances:
         self._base.add_tiles(piece.columns, rows, others, D, E, add=add)
         if not piece.last:
             return
-        own = self._lacks(rows, others)
-        theirs = own if rows == others else self._lacks(others, rows)
+        own = self._correction(rows, others)
+        theirs = own if rows == others else self._correction(others, rows)
         self._add(D, rows[1] - rows[0], others[1] - others[0], own, theirs)
         if rows != others:
             self._add(E, others[1] - others[0], rows[1] - rows[0], theirs, own)
@@ -212,10 +212,14 @@ class ExpectedDistances:
             self._add(D, rows.size, n_rows, own, theirs)
 
     def put_own(
-        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: Range, copies: NDArray[np.float64]
+        self,
+        D: NDArray[np.uint32],
+        anchors: NDArray[np.int64],
+        others: Range,
+        sample_weight: NDArray[np.float64],
     ) -> None:
         """Put what two copies of a sample are expected to differ by in its place in D, if it has several."""
-        own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (copies[anchors] > 1.0))
+        own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (sample_weight[anchors] > 1.0))
         rows = anchors[own]
         total = np.zeros(rows.size)
         factors = np.full(self._missing.features.size, self._per_unit)
@@ -231,7 +235,7 @@ class ExpectedDistances:
         self._missing.add_to_pairs(found.anchors[owner], found.rows[place], factors, distances, self._squared)
         exact[place] = np.maximum(distances, 0.0)
 
-    def _lacks(self, rows: Range, others: Range) -> NDArray[np.floating]:
+    def _correction(self, rows: Range, others: Range) -> NDArray[np.floating]:
         chunks = others[0] // missing_kernels.CHUNK, -(-others[1] // missing_kernels.CHUNK)
         return self._missing.lack_blocks(np.arange(*rows), chunks, squared=self._squared)
 
@@ -305,9 +309,9 @@ class NeighborSearch:
         self._pooled = among.pooled
         self._metric = METRICS[among.metric]
         self._uniform = among.rank_decay is None
-        self._n_ranks = among.n_ranks(table.n_copies)
+        self._n_ranks = among.n_ranks(table.total_sample_weight)
         # Copies may be more than there is room to list ranks of.
-        self._rank_weights = np.empty(0) if self._uniform else among.rank_weights(table.n_copies)
+        self._rank_weights = np.empty(0) if self._uniform else among.rank_weights(table.total_sample_weight)
         self._tolerance = table.tie_tolerance
         self._n_slots = 2 if among.pooled else table.n_classes
         self.columns = self._make_columns()
@@ -367,7 +371,7 @@ class NeighborSearch:
     def _from_all_distances(self, anchors: NDArray[np.int64], report: Report) -> Iterator[Neighbors]:
         table = self._table
         D = self._all_distances(report)
-        self._keep_out_of_reach(D, np.arange(table.n_rows), (0, table.n_rows))
+        self._mask_pairs(D, np.arange(table.n_rows), (0, table.n_rows))
         # Rows of D in the order of the anchors, unless they are all of them.
         for start, end in self._batches(anchors):
             chosen = anchors[start:end]
@@ -411,7 +415,7 @@ class NeighborSearch:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
-            self._keep_out_of_reach(D, chosen, (0, table.n_rows))
+            self._mask_pairs(D, chosen, (0, table.n_rows))
             yield self._candidates(D, chosen)
             report()
 
@@ -463,7 +467,7 @@ class NeighborSearch:
         filled: NDArray[np.int64],
     ) -> None:
         table = self._table
-        self._keep_out_of_reach(D, np.arange(*rows), others)
+        self._mask_pairs(D, np.arange(*rows), others)
 
         def work(a: int, b: int) -> None:
             candidates.offer(
@@ -484,17 +488,15 @@ class NeighborSearch:
 
         run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
 
-    def _keep_out_of_reach(
-        self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
-    ) -> None:
+    def _mask_pairs(self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]) -> None:
         table = self._table
-        keep_out_of_reach(table, D, anchors, others)
-        in_reach = table.reach is None or table.within
-        if isinstance(self._distances, ExpectedDistances) and table.counted and in_reach:
-            self._distances.put_own(D, anchors, others, table.copies)
+        mask_pairs(table, D, anchors, others)
+        available = table.batch_constraint is None or table.within
+        if isinstance(self._distances, ExpectedDistances) and table.counted and available:
+            self._distances.put_own(D, anchors, others, table.sample_weight)
 
     @property
-    def _doubt(self) -> tuple[NDArray[np.float64], float, float]:
+    def _error_bound(self) -> tuple[NDArray[np.float64], float, float]:
         """What distances may be off by, in their units and relatively, and which of them count as equal."""
         distances = self._distances
         if distances.exact:
@@ -506,7 +508,7 @@ class NeighborSearch:
     def _candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Neighbors:
         table = self._table
         found = Neighbors.room(anchors, self._n_slots, 0)
-        doubt = self._doubt
+        error_bound = self._error_bound
 
         def work(a: int, b: int) -> NDArray[np.int64]:
             return candidates.find_candidates(
@@ -516,13 +518,13 @@ class NeighborSearch:
                 anchors,
                 table.codes,
                 table.class_starts,
-                table.copies,
+                table.sample_weight,
                 table.counted,
                 self._pooled,
                 float(self._n_ranks),
                 self._uniform,
                 self._distances.as_float,
-                *doubt,
+                *error_bound,
                 found.start,
                 found.count,
                 found.sure,
@@ -550,7 +552,7 @@ class NeighborSearch:
         table = self._table
         found = Neighbors.room(anchors, self._n_slots, anchors.size * self._n_slots * self._capacity)
         short = np.zeros(anchors.size, dtype=bool)
-        doubt = self._doubt
+        error_bound = self._error_bound
 
         def work(a: int, b: int) -> None:
             candidates.settle_lists(
@@ -560,12 +562,12 @@ class NeighborSearch:
                 a,
                 b,
                 anchors,
-                table.copies,
+                table.sample_weight,
                 table.counted,
                 float(self._n_ranks),
                 self._uniform,
                 self._distances.as_float,
-                *doubt,
+                *error_bound,
                 found.start,
                 found.count,
                 found.sure,
@@ -603,7 +605,7 @@ class NeighborSearch:
     def _division(self) -> Division:
         euclidean = self._metric == nearest.EUCLIDEAN
         ranks = (float(self._n_ranks), self._rank_weights, self._uniform)
-        return Division(self._table.copies, *ranks, self._distances.exact, euclidean, self._tolerance)
+        return Division(self._table.sample_weight, *ranks, self._distances.exact, euclidean, self._tolerance)
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         """Add up the exact distances of the candidates that are not sure."""

@@ -15,7 +15,7 @@ from .._kernels import missing as missing_kernels
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
 from .memory import check_room
-from .missing_pairs import Lacks
+from .missing_pairs import MissingCorrection
 from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedBlocks, WeightedRows, weighted_rows
 from .scaling import Scaling
 from .threads import even_ranges, run_all
@@ -83,8 +83,8 @@ class SoftPasses:
 
     def __init__(self, table: Packed, memory: float) -> None:
         self.table = table
-        self.far = soft.out_of_reach(table.dtype)
-        self.copies = table.copies.astype(table.dtype)
+        self.far = soft.masked_distance(table.dtype)
+        self.sample_weight = table.sample_weight.astype(table.dtype)
         size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
         self.stored = size <= memory
         # Coefficients take as much room as distances.
@@ -115,7 +115,7 @@ class SoftPasses:
         columns = self._anchor_columns(*self._anchors(n_anchors))
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
-        far = self.rows.sums + self.rows.lacks.between_copies
+        far = self.rows.sums + self.rows.correction.between_duplicates
         widest = 1e3 * float(far[table.real].mean())
         if not widest > 0.0:
             return 1.0
@@ -171,9 +171,9 @@ class SoftPasses:
         else:
             X, sums = self.rows.X, self.rows.sums
             soft.computed_columns(X, self.rows.w, sums, X[rows], sums[rows], columns)
-            self.rows.lacks.add_to_columns(rows, columns)
+            self.rows.correction.add_to_columns(rows, columns)
             columns[rows, np.arange(rows.size)] = self.far
-            if self.table.reach is not None:
+            if self.table.batch_constraint is not None:
                 same = self.table.batches[:, np.newaxis] == self.table.batches[rows]
                 columns[same != self.table.within] = self.far
         return columns
@@ -209,11 +209,11 @@ class SoftPasses:
         Returns packed rows, a multiple of the row block, and how often each was drawn.
         """
         table = self.table
-        if max(table.n_samples, table.n_copies) <= n_anchors:
-            return np.arange(table.n_rows), table.copies
+        if max(table.n_samples, table.total_sample_weight) <= n_anchors:
+            return np.arange(table.n_rows), table.sample_weight
         rows = np.flatnonzero(table.real)
         by_content = rows[np.lexsort(self.content[rows].T[::-1])]
-        ends = np.cumsum(table.copies[by_content])
+        ends = np.cumsum(table.sample_weight[by_content])
         positions = (np.arange(n_anchors) + 0.5) / n_anchors * ends[-1]
         drawn = by_content[np.searchsorted(ends, positions)]
         anchors, weights = np.unique(drawn, return_counts=True)
@@ -227,8 +227,8 @@ class SoftPasses:
     def content(self) -> NDArray[np.float64]:
         """What tells rows apart, whatever the weights, (n_rows, 3 or 4)."""
         content = self.rows.content()
-        lacks = self.rows.lacks
-        return np.hstack([content, lacks.content()]) if lacks.any else content
+        correction = self.rows.correction
+        return np.hstack([content, correction.content()]) if correction.any else content
 
 
 class AnchorColumns:
@@ -240,10 +240,10 @@ class AnchorColumns:
     def __init__(self, passes: SoftPasses, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
         self._passes = passes
         self._anchors, self._weights = anchors, weights
-        reach = passes.table.copies_in_reach
-        if reach is not None:
-            self._weights = np.where(reach[anchors] > 0.0, weights, 0.0)
-        self._between_copies = passes.rows.lacks.between_copies
+        batch_constraint = passes.table.available_weight
+        if batch_constraint is not None:
+            self._weights = np.where(batch_constraint[anchors] > 0.0, weights, 0.0)
+        self._between_duplicates = passes.rows.correction.between_duplicates
         self._prepare()
 
     def _prepare(self) -> None:
@@ -259,11 +259,11 @@ class AnchorColumns:
     def wanted_entropy(self, share: float) -> float:
         """Mean over the anchors of log(share·(number of other samples)), at least log 2 if there are two."""
         table = self._passes.table
-        reach = table.copies_in_reach
-        if reach is None:
-            return math.log(max(2.0, share * (table.n_copies - 1.0)))
+        batch_constraint = table.available_weight
+        if batch_constraint is None:
+            return math.log(max(2.0, share * (table.total_sample_weight - 1.0)))
         counts = self._weights > 0.0
-        others = reach[self._anchors[counts]]
+        others = batch_constraint[self._anchors[counts]]
         wanted = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
         return float(np.average(wanted, weights=self._weights[counts])) if wanted.size else 0.0
 
@@ -275,9 +275,9 @@ class AnchorColumns:
             D, low = self._columns(a, b)
             anchors = self._anchors[a:b]
             moments = np.empty((3, anchors.size))
-            own = table.own_copies[anchors], self._between_copies[anchors]
+            own = table.own_weight[anchors], self._between_duplicates[anchors]
             soft.own_entropy_moments(*own, per_sigma, low, moments)
-            soft.add_entropy_moments(D, self._passes.copies, per_sigma, low, moments)
+            soft.add_entropy_moments(D, self._passes.sample_weight, per_sigma, low, moments)
             entropy, slope = soft.entropy_of_moments(moments, self._weights[a:b])
             return entropy, slope
 
@@ -292,8 +292,8 @@ class AnchorColumns:
         anchors = self._anchors[a:b]
         D = self._passes.distances_to(anchors)
         low = D.min(axis=0)
-        several = self._passes.table.own_copies[anchors] > 1.0
-        low[several] = np.minimum(low, self._between_copies[anchors])[several]
+        several = self._passes.table.own_weight[anchors] > 1.0
+        low[several] = np.minimum(low, self._between_duplicates[anchors])[several]
         if self._kept is not None:
             self._kept[a] = D, low
         return D, low
@@ -328,7 +328,7 @@ class RowsOfPass(Protocol):
     sums: NDArray[np.float64]
 
     @property
-    def lacks(self) -> Lacks:
+    def correction(self) -> MissingCorrection:
         """What they lack."""
         ...
 
@@ -368,7 +368,7 @@ class SoftNeighborhoods:
         self._per_sigma = passes.per_sigma(sigma)
         passes.put_under(self._w)
         #: (n_rows,) how far further copies of a row are from it.
-        self._between_copies = passes.rows.lacks.between_copies
+        self._between_duplicates = passes.rows.correction.between_duplicates
         self._low, self._mass = self._statistics()
 
     @property
@@ -426,7 +426,7 @@ class SoftNeighborhoods:
         summed = self._passes.positive_sums if only_positive else self._passes.sum_differences
         nu = summed(self.coefficients(shares * weight))
         terms = weight.sum() * table.scaled.spans
-        terms[self._passes.rows.lacks.features] *= 2.0
+        terms[self._passes.rows.correction.features] *= 2.0
         nu[np.abs(nu) <= table.rounding_of_sums * terms] = 0.0
         return nu / table.total_weight
 
@@ -439,11 +439,16 @@ class SoftNeighborhoods:
         return self._table.unpacked(np.where(shares != 0.0, shares * sums, 0.0).sum(axis=0))
 
     def margin_columns(
-        self, X: NDArray[np.floating], features: NDArray[np.int64], lacks: Lacks, *, pooled: bool
+        self,
+        X: NDArray[np.floating],
+        features: NDArray[np.int64],
+        correction: MissingCorrection,
+        *,
+        pooled: bool,
     ) -> NDArray[np.float64]:
         """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, over columns in the layout.
 
-        These are the ``features`` of the table that ``lacks`` belongs to.
+        These are the ``features`` of the table that ``correction`` belongs to.
         """
         table, passes = self._table, self._passes
         passes.put_under(self._w)
@@ -455,21 +460,21 @@ class SoftNeighborhoods:
             "Fewer features would do, or a larger alpha, by which fewer are looked at.",
         )
         Z = np.zeros(X.shape)
-        lacked = lacks.of_features(features)
+        correction_sums = correction.of_features(features)
 
         def of_rows(a: int, b: int) -> None:
             for start in range(a, b, distances.TILE):
                 D = passes.distances_to(np.arange(start, min(start + distances.TILE, b)))
                 soft.margins_from_distances(
-                    X, D, 0, start, table.codes, passes.copies, by.per_sigma, by.low, by.scales, Z
+                    X, D, 0, start, table.codes, passes.sample_weight, by.per_sigma, by.low, by.scales, Z
                 )
-                if lacks.any:
-                    missing_kernels.add_margin_lacks(
-                        *lacked,
+                if correction.any:
+                    missing_kernels.add_margin_corrections(
+                        *correction_sums,
                         D,
                         start,
                         table.codes,
-                        passes.copies,
+                        passes.sample_weight,
                         by.per_sigma,
                         by.low,
                         by.scales,
@@ -478,7 +483,7 @@ class SoftNeighborhoods:
 
         run_all(of_rows, table.row_ranges(), table.n_threads)
         if by.own is not None:
-            lacks.add_between_copies(by.own, features, Z)
+            correction.add_between_duplicates(by.own, features, Z)
         return Z
 
     def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -496,7 +501,7 @@ class SoftNeighborhoods:
 
         Copies may differ in features of weight 0, which are as far from each other as if they were equal.
         """
-        if not self._passes.rows.lacks.any or not self._table.counted:
+        if not self._passes.rows.correction.any or not self._table.counted:
             return None
         own = factors[self._table.codes, np.arange(self._table.n_rows)]
         return own * self._own_mass()[0]
@@ -504,24 +509,26 @@ class SoftNeighborhoods:
     def _own_mass(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(s − 1)·f(d − low) of the s − 1 further copies in reach of every row, and (d − low)/σ."""
         table = self._table
-        copies = table.own_copies
+        sample_weight = table.own_weight
         low = self._low[table.codes, np.arange(table.n_rows)].astype(np.float64)
-        several = copies > 1.0
+        several = sample_weight > 1.0
         # Beyond, the share is 0, and stays 0 times a finite number.
         with np.errstate(over="ignore"):
-            e = np.minimum(np.where(several, self._between_copies - low, 0.0) * float(self._per_sigma), 1e3)
-        return np.where(several, copies - 1.0, 0.0) * np.exp(-e), e
+            e = np.minimum(
+                np.where(several, self._between_duplicates - low, 0.0) * float(self._per_sigma), 1e3
+            )
+        return np.where(several, sample_weight - 1.0, 0.0) * np.exp(-e), e
 
     def _statistics(self) -> Statistics:
         """Smallest distance and mass of every class, seen from every row."""
         table = self._table
         low, mass = self._statistics_of_pairs()
         # A sample's own further copies are hits, at distance 0 if nothing is missing.
-        several = np.flatnonzero(table.own_copies > 1.0)
+        several = np.flatnonzero(table.own_weight > 1.0)
         at = table.codes[several], several
         own_low, own_mass = low[at], mass[at]
-        own = self._between_copies[several].astype(table.dtype)
-        merge_statistics(own_low, own_mass, own, table.own_copies[several] - 1.0, self._per_sigma)
+        own = self._between_duplicates[several].astype(table.dtype)
+        merge_statistics(own_low, own_mass, own, table.own_weight[several] - 1.0, self._per_sigma)
         low[at], mass[at] = own_low, own_mass
         return low, mass
 
@@ -539,10 +546,10 @@ class SoftNeighborhoods:
         table, low, mass = self._table, self._low, self._mass
         of_misses = mass.copy()
         of_misses[table.codes, np.arange(table.n_rows)] = 0.0
-        reach = np.where(of_misses > 0.0, low, np.inf)
-        miss_low = reach.min(axis=0)
+        batch_constraint = np.where(of_misses > 0.0, low, np.inf)
+        miss_low = batch_constraint.min(axis=0)
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-            relative = np.exp((miss_low - reach) * float(self._per_sigma))
+            relative = np.exp((miss_low - batch_constraint) * float(self._per_sigma))
             return _Misses(of_misses, relative, miss_low, (of_misses * relative).sum(axis=0))
 
     @cached_property
@@ -586,7 +593,7 @@ class SoftNeighborhoods:
         """Σ f·(d − low)/σ over the rows of every class, seen from every row, (n_classes, n_rows)."""
         table = self._table
         moments = self._moments_of_pairs()
-        if table.counted and self._between_copies.any():
+        if table.counted and self._between_duplicates.any():
             mass, e = self._own_mass()
             moments[table.codes, np.arange(table.n_rows)] += mass * e
         return moments
@@ -622,7 +629,7 @@ def tile_statistics(
     room. ``parts``: ranges of the tiles, those of a part one after the other.
     """
     shape = (table.n_classes, table.n_rows)
-    copies, far = table.copies.astype(table.dtype), soft.out_of_reach(table.dtype)
+    sample_weight, far = table.sample_weight.astype(table.dtype), soft.masked_distance(table.dtype)
 
     def part(*ranges: tuple[int, int]) -> Statistics:
         found = np.full(shape, far, table.dtype), np.zeros(shape)
@@ -631,11 +638,11 @@ def tile_statistics(
                 rows.X,
                 rows.w,
                 rows.sums,
-                rows.lacks.arrays,
+                rows.correction.arrays,
                 tiles,
                 known,
                 table.codes,
-                copies,
+                sample_weight,
                 per_sigma,
                 far,
                 table.batches,
@@ -675,7 +682,7 @@ def tile_moments(
     parts: Parts,
 ) -> NDArray[np.float64]:
     """Σ f·(d − low)/σ over the rows of every class, seen from every row; as :func:`tile_statistics`."""
-    copies, far = table.copies.astype(table.dtype), soft.out_of_reach(table.dtype)
+    sample_weight, far = table.sample_weight.astype(table.dtype), soft.masked_distance(table.dtype)
 
     def part(*ranges: tuple[int, int]) -> NDArray[np.float64]:
         moment = np.zeros((table.n_classes, table.n_rows))
@@ -684,11 +691,11 @@ def tile_moments(
                 rows.X,
                 rows.w,
                 rows.sums,
-                rows.lacks.arrays,
+                rows.correction.arrays,
                 tiles,
                 known,
                 table.codes,
-                copies,
+                sample_weight,
                 per_sigma,
                 far,
                 table.batches,
@@ -747,12 +754,12 @@ class SparseMargins:
         self.n_summed: list[int] = []
         self._features: NDArray[np.int64] | None = None
         #: What is missing, of all features.
-        self.lacks = Lacks(table)
+        self.correction = MissingCorrection(table)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
         passes, w = self._under(w)
-        if self.table.n_copies > WIDTH_ANCHORS:
+        if self.table.total_sample_weight > WIDTH_ANCHORS:
             # Which samples stand for all must not depend on the features that are at work.
             passes.content = self._content
         return passes.width_for_perplexity(w, share, WIDTH_ANCHORS)
@@ -843,7 +850,7 @@ class MarginColumns:
         self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     @property
-    def copies(self) -> NDArray[np.float64]:
+    def sample_weight(self) -> NDArray[np.float64]:
         """How often each row counts, times the weight of its class; 0 for padding."""
         return self._table.row_weights
 
@@ -857,7 +864,7 @@ class MarginColumns:
         if self._last is not None and np.array_equal(self._last[0], features):
             return self._last[1]
         X = self._written(features)
-        Z = self._near.margin_columns(X, features, self._source.lacks, pooled=True)[:, : features.size]
+        Z = self._near.margin_columns(X, features, self._source.correction, pooled=True)[:, : features.size]
         self._last = features, Z
         return Z
 
@@ -912,7 +919,7 @@ class MarginColumns:
         """The same from stored distances, leaving out what earlier sums say of later ones."""
         tiles = self._passes.tiles()[0].copy()
         by = self._near.coefficients(factors)
-        pairs = PairSums(self._table, tiles, by, self._source.lacks)
+        pairs = PairSums(self._table, tiles, by, self._source.correction)
         spans = self._table.scaled.spans
         features = self._may_be_above(tiles, by.own, threshold)
         if features.size <= _TOO_MANY * spans.size or spans.size < _FEWEST_FEATURES:

@@ -15,7 +15,7 @@ from .columns import SparseColumns
 from .distances import ProductDistances, Range, TileDistances
 from .engine import LocalRows
 from .layout import SparsePacked, sum_in_order
-from .missing_pairs import Lacks
+from .missing_pairs import MissingCorrection
 from .nearest import NearestPass
 from .neighbors import Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSums
@@ -289,7 +289,7 @@ class SparseWeightedRows:
 
     def __init__(self, table: SparsePacked) -> None:
         self._table = table
-        self._far = soft_kernels.out_of_reach(table.dtype)
+        self._far = soft_kernels.masked_distance(table.dtype)
         #: No row, for kernels that find all distances stored.
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
@@ -297,7 +297,7 @@ class SparseWeightedRows:
         self._given = np.empty(0)
         self._plain = self._scaled(table.columns.factors)
         #: Nothing: a sparse table has no missing values.
-        self.lacks = Lacks(table)
+        self.correction = MissingCorrection(table)
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
@@ -319,7 +319,7 @@ class SparseWeightedRows:
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
         table, plain = self._table, self._plain
-        pairs = PairSums(table, tiles, by, self.lacks)
+        pairs = PairSums(table, tiles, by, self.correction)
         index = plain.index((0, table.n_rows)).arrays
 
         def part(a: int, b: int) -> NDArray[np.float64]:
@@ -338,20 +338,20 @@ class SparseWeightedRows:
         As for a table whose zeros are stored: the same samples are drawn.
         """
         table = self._table
-        stored, absent = table.distances_from_ends()
+        stored, missing_mask = table.distances_from_ends()
         indptr, indices, _ = table.columns.rows
         owner = np.repeat(np.arange(table.n_samples), np.diff(indptr))
         frequency = np.cos(np.arange(table.n_features))
         content = np.zeros((table.n_rows, 3))
-        for k, (of_stored, of_absent) in enumerate(
+        for k, (of_stored, of_missing) in enumerate(
             (
-                (stored, absent),
-                (stored**2, absent**2),
-                (stored * frequency[indices], absent * frequency),
+                (stored, missing_mask),
+                (stored**2, missing_mask**2),
+                (stored * frequency[indices], missing_mask * frequency),
             )
         ):
-            extra = np.bincount(owner, weights=of_stored - of_absent[indices], minlength=table.n_samples)
-            content[table.real, k] = (of_absent.sum() + extra)[table.position[table.real]]
+            extra = np.bincount(owner, weights=of_stored - of_missing[indices], minlength=table.n_samples)
+            content[table.real, k] = (of_missing.sum() + extra)[table.position[table.real]]
         return content
 
     def _scaled(self, factors: NDArray[np.float64]) -> ScaledTable:

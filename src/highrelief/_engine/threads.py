@@ -18,7 +18,7 @@ import joblib
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-from .._kernels.jit import held_interrupts
+from .._kernels.jit import deferred_interrupts
 
 Result = TypeVar("Result")
 
@@ -177,7 +177,7 @@ def _start(work: Callable[[], None], n_times: int, started: list[Helper]) -> Non
     the caller works alone.
     """
     shared = _shared
-    with held_interrupts(), shared.lock:
+    with deferred_interrupts(), shared.lock:
         with suppress(RuntimeError, MemoryError):
             while shared.n_threads < n_times:
                 _thread.start_new_thread(_help, (shared.helpers,))
@@ -206,7 +206,7 @@ def one_blas_thread() -> Iterator[None]:
     shared, of_thread, is_in = _shared, list[tuple[Any, int]](), False
     # An interruption waits while the limit is set, and may come at any other line.
     try:
-        with held_interrupts(), shared.lock:
+        with deferred_interrupts(), shared.lock:
             if shared.blas is None:  # looked up once: it takes longer than a small fit
                 shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
             before = [(library, library.num_threads) for library in shared.blas]
@@ -221,7 +221,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         if is_in:
-            with held_interrupts(), shared.lock:
+            with deferred_interrupts(), shared.lock:
                 shared.n_limiting -= 1
                 _set_blas_threads(of_thread + ([] if shared.n_limiting else shared.blas_before))
 

@@ -12,7 +12,7 @@ count[a, s]`` of flat arrays.
 
 import numpy as np
 
-from .distances import OUT_OF_REACH
+from .distances import MASKED
 from .jit import bits_from_float32, float32_from_bits, kernel
 from .simd import at_most_bits, count_bits, lowest_bit
 
@@ -47,11 +47,11 @@ def _last_key(value, as_float):
         # The next float32 but one is certainly above.
         bits = np.int64(bits_from_float32(np.float32(value))) + 2
         return np.uint32(min(bits, np.int64(0x7F800000)))
-    return np.uint32(min(np.ceil(value), np.float64(OUT_OF_REACH) - 1.0))
+    return np.uint32(min(np.ceil(value), np.float64(MASKED) - 1.0))
 
 
 @kernel
-def keep_out_of_reach(D, anchors, j, n_columns, padding, copies):
+def mask_pairs(D, anchors, j, n_columns, padding, sample_weight):
     """Put padding, and the anchors themselves, out of reach in D, distances of ``anchors`` to rows from j on.
 
     A row that stands for several copies of a sample is a neighbor of itself.
@@ -60,9 +60,9 @@ def keep_out_of_reach(D, anchors, j, n_columns, padding, copies):
         n = anchors[r]
         for u in range(padding.shape[0]):
             if 0 <= padding[u] - j < n_columns:
-                D[r, padding[u] - j] = OUT_OF_REACH
+                D[r, padding[u] - j] = MASKED
         if 0 <= n - j < n_columns:
-            D[r, n - j] = 0 if copies[n] > 1.0 else OUT_OF_REACH
+            D[r, n - j] = 0 if sample_weight[n] > 1.0 else MASKED
 
 
 @kernel
@@ -78,12 +78,12 @@ def _count(D, row, a, b, key):
 
 
 @kernel
-def _count_copies(D, row, a, b, key, column0, n, copies):
+def _sum_sample_weight(D, row, a, b, key, column0, n, sample_weight):
     """Copies of samples, other than anchor n itself, among the entries of D[row, a:b] up to ``key``."""
     total = 0.0
     for u in range(a, b):
         if D[row, u] <= key:
-            total += copies[column0 + u]
+            total += sample_weight[column0 + u]
             if column0 + u == n:
                 total -= 1.0
     return total
@@ -95,7 +95,7 @@ def _key_that_holds(D, row, a0, b0, a1, b1, least, most, guess):
 
     Where ties leave no such key, the smallest that holds ``least``.
     """
-    low, high = np.int64(-1), np.int64(OUT_OF_REACH) - 1
+    low, high = np.int64(-1), np.int64(MASKED) - 1
     key = min(max(np.int64(guess), np.int64(0)), high)
     step = max(key >> 7, np.int64(1))
     at_end = False
@@ -187,14 +187,14 @@ def _kth_key(D, row, a0, b0, a1, b1, k, guess, keys):
 
 
 @kernel
-def _kth_copy(D, row, a0, b0, a1, b1, k, column0, n, copies):
+def _kth_copy(D, row, a0, b0, a1, b1, k, column0, n, sample_weight):
     """The smallest entry of D[row] up to which there are k copies of samples, of which there are enough."""
     enough = k * (1.0 - 1e-9)
-    low, high = np.int64(-1), np.int64(OUT_OF_REACH) - 1
+    low, high = np.int64(-1), np.int64(MASKED) - 1
     while high - low > 1:
         key = (low + high) // 2
-        found = _count_copies(D, row, a0, b0, key, column0, n, copies)
-        found += _count_copies(D, row, a1, b1, key, column0, n, copies)
+        found = _sum_sample_weight(D, row, a0, b0, key, column0, n, sample_weight)
+        found += _sum_sample_weight(D, row, a1, b1, key, column0, n, sample_weight)
         if found < enough:
             low = key
         else:
@@ -216,7 +216,7 @@ def find_candidates(
     anchors,
     codes,
     class_starts,
-    copies,
+    sample_weight,
     counted,
     pooled,
     k,
@@ -260,16 +260,16 @@ def find_candidates(
                 c = own if pooled else slot
                 a0, b0 = class_starts[c], class_starts[c + 1]
             start[r, slot] = free
-            in_reach = np.int64(OUT_OF_REACH) - 1
+            unmasked = np.int64(MASKED) - 1
             if counted:
-                available = _count_copies(D, r, a0, b0, in_reach, 0, n, copies)
-                available += _count_copies(D, r, a1, b1, in_reach, 0, n, copies)
+                available = _sum_sample_weight(D, r, a0, b0, unmasked, 0, n, sample_weight)
+                available += _sum_sample_weight(D, r, a1, b1, unmasked, 0, n, sample_weight)
             else:
-                available = np.float64(_count(D, r, a0, b0, in_reach) + _count(D, r, a1, b1, in_reach))
-            lower, upper = np.float64(-1.0), np.uint32(in_reach)
+                available = np.float64(_count(D, r, a0, b0, unmasked) + _count(D, r, a1, b1, unmasked))
+            lower, upper = np.float64(-1.0), np.uint32(unmasked)
             if available > k * (1.0 + 1e-9):
                 if counted:
-                    kth_key = _kth_copy(D, r, a0, b0, a1, b1, k, 0, n, copies)
+                    kth_key = _kth_copy(D, r, a0, b0, a1, b1, k, 0, n, sample_weight)
                 else:
                     kth_key = _kth_key(D, r, a0, b0, a1, b1, most, guess[slot], keys)
                 guess[slot] = kth_key
@@ -329,7 +329,7 @@ def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capac
             slot = slot_of(codes[n], c, pooled)
             list_ = lists[n, slot]
             held = filled[n, slot]
-            key = np.int64(OUT_OF_REACH) - 1
+            key = np.int64(MASKED) - 1
             if held == capacity:
                 key = np.int64(list_[capacity - 1] >> np.uint64(32))
             found = _count(D, r, a, b, key)
@@ -373,7 +373,7 @@ def settle_lists(
     a0,
     a1,
     anchors,
-    copies,
+    sample_weight,
     counted,
     k,
     uniform,
@@ -406,7 +406,7 @@ def settle_lists(
             covered, last = 0.0, 0
             while last < held:
                 i = rows[at + last]
-                covered += copies[i] - (1.0 if i == n else 0.0)
+                covered += sample_weight[i] - (1.0 if i == n else 0.0)
                 if covered >= k * (1.0 - 1e-9):
                     break
                 last += 1
@@ -486,7 +486,7 @@ def order_of(values):
 
 
 @kernel
-def share_among(distances, copies, rank_weights, tolerance, shares):
+def share_among(distances, sample_weight, rank_weights, tolerance, shares):
     """Divide a weight of 1 among candidate neighbors.
 
     Copies are ranked by distance; rank r of the first k = ``rank_weights.size`` carries
@@ -499,7 +499,7 @@ def share_among(distances, copies, rank_weights, tolerance, shares):
     m = order.shape[0]
     total = 0.0
     for c in range(m):
-        total += copies[c]
+        total += sample_weight[c]
         shares[c] = 0.0
     if total <= 0.0:
         return
@@ -507,7 +507,7 @@ def share_among(distances, copies, rank_weights, tolerance, shares):
     whole = _cumulative_rank_weight(used, k, rank_weights)
     # What is left of a copy by rounding is none.
     enough = used * (1.0 - 1e-9)
-    start, last = _boundary(distances, copies, order, enough, tolerance)
+    start, last = _boundary(distances, sample_weight, order, enough, tolerance)
     first = 0
     covered = 0.0
     while first < m and covered < enough:
@@ -521,24 +521,24 @@ def share_among(distances, copies, rank_weights, tolerance, shares):
                 end += 1
         group = 0.0
         for u in range(first, end):
-            group += copies[order[u]]
+            group += sample_weight[order[u]]
         if group > 0.0:
             carried = _cumulative_rank_weight(min(covered + group, used), k, rank_weights)
             carried -= _cumulative_rank_weight(covered, k, rank_weights)
             for u in range(first, end):
-                shares[order[u]] = carried / whole * copies[order[u]] / group
+                shares[order[u]] = carried / whole * sample_weight[order[u]] / group
         covered += group
         first = end
 
 
 @kernel
-def _boundary(distances, copies, order, enough, tolerance):
+def _boundary(distances, sample_weight, order, enough, tolerance):
     """Where, in order, the candidates begin that are tied with the last copy needed, and its distance."""
     m = order.shape[0]
     covered = 0.0
     boundary = 0
-    while boundary < m - 1 and covered + copies[order[boundary]] < enough:
-        covered += copies[order[boundary]]
+    while boundary < m - 1 and covered + sample_weight[order[boundary]] < enough:
+        covered += sample_weight[order[boundary]]
         boundary += 1
     last = distances[order[boundary]]
     start = boundary
@@ -548,28 +548,28 @@ def _boundary(distances, copies, order, enough, tolerance):
 
 
 @kernel
-def share_equally(distances, copies, room, tolerance, shares):
+def share_equally(distances, sample_weight, room, tolerance, shares):
     """Let candidates in by distance while there is room for their copies; those tied at the end share it."""
     m = distances.shape[0]
     total = 0.0
     for c in range(m):
-        total += copies[c]
+        total += sample_weight[c]
     if m == 0 or total <= room * (1.0 + 1e-9):
         for c in range(m):
-            shares[c] = copies[c]
+            shares[c] = sample_weight[c]
         return
     order = order_of(distances)
-    start, last = _boundary(distances, copies, order, room * (1.0 - 1e-9), tolerance)
+    start, last = _boundary(distances, sample_weight, order, room * (1.0 - 1e-9), tolerance)
     for u in range(start):
-        shares[order[u]] = copies[order[u]]
-        room -= copies[order[u]]
+        shares[order[u]] = sample_weight[order[u]]
+        room -= sample_weight[order[u]]
     end = start
     group = 0.0
     while end < m and distances[order[end]] - last <= tolerance * last:
-        group += copies[order[end]]
+        group += sample_weight[order[end]]
         end += 1
     for u in range(start, m):
-        shares[order[u]] = room * copies[order[u]] / group if u < end else 0.0
+        shares[order[u]] = room * sample_weight[order[u]] / group if u < end else 0.0
 
 
 @kernel
@@ -577,7 +577,7 @@ def share(
     a0,
     a1,
     anchors,
-    copies,
+    sample_weight,
     k,
     rank_weights,
     uniform,
@@ -605,7 +605,7 @@ def share(
             of = np.empty(m)
             total = 0.0
             for t in range(m):
-                of[t] = copies[rows[first + t]] - (1.0 if rows[first + t] == n else 0.0)
+                of[t] = sample_weight[rows[first + t]] - (1.0 if rows[first + t] == n else 0.0)
                 total += of[t]
             distances = exact[first : first + m]
             if square_root:

@@ -230,7 +230,7 @@ GRID_PAD, WORD_PAD = 32, 8
 #: Features of a grid that are worked on before the next rows: the rows of two tiles stay in the second cache.
 _FEATURES_AT_ONCE = 2048
 #: What no neighbor has: the distance of padding, and of a row to itself.
-OUT_OF_REACH = np.uint32(0xFFFFFFFF)
+MASKED = np.uint32(0xFFFFFFFF)
 
 _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 

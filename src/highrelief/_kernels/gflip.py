@@ -173,17 +173,17 @@ def _least_beyond(squares, reached):
 
 
 @summing_kernel
-def _weight_at(squares, copies, place):
+def _weight_at(squares, sample_weight, place):
     """Weight of those at one squared distance."""
     wide_vectors()
     weight = 0.0
     for m in range(squares.shape[0]):
-        weight += copies[m] if squares[m] == place else 0.0
+        weight += sample_weight[m] if squares[m] == place else 0.0
     return weight
 
 
 @kernel
-def _mean_of_nearest(squares, others, copies, other_copies, own):
+def _mean_of_nearest(squares, others, sample_weight, other_weight, own):
     """Mean distance of the nearest samples that weigh 1 together, or of all if there are fewer.
 
     Among those of two stretches of a row; of the sample itself there are ``own`` more, at distance 0.
@@ -194,7 +194,7 @@ def _mean_of_nearest(squares, others, copies, other_copies, own):
         nearest = min(_least_beyond(squares, reached), _least_beyond(others, reached))
         if nearest == FAR:
             break
-        weight = _weight_at(squares, copies, nearest) + _weight_at(others, other_copies, nearest)
+        weight = _weight_at(squares, sample_weight, nearest) + _weight_at(others, other_weight, nearest)
         share = min(weight, 1.0 - mass)
         mass += share
         total += share * math.sqrt(nearest)
@@ -203,27 +203,27 @@ def _mean_of_nearest(squares, others, copies, other_copies, own):
 
 
 @kernel
-def _nearest_weight(x, add, high, low, starts, ends, copies, matrix, hits, misses):
+def _nearest_weight(x, add, high, low, starts, ends, sample_weight, matrix, hits, misses):
     """What :func:`_nearest_distances` writes, where samples count in parts: means over a weight of 1."""
     _all_squares(x, add, high, low, matrix)
     for i in range(x.shape[0]):
         row, start, end = matrix[i], starts[i], ends[i]
-        own = max(copies[i] - 1.0, 0.0)
-        hits[i] = _mean_of_nearest(row[start:end], row[:0], copies[start:end], copies[:0], own)
-        misses[i] = _mean_of_nearest(row[:start], row[end:], copies[:start], copies[end:], 0.0)
+        own = max(sample_weight[i] - 1.0, 0.0)
+        hits[i] = _mean_of_nearest(row[start:end], row[:0], sample_weight[start:end], sample_weight[:0], own)
+        misses[i] = _mean_of_nearest(row[:start], row[end:], sample_weight[:start], sample_weight[end:], 0.0)
 
 
 @kernel
-def _among_copies(copies, hits):
+def _among_duplicates(sample_weight, hits):
     """Distances to the nearest hits where each sample counts once or more: its copies are at distance 0."""
     for i in range(hits.shape[0]):
-        own = min(copies[i] - 1.0, 1.0)
+        own = min(sample_weight[i] - 1.0, 1.0)
         if own > 0.0:
             hits[i] = (1.0 - own) * hits[i] if own < 1.0 and hits[i] < np.inf else 0.0
 
 
 @kernel
-def score(hits, misses, copies, utility, beta, tied):
+def score(hits, misses, sample_weight, utility, beta, tied):
     """Sum of the utilities of the margins, and the sum whose rounding it has.
 
     A margin below ``tied`` times the mean of the two distances is 0.
@@ -240,27 +240,27 @@ def score(hits, misses, copies, utility, beta, tied):
             u = 1.0 if u > tied * rounding else 0.0
             rounding = 1.0
         # Error-free sums (Knuth): the order of the samples must not matter.
-        term = copies[i] * u
+        term = sample_weight[i] * u
         after = total + term
         back = after - total
         rest += (total - (after - back)) + (term - back)
         total = after
-        size += copies[i] * rounding
+        size += sample_weight[i] * rounding
     return total + rest, size
 
 
 @kernel
-def tried(x, add, high, low, starts, ends, copies, matrix, utility, beta, tied, hits, misses):
+def tried(x, add, high, low, starts, ends, sample_weight, matrix, utility, beta, tied, hits, misses):
     """Score after a flip of the feature whose values are ``x``, and the sum whose rounding it has.
 
     ``matrix`` is (n, n) where samples count in parts, else empty.
     """
     if matrix.shape[0] > 0:
-        _nearest_weight(x, add, high, low, starts, ends, copies, matrix, hits, misses)
+        _nearest_weight(x, add, high, low, starts, ends, sample_weight, matrix, hits, misses)
     else:
         _nearest_distances(x, add, high, low, ends, hits, misses)
-        _among_copies(copies, hits)
-    return score(hits, misses, copies, utility, beta, tied)
+        _among_duplicates(sample_weight, hits)
+    return score(hits, misses, sample_weight, utility, beta, tied)
 
 
 @kernel
@@ -291,7 +291,9 @@ def flip(x, add, high, low):
 
 
 @kernel
-def sweep(columns, order, starts, ends, copies, matrix, utility, beta, tied, high, low, member, now, least):
+def sweep(
+    columns, order, starts, ends, sample_weight, matrix, utility, beta, tied, high, low, member, now, least
+):
     """Try each feature of ``order`` once, flip it if the score grows; return the number of flips.
 
     ``now`` holds the score; growth below ``tied`` times the sum of what it is made of is rounding. Without
@@ -313,7 +315,7 @@ def sweep(columns, order, starts, ends, copies, matrix, utility, beta, tied, hig
                 low,
                 starts,
                 ends,
-                copies,
+                sample_weight,
                 matrix,
                 utility,
                 beta,
@@ -332,7 +334,21 @@ def sweep(columns, order, starts, ends, copies, matrix, utility, beta, tied, hig
 
 @kernel
 def losses(
-    columns, some, starts, ends, copies, matrix, utility, beta, tied, high, low, member, now, least, out
+    columns,
+    some,
+    starts,
+    ends,
+    sample_weight,
+    matrix,
+    utility,
+    beta,
+    tied,
+    high,
+    low,
+    member,
+    now,
+    least,
+    out,
 ):
     """Write what the score loses when one of some members leaves to ``out``."""
     n_members = 0
@@ -349,7 +365,7 @@ def losses(
                 low,
                 starts,
                 ends,
-                copies,
+                sample_weight,
                 matrix,
                 utility,
                 beta,

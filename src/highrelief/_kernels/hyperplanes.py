@@ -50,7 +50,7 @@ def _rise(values, rows, place):
 
 
 @kernel
-def _kth(products, squares, square, a, b, copies, k, values, rows):
+def _kth(products, squares, square, a, b, sample_weight, k, values, rows):
     """The smallest of the squared distances to rows a … b up to which there are k copies; ∞ for fewer.
 
     ``values`` and ``rows`` are room for a heap of the nearest so far.
@@ -65,9 +65,9 @@ def _kth(products, squares, square, a, b, copies, k, values, rows):
         values[n], rows[n] = d, i
         _rise(values, rows, n)
         n += 1
-        held += min(copies[i], k)
-        while n > 1 and held - min(copies[rows[0]], k) >= enough:
-            held -= min(copies[rows[0]], k)
+        held += min(sample_weight[i], k)
+        while n > 1 and held - min(sample_weight[rows[0]], k) >= enough:
+            held -= min(sample_weight[rows[0]], k)
             n -= 1
             values[0], rows[0] = values[n], rows[n]
             _sink(values, rows, 0, n)
@@ -104,11 +104,11 @@ def _candidates(products, squares, square, a, b, kth, zone, rows):
 
 
 @kernel
-def _shares(x, X, rows, n_sure, n, copies, k, tolerance, of, distances, shares):
+def _shares(x, X, rows, n_sure, n, sample_weight, k, tolerance, of, distances, shares):
     """Let candidates in by their exact distances while k copies last; returns how many copies there are."""
     total, room = 0.0, k
     for t in range(n):
-        of[t] = copies[rows[t]]
+        of[t] = sample_weight[rows[t]]
         shares[t] = of[t]
         total += of[t]
         if t < n_sure:
@@ -130,7 +130,7 @@ def _equal(a, b):
 
 
 @kernel
-def _merge_copies(X, rows, shares, n):
+def _merge_duplicates(X, rows, shares, n):
     """Put together what equal rows share, and leave out what shares nothing; returns the number that is left.
 
     Ties can bring any number of neighbors, but hardly of different ones.
@@ -276,7 +276,7 @@ def _ridge_distance(V, n, alpha):
 
 @kernel
 def hyperplane_distances(
-    Q, query_squares, X, squares, products, class_starts, copies, k, alpha, off, tolerance, out
+    Q, query_squares, X, squares, products, class_starts, sample_weight, k, alpha, off, tolerance, out
 ):
     """Fill out[q, c] with the distance of row q of Q from the local hyperplane of class c.
 
@@ -297,14 +297,14 @@ def hyperplane_distances(
         x, square = Q[q], query_squares[q]
         for c in range(out.shape[1]):
             a, b = class_starts[c], class_starts[c + 1]
-            kth = _kth(products[q], squares, square, a, b, copies, float(k), heap, heap_rows)
+            kth = _kth(products[q], squares, square, a, b, sample_weight, float(k), heap, heap_rows)
             zone = 2.0 * off[q]
             if kth < np.inf:
                 # Squares differ, relatively, by twice as much as what they are squares of.
                 zone += 4.2 * tolerance * abs(kth)
             n_sure, n = _candidates(products[q], squares, square, a, b, kth, zone, rows)
-            total = _shares(x, X, rows, n_sure, n, copies, float(k), tolerance, of, distances, shares)
-            n = _merge_copies(X, rows, shares, n)
+            total = _shares(x, X, rows, n_sure, n, sample_weight, float(k), tolerance, of, distances, shares)
+            n = _merge_duplicates(X, rows, shares, n)
             if n + 1 > V.shape[0]:
                 V = np.empty((2 * n + 1, d))
             _spread(x, X, rows, shares, n, total, V, mean)
@@ -582,25 +582,25 @@ def _descend(H, support, beta, trial, L, z, p):
 
 
 @kernel
-def _add_penalty(G, m, penalty, copies):
+def _add_penalty(G, m, penalty, sample_weight):
     """Turn G into H = G + 2λ·diag(1/u). Returns whether G matters beside the penalty."""
     farthest, most = 0.0, 0.0
     for i in range(m):
         farthest = max(farthest, G[i * (i + 3) // 2])
-        most = max(most, copies[i])
+        most = max(most, sample_weight[i])
     if not penalty < _LARGEST_PENALTY * farthest:
         return False
     penalty = max(penalty, SMALLEST_PENALTY * farthest * most)
     for i in range(m):
-        G[i * (i + 3) // 2] += 2.0 * penalty / copies[i]
+        G[i * (i + 3) // 2] += 2.0 * penalty / sample_weight[i]
     return True
 
 
 @kernel
-def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
+def solve_mixtures(gram, place, start, size, sample_weight, penalty, s0, s1, mixture):
     """Coefficients α of the mixtures nearest to the anchors of systems s0 … s1; ``gram`` is used up.
 
-    ``copies`` are the u_i, all > 0, and ``penalty`` is λ, in the units of the Gram matrices. λ below
+    ``sample_weight`` are the u_i, all > 0, and ``penalty`` is λ, in the units of the Gram matrices. λ below
     :data:`SMALLEST_PENALTY` counts as that much: of several minimizers it leaves the one of smallest
     Σα²/u, and the objective is off by no more than it.
     """
@@ -613,7 +613,7 @@ def solve_mixtures(gram, place, start, size, copies, penalty, s0, s1, mixture):
     for s in range(s0, s1):
         m = size[s]
         H = gram[place[s] : place[s] + m * (m + 1) // 2]
-        u = copies[start[s] : start[s] + m]
+        u = sample_weight[start[s] : start[s] + m]
         alpha = mixture[start[s] : start[s] + m]
         total = 0.0
         if not _add_penalty(H, m, penalty, u):
@@ -695,7 +695,7 @@ def _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights,
 
 
 @kernel
-def add_margin(X, first, anchors, anchor_copies, start, size, rows, mixture, a0, a1, out):
+def add_margin(X, first, anchors, anchor_weight, start, size, rows, mixture, a0, a1, out):
     """Add Σ s·(|x − miss| − |x − hit|) over anchors a0 … a1, s copies each, to ``out``, column by column.
 
     ``out`` is of columns of X from ``first`` on, and in their units.
@@ -708,7 +708,7 @@ def add_margin(X, first, anchors, anchor_copies, start, size, rows, mixture, a0,
         for a in range(a0, a1):
             x = anchors[a]
             _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
-            _add_excess(residuals[1], residuals[0], anchor_copies[a], out[k0 : k0 + width])
+            _add_excess(residuals[1], residuals[0], anchor_weight[a], out[k0 : k0 + width])
 
 
 @kernel

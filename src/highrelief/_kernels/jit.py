@@ -68,7 +68,7 @@ def _relink(module: Any, old: Any, new: str) -> None:
 
 
 @contextmanager
-def held_interrupts() -> Iterator[None]:
+def deferred_interrupts() -> Iterator[None]:
     """Let an interruption wait for the end of the block."""
     usual = signal.getsignal(signal.SIGINT)
     # Only the main thread is interrupted, or may say what happens then.
@@ -90,7 +90,7 @@ def without_interruption(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def held(*arguments: Any, **named: Any) -> Any:
-        with held_interrupts():
+        with deferred_interrupts():
             return function(*arguments, **named)
 
     return held

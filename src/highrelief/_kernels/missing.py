@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 
 from .candidates import order_of
-from .distances import OUT_OF_REACH, TILE, tile_corner
+from .distances import MASKED, TILE, tile_corner
 from .intrinsics import intrinsic
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .simd import (
@@ -277,7 +277,7 @@ def _put_in_order(values, places, x, sample):
 
 
 @kernel
-def excess_in_order(X, columns, a, b, low, start, which, per_unit, copies, row_of, excess):
+def excess_in_order(X, columns, a, b, low, start, which, per_unit, sample_weight, row_of, excess):
     """Excess E|x − V| − x of columns a … b, V as likely to be any of the observed values as it is common.
 
     With S the sum of the n observed values and M(x) = Σ min(x, v) over them: Σ|x − v| = n·x + S − 2·M(x),
@@ -293,7 +293,7 @@ def excess_in_order(X, columns, a, b, low, start, which, per_unit, copies, row_o
         What each sample lacks, as places in ``columns``, rising.
     per_unit : (n_incomplete,)
         What differences are multiplied by.
-    copies : (n_samples,)
+    sample_weight : (n_samples,)
         How often each sample counts.
     row_of : (n_samples,)
         Its row in the layout.
@@ -318,20 +318,20 @@ def excess_in_order(X, columns, a, b, low, start, which, per_unit, copies, row_o
             following[i] = t
         for k in range(k0, k1):
             n_observed = _put_in_order(block[k - k0], places, x, sample)
-            _write_excess(x, sample, n_observed, per_unit[k], copies, row_of, k, excess)
+            _write_excess(x, sample, n_observed, per_unit[k], sample_weight, row_of, k, excess)
 
 
 @kernel
-def _write_excess(x, sample, n_observed, per_unit, copies, row_of, k, excess):
+def _write_excess(x, sample, n_observed, per_unit, sample_weight, row_of, k, excess):
     """Write the excess of feature k, given its values in their order."""
     whole, total = 0.0, 0.0
     for u in range(n_observed):
-        whole += copies[sample[u]]
-        total += copies[sample[u]] * x[u]
+        whole += sample_weight[sample[u]]
+        total += sample_weight[sample[u]] * x[u]
     per_whole = per_unit / whole if whole > 0.0 else 0.0
     below, above, mean = 0.0, whole, 0.0
     for u in range(n_observed):
-        c, row = copies[sample[u]], row_of[sample[u]]
+        c, row = sample_weight[sample[u]], row_of[sample[u]]
         minima = below + x[u] * above
         below += c * x[u]
         above -= c
@@ -345,7 +345,7 @@ def _write_excess(x, sample, n_observed, per_unit, copies, row_of, k, excess):
 
 
 @kernel
-def fill_lacks(rows, chunk, start, which, set_of, excess, out):
+def fill_corrections(rows, chunk, start, which, set_of, excess, out):
     """Write lack(rows[p], b), all factors 1, to out[p, q] for the rows b = chunk·CHUNK + q."""
     wide_vectors()
     for p in range(rows.shape[0]):
@@ -375,7 +375,7 @@ def _lack_tile(own, others, i0, i1, j0, j1, tile):
 @kernel
 def _to_steps(lack, per_unit, times, D):
     wide_vectors()
-    most = np.float64(OUT_OF_REACH) - 1.0
+    most = np.float64(MASKED) - 1.0
     for q in range(lack.shape[0]):
         value = np.float64(D[q]) * times + np.float64(lack[q]) * per_unit + 0.5
         value = value if value > 0.0 else 0.0
@@ -416,7 +416,7 @@ def add_to_floats(D, i0, i1, n_columns, own, others, per_unit):
 
 
 @kernel
-def add_pair_lacks(rows, others, p0, p1, start, which, factors, set_of, excess, out):
+def add_pair_corrections(rows, others, p0, p1, start, which, factors, set_of, excess, out):
     """Add lack(a, b) + lack(b, a) of pairs p0 … p1 to ``out``."""
     for p in range(p0, p1):
         total = 0.0
@@ -429,7 +429,7 @@ def add_pair_lacks(rows, others, p0, p1, start, which, factors, set_of, excess, 
 
 
 @kernel
-def sum_lacks(chunk, coefficients, first, members, excess, sums):
+def sum_corrections(chunk, coefficients, first, members, excess, sums):
     """Add Σ_b coefficients[p, q]·excess, b in a chunk, to the sums of the features that row p lacks.
 
     Those of set s that lack feature k are ``members`` from ``first[s·n_features + k]`` on.
@@ -535,13 +535,13 @@ def _settle(found, keys, q, n):
 
 
 @kernel
-def _sum_copies(block, copies, total):
+def _sum_duplicates(block, sample_weight, total):
     """Σ copies·value of every column."""
     for q in range(LANES):
         total[q] = 0.0
     for i in range(block.shape[0]):
         for q in range(LANES):
-            total[q] += copies[i] * np.float64(block[i, q])
+            total[q] += sample_weight[i] * np.float64(block[i, q])
 
 
 @kernel
@@ -558,7 +558,7 @@ def _scatter(found, keys, mask, place, k0, k1, flat):
 
 
 @kernel
-def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row_of, excess):
+def excess_of_columns(X, columns, a, b, low, start, which, per_unit, sample_weight, row_of, excess):
     """Excess E|x − V| − x of columns a … b, V as likely to be any of the observed values as it is common.
 
     Parameters
@@ -571,7 +571,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
         What each sample lacks, as places in ``columns``, rising.
     per_unit : (n_incomplete,)
         What differences are multiplied by.
-    copies : (n_samples,)
+    sample_weight : (n_samples,)
         How often each sample counts; without entries: once.
     row_of : (n_samples,)
         Its row in the layout.
@@ -579,7 +579,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
         Written to; 0 at rows of no sample.
     """
     wide_vectors()
-    n, counted = X.shape[0], copies.shape[0] > 0
+    n, counted = X.shape[0], sample_weight.shape[0] > 0
     shift = 0
     while 1 << shift < n:
         shift += 1
@@ -601,7 +601,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
         _fetch_columns(excess, k0, k1)
         _measure_columns(X, columns, k0, k1, low, block, least, largest, total)
         if counted:
-            _sum_copies(block, copies, total)
+            _sum_duplicates(block, sample_weight, total)
         _fill_cells(largest, shift, per_cell)
         write_keys(block, per_cell, shift, keys)
         for i in range(n, keys.shape[0]):
@@ -618,7 +618,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, copies, row
                 _settle(found, keys, q, observed)
             whole[q] = observed
             if counted:
-                whole[q] = _count(keys, mask, q, observed, copies, counts)
+                whole[q] = _count(keys, mask, q, observed, sample_weight, counts)
             per_whole[q] = per_unit[k0 + q] / whole[q] if observed > 0 else 0.0
         turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima)
         _scatter(found, keys, mask, place, k0, k1, flat)
@@ -713,19 +713,19 @@ def _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed):
 
 
 @kernel
-def _count(keys, mask, q, n, copies, counts):
+def _count(keys, mask, q, n, sample_weight, counts):
     """Write the copies of the samples in the order of a column; returns those of the first n."""
     total = 0.0
     for u in range(counts.shape[0]):
-        counts[u, q] = copies[keys[u, q] & mask]
+        counts[u, q] = sample_weight[keys[u, q] & mask]
         total += counts[u, q] if u < n else 0.0
     return total
 
 
 # What missing values add to distances of all pairs, tile by tile, and to sums over them.
 #
-# ``lacks`` is (start, which, place, factors, excess). Rows stand in chunks, as long as the tiles are. What
-# the rows of chunk c lack is listed from ``start[c]`` to ``start[c + 1]``, feature by feature: ``which`` of
+# ``correction`` is (start, which, place, factors, excess). Rows stand in chunks as long as a tile. The missing
+# values of chunk c are listed from ``start[c]`` to ``start[c + 1]``, feature by feature: ``which`` of
 # the incomplete features, and the ``place`` of the row in the chunk. The features have the weights
 # ``factors``, and what |x − x'| is too small by, where one row lacks feature k and the other is b, is
 # ``excess[b // CHUNK, k, b % CHUNK]``, as :mod:`.missing` says. Where ``which`` is empty nothing is
@@ -733,7 +733,7 @@ def _count(keys, mask, q, n, copies, counts):
 
 
 @fused_kernel
-def _add_lacks(which, place, factors, excess, out):
+def _add_corrections(which, place, factors, excess, out):
     """Add Σ_k factors[k]·excess[k] to out[p], over the features k that the row at place p lacks.
 
     Feature by feature, so that ``excess`` is read once and in order; each row adds in the order of features.
@@ -748,39 +748,39 @@ def _add_lacks(which, place, factors, excess, out):
 
 
 @kernel
-def add_tile_lacks(lacks, i0, i1, j0, j1, F):
+def add_tile_correction(correction, i0, i1, j0, j1, F):
     """Add lack(a, b) + lack(b, a) to the distances F of rows a = i0 … i1 and b = j0 … j1."""
-    start, which, place, factors, excess = lacks
+    start, which, place, factors, excess = correction
     if which.shape[0] == 0:
         return
     i, j = i0 // CHUNK, j0 // CHUNK
     ours, theirs = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
     L = np.zeros((2, TILE, TILE), F.dtype)
-    _add_lacks(which[ours], place[ours], factors, excess[j], L[0])
+    _add_corrections(which[ours], place[ours], factors, excess[j], L[0])
     other = L[0]
     if i != j:
         other = L[1]
-        _add_lacks(which[theirs], place[theirs], factors, excess[i], other)
+        _add_corrections(which[theirs], place[theirs], factors, excess[i], other)
     for p in range(i1 - i0):
         for q in range(j1 - j0):
             F[p, q] += L[0, p, q] + other[q, p]
 
 
 @kernel
-def add_column_lacks(lacks, anchor_which, anchor_place, anchor_excess, out):
+def add_column_correction(correction, anchor_which, anchor_place, anchor_excess, out):
     """Add the same to the distances of all rows to at most 64 others, the anchors, with the same bits.
 
     What the anchors lack is listed as for a chunk; the excess between a row that lacks feature k and anchor q
     is ``anchor_excess[k, q]``.
     """
-    start, which, place, factors, excess = lacks
+    start, which, place, factors, excess = correction
     n, m = out.shape
     for i0 in range(0, n, CHUNK):
         i = i0 // CHUNK
         ours = slice(start[i], start[i + 1])
         L = np.zeros((2, CHUNK, CHUNK), out.dtype)
-        _add_lacks(which[ours], place[ours], factors, anchor_excess, L[0])
-        _add_lacks(anchor_which, anchor_place, factors, excess[i], L[1])
+        _add_corrections(which[ours], place[ours], factors, anchor_excess, L[0])
+        _add_corrections(anchor_which, anchor_place, factors, excess[i], L[1])
         for p in range(min(CHUNK, n - i0)):
             for q in range(m):
                 out[i0 + p, q] += L[0, p, q] + L[1, q, p]
@@ -800,9 +800,9 @@ def _add_products(which, place, wanted, coefficients, excess, sums):
 
 
 @kernel
-def add_lacking_products(lacks, wanted, i0, i1, j0, j1, S, sums):
+def add_correction_products(correction, wanted, i0, i1, j0, j1, S, sums):
     """Add Σ S·excess over the pairs of a tile, each of which has its coefficient once, to ``sums``."""
-    start, which, place, _, excess = lacks
+    start, which, place, _, excess = correction
     if which.shape[0] == 0:
         return
     i, j = i0 // CHUNK, j0 // CHUNK
@@ -819,17 +819,17 @@ def add_lacking_products(lacks, wanted, i0, i1, j0, j1, S, sums):
 
 
 @kernel
-def add_products(lacks, wanted, S, n_rows, t0, t1, sums):
+def add_products(correction, wanted, S, n_rows, t0, t1, sums):
     """Add the same for the tiles t0 … t1 of S."""
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        add_lacking_products(
-            lacks, wanted, i0, min(i0 + TILE, n_rows), j0, min(j0 + TILE, n_rows), S[t], sums
+        add_correction_products(
+            correction, wanted, i0, min(i0 + TILE, n_rows), j0, min(j0 + TILE, n_rows), S[t], sums
         )
 
 
 @kernel
-def add_margin_lacks(
+def add_margin_corrections(
     start, which, columns, excess, D, first, codes, weights, per_sigma, nearest, scales, out
 ):
     """Add to margins of single rows what :func:`.soft_margins.margins_from_distances` leaves out.

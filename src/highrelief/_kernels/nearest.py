@@ -340,18 +340,32 @@ def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, s
 
 
 @kernel
-def _add_moments(z, copies, total, weighted, squares):
+def _add_moments(z, sample_weight, total, weighted, squares):
     wide_vectors()
     for k in range(z.shape[0]):
-        t = copies * z[k]
+        t = sample_weight * z[k]
         total[k] += t
-        weighted[k] += copies * t
+        weighted[k] += sample_weight * t
         squares[k] += t * t
 
 
 @kernel
 def few_rows_margin(
-    X, first, width, position, anchors, a0, a1, codes, copies, slot_factors, start, count, rows, shares, out
+    X,
+    first,
+    width,
+    position,
+    anchors,
+    a0,
+    a1,
+    codes,
+    sample_weight,
+    slot_factors,
+    start,
+    count,
+    rows,
+    shares,
+    out,
 ):
     """What :func:`margins` adds to ``out[0]``, by the same additions, for tables of few rows."""
     n_slots = start.shape[1]
@@ -373,7 +387,7 @@ def few_rows_margin(
             a, n, position, codes, slot_factors, start, count, rows, shares, others, weights
         )
         for done in range(n_others):
-            weight = weights[done] * copies[n]
+            weight = weights[done] * sample_weight[n]
             if weight == 0.0:
                 continue
             kept = weights[done]
@@ -425,7 +439,7 @@ def margins(
     a0,
     a1,
     codes,
-    copies,
+    sample_weight,
     slot_factors,
     start,
     count,
@@ -470,7 +484,7 @@ def margins(
             else:
                 target = out[0, k0:k1]
                 for t in range(n_others):
-                    coefficients[t] *= copies[n]
+                    coefficients[t] *= sample_weight[n]
             _add_shared_margin(
                 X,
                 position[n],
@@ -485,4 +499,4 @@ def margins(
                 target,
             )
             if with_squares and not by_row:
-                _add_moments(target, copies[n], out[0, k0:k1], out[1, k0:k1], out[2, k0:k1])
+                _add_moments(target, sample_weight[n], out[0, k0:k1], out[1, k0:k1], out[2, k0:k1])

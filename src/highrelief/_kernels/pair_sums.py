@@ -9,7 +9,7 @@ import numpy as np
 
 from .distances import TILE, n_tiles, tile_corner
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
-from .missing import add_lacking_products
+from .missing import add_correction_products
 from .packing import ROW_BLOCK
 from .soft import compute_tile, copy_row
 from .vectors import add_minimum_products, decay, fetch_rows
@@ -34,12 +34,12 @@ def relative_error(dtype, n_rows):
 
 
 @fused_kernel
-def _pair_coefficients(row, copies, scale, low, own, scales, lows, per_sigma, totals):
+def _pair_coefficients(row, sample_weight, scale, low, own, scales, lows, per_sigma, totals):
     """Turn distances into the coefficients of both directions; add them up by column."""
     wide_vectors()
     for u in range(row.shape[0]):
         d = row[u]
-        c = copies[u] * scale * decay((low - d) * per_sigma)
+        c = sample_weight[u] * scale * decay((low - d) * per_sigma)
         c += own * scales[u] * decay((lows[u] - d) * per_sigma)
         row[u] = c
         totals[u] += c
@@ -120,7 +120,7 @@ def accumulate_margin(
     X,
     w,
     sums,
-    lacks,
+    correction,
     D,
     codes,
     weights,
@@ -134,20 +134,20 @@ def accumulate_margin(
     t1,
     minima,
     row_totals,
-    lacked,
+    correction_sums,
 ):
     """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
 
     The coefficient of row i for anchor n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
-    Distances come from D, or from X again. ``minima`` is as long as a row of X; ``lacked`` gets what missing
-    values add.
+    Distances come from D, or from X again. ``minima`` is as long as a row of X;
+    ``correction_sums`` receives what missing values add.
     """
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
     totals = np.empty(TILE, X.dtype)
     partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
-    wanted = np.ones(lacked.shape[0], np.bool_)
+    wanted = np.ones(correction_sums.shape[0], np.bool_)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
@@ -155,12 +155,12 @@ def accumulate_margin(
             for p in range(i1 - i0):
                 copy_row(D[t, p], F[p])
         else:
-            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
         add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
-        add_lacking_products(lacks, wanted, i0, i1, j0, j1, F, lacked)
+        add_correction_products(correction, wanted, i0, i1, j0, j1, F, correction_sums)
 
 
 @kernel

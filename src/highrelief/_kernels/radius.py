@@ -1,7 +1,7 @@
 """Neighbors within a radius, and beyond one: moments of distances, counts, coefficients of pairs.
 
 Distances come as tiles of the upper triangle, ``D[t − first]`` for tile t; those on the diagonal are
-mirrored. A padding row, and a row seen from itself, is farther than ``reach``. For an anchor n, all rows at a
+mirrored. A padding row, and a row seen from itself, is farther than ``limit``. For an anchor n, all rows at a
 distance below ``near[n]`` are near and all beyond ``far[n]`` are far; what lies between, ends included, does
 not count. The arrays ``[2, class, row]`` hold what belongs to near and to far rows of a class, seen from a
 row.
@@ -17,72 +17,72 @@ from .soft import compute_tile
 
 
 @kernel
-def fill_tiles(X, w, sums, lacks, beyond, batches, within, t0, t1, first, D):
+def fill_tiles(X, w, sums, correction, beyond, batches, within, t0, t1, first, D):
     """Store the distances of tiles t0 … t1; ``beyond`` is that of a row to itself."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        compute_tile(X, w, sums, lacks, beyond, batches, within, i0, i1, j0, j1, T, D[t - first])
+        compute_tile(X, w, sums, correction, beyond, batches, within, i0, i1, j0, j1, T, D[t - first])
 
 
 @summing_kernel
-def _add_moments(row, copies, own, center, centers, squared, reach, totals):
+def _add_moments(row, sample_weight, own, center, centers, squared, limit, totals):
     """Sum d − center, or its square, over a row, which is returned, and by column around ``centers``."""
     wide_vectors()
     total = 0.0
     for u in range(row.shape[0]):
         d = np.float64(row[u])
-        a = d - center if d < reach else 0.0
-        b = d - centers[u] if d < reach else 0.0
-        total += copies[u] * (a * a if squared else a)
+        a = d - center if d < limit else 0.0
+        b = d - centers[u] if d < limit else 0.0
+        total += sample_weight[u] * (a * a if squared else a)
         totals[u] += own * (b * b if squared else b)
     return total
 
 
 @kernel
-def tile_moments(D, first, t0, t1, copies, centers, squared, reach, totals):
+def tile_moments(D, first, t0, t1, sample_weight, centers, squared, limit, totals):
     """Add Σ_i s_i·(d_ni − centers[n]), or the squares, over tiles t0 … t1 to totals[n]."""
-    n = copies.shape[0]
+    n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         j1 = min(j0 + TILE, n)
         for p in range(min(TILE, n - i0)):
             i = i0 + p
             # On the diagonal every pair stands twice.
-            own = 0.0 if i0 == j0 else copies[i]
+            own = 0.0 if i0 == j0 else sample_weight[i]
             totals[i] += _add_moments(
                 D[t - first, p, : j1 - j0],
-                copies[j0:j1],
+                sample_weight[j0:j1],
                 own,
                 centers[i],
                 centers[j0:j1],
                 squared,
-                reach,
+                limit,
                 totals[j0:j1],
             )
 
 
 @summing_kernel
-def _add_counts(row, copies, own, near, far, nears, fars, reach, near_counts, far_counts):
+def _add_counts(row, sample_weight, own, near, far, nears, fars, limit, near_counts, far_counts):
     """Count near and far rows of one class in a row, which are returned, and by column."""
     wide_vectors()
     n_near = 0.0
     n_far = 0.0
     for u in range(row.shape[0]):
         d = np.float64(row[u])
-        n_near += copies[u] if d < near else 0.0
-        n_far += copies[u] if far < d < reach else 0.0
+        n_near += sample_weight[u] if d < near else 0.0
+        n_far += sample_weight[u] if far < d < limit else 0.0
         near_counts[u] += own if d < nears[u] else 0.0
-        far_counts[u] += own if fars[u] < d < reach else 0.0
+        far_counts[u] += own if fars[u] < d < limit else 0.0
     return n_near, n_far
 
 
 @kernel
-def tile_counts(D, first, t0, t1, codes, copies, near, far, reach, counts):
+def tile_counts(D, first, t0, t1, codes, sample_weight, near, far, limit, counts):
     """Add the copies of near and of far rows of each class, over tiles t0 … t1, to counts[2, class, n]."""
-    n = copies.shape[0]
+    n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         j1 = min(j0 + TILE, n)
@@ -93,16 +93,16 @@ def tile_counts(D, first, t0, t1, codes, copies, near, far, reach, counts):
                 end += 1
             for p in range(min(TILE, n - i0)):
                 i = i0 + p
-                own = 0.0 if i0 == j0 else copies[i]
+                own = 0.0 if i0 == j0 else sample_weight[i]
                 n_near, n_far = _add_counts(
                     D[t - first, p, q - j0 : end - j0],
-                    copies[q:end],
+                    sample_weight[q:end],
                     own,
                     near[i],
                     far[i],
                     near[q:end],
                     far[q:end],
-                    reach,
+                    limit,
                     counts[0, codes[i], q:end],
                     counts[1, codes[i], q:end],
                 )
@@ -114,7 +114,7 @@ def tile_counts(D, first, t0, t1, codes, copies, near, far, reach, counts):
 @summing_kernel
 def _to_coefficients(
     row,
-    copies,
+    sample_weight,
     own,
     near,
     far,
@@ -124,7 +124,7 @@ def _to_coefficients(
     fars,
     near_factors,
     far_factors,
-    reach,
+    limit,
     totals,
 ):
     """Turn distances into the coefficients of both directions; sum them, also by column."""
@@ -133,10 +133,10 @@ def _to_coefficients(
     for u in range(row.shape[0]):
         d = np.float64(row[u])
         c = near_factor if d < near else 0.0
-        c += far_factor if far < d < reach else 0.0
+        c += far_factor if far < d < limit else 0.0
         e = near_factors[u] if d < nears[u] else 0.0
-        e += far_factors[u] if fars[u] < d < reach else 0.0
-        f = copies[u] * c + own * e
+        e += far_factors[u] if fars[u] < d < limit else 0.0
+        f = sample_weight[u] * c + own * e
         row[u] = f
         # What was rounded is what the sums of minima see.
         f = np.float64(row[u])
@@ -146,12 +146,12 @@ def _to_coefficients(
 
 
 @kernel
-def tile_coefficients(D, first, t0, t1, codes, copies, near, far, factors, reach, totals):
+def tile_coefficients(D, first, t0, t1, codes, sample_weight, near, far, factors, limit, totals):
     """Turn tiles t0 … t1 into the coefficients of pairs, each pair once; add them up by row.
 
     The coefficient of row i for anchor n is s_i·factors[near or far, class of i, n].
     """
-    n = copies.shape[0]
+    n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         j1 = min(j0 + TILE, n)
@@ -171,8 +171,8 @@ def tile_coefficients(D, first, t0, t1, codes, copies, near, far, factors, reach
                         continue
                 totals[i] += _to_coefficients(
                     D[t - first, p, start - j0 : end - j0],
-                    copies[start:end],
-                    copies[i],
+                    sample_weight[start:end],
+                    sample_weight[i],
                     near[i],
                     far[i],
                     factors[0, codes[q], i],
@@ -181,7 +181,7 @@ def tile_coefficients(D, first, t0, t1, codes, copies, near, far, factors, reach
                     far[start:end],
                     factors[0, codes[i], start:end],
                     factors[1, codes[i], start:end],
-                    reach,
+                    limit,
                     totals[start:end],
                 )
             q = end
@@ -221,7 +221,7 @@ def _add_rows(values, which, t0, t1, out):
 
 
 @kernel
-def _lacks_of(r0, r1, c0, start, which, set_of, excess, F):
+def _corrections_of(r0, r1, c0, start, which, set_of, excess, F):
     """Fill F[a − r0, b − c0] with lack(a, b) for rows a from r0 to r1 and a tile of rows b from c0 on."""
     for a in range(r0, r1):
         for q in range(TILE):
@@ -235,15 +235,15 @@ def _lacks_of(r0, r1, c0, start, which, set_of, excess, F):
 
 
 @kernel
-def add_lacks(D, first, t0, t1, n_rows, start, which, set_of, excess):
+def add_corrections(D, first, t0, t1, n_rows, start, which, set_of, excess):
     """Turn the distances of tiles t0 … t1 into expected ones: add lack(a, b) + lack(b, a)."""
     F = np.empty((TILE, TILE), excess.dtype)
     G = np.empty((TILE, TILE), excess.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)
-        _lacks_of(i0, i1, j0, start, which, set_of, excess, F)
-        _lacks_of(j0, j1, i0, start, which, set_of, excess, G)
+        _corrections_of(i0, i1, j0, start, which, set_of, excess, F)
+        _corrections_of(j0, j1, i0, start, which, set_of, excess, G)
         for p in range(i1 - i0):
             for q in range(j1 - j0):
                 # Rounding can leave −ε for rows that are nearly equal.
@@ -264,7 +264,7 @@ def _add_products(values, which, t0, t1, coefficients, sums):
 
 
 @kernel
-def _sum_lacks_of(F, r0, r1, c0, start, which, set_of, excess, sums):
+def _sum_corrections_of(F, r0, r1, c0, start, which, set_of, excess, sums):
     """Add Σ_b F[a − r0, b − c0]·excess to the sums of the features that rows a, from r0 to r1, lack."""
     for a in range(r0, r1):
         if start[a] == start[a + 1]:
@@ -276,7 +276,7 @@ def _sum_lacks_of(F, r0, r1, c0, start, which, set_of, excess, sums):
 
 
 @kernel
-def sum_lacks(S, first, t0, t1, n_rows, start, which, set_of, excess, sums):
+def sum_corrections(S, first, t0, t1, n_rows, start, which, set_of, excess, sums):
     """Add Σ coefficient·excess over the pairs of tiles t0 … t1, each pair once, to the sums of features."""
     F = np.empty((TILE, TILE))
     for t in range(t0, t1):
@@ -285,11 +285,11 @@ def sum_lacks(S, first, t0, t1, n_rows, start, which, set_of, excess, sums):
         for p in range(TILE):
             for q in range(TILE):
                 F[p, q] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0
-        _sum_lacks_of(F, i0, i1, j0, start, which, set_of, excess, sums)
+        _sum_corrections_of(F, i0, i1, j0, start, which, set_of, excess, sums)
         for p in range(TILE):
             for q in range(TILE):
                 F[q, p] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0
-        _sum_lacks_of(F, j0, j1, i0, start, which, set_of, excess, sums)
+        _sum_corrections_of(F, j0, j1, i0, start, which, set_of, excess, sums)
 
 
 @kernel

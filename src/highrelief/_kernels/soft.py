@@ -6,16 +6,16 @@ over disjoint sets of rows, so that they can be gathered tile by tile.
 
 Distances are kept from one pass to the next as tiles of the upper triangle, ``D[t]``, or computed in each
 pass, where D is empty, from the first len(w) columns of X under the weights w. What is made of them is the
-same, bit for bit. Where values are missing, ``lacks`` says what that adds; see :mod:`.incomplete`.
+same, bit for bit. Where values are missing, ``correction`` says what that adds; see :mod:`.incomplete`.
 """
 
 import math
 
 import numpy as np
 
-from .distances import OUT_OF_REACH, TILE, finish_tile, tile_corner, weighted_block, weighted_tile
+from .distances import MASKED, TILE, finish_tile, tile_corner, weighted_block, weighted_tile
 from .jit import fused_kernel, kernel, wide_vectors
-from .missing import add_tile_lacks
+from .missing import add_tile_correction
 from .nearest import add_margin
 from .vectors import decay
 
@@ -23,17 +23,17 @@ from .vectors import decay
 
 
 @kernel
-def keep_batches_apart(D, anchors, j, n_columns, batches, within):
+def mask_batches(D, anchors, j, n_columns, batches, within):
     """Put out of reach in D, distances of ``anchors`` to rows from j on, who cannot be a neighbor."""
     for r in range(anchors.shape[0]):
         own = batches[anchors[r]]
         for u in range(n_columns):
             if (batches[j + u] == own) != within:
-                D[r, u] = np.uint32(OUT_OF_REACH)
+                D[r, u] = np.uint32(MASKED)
 
 
 @kernel
-def keep_tile_apart(F, far, i0, i1, j0, j1, batches, within):
+def mask_tile(F, far, i0, i1, j0, j1, batches, within):
     """The same for a tile of distances between rows i0 … i1 and j0 … j1; no batches, nothing to do."""
     if batches.shape[0] == 0:
         return
@@ -44,7 +44,7 @@ def keep_tile_apart(F, far, i0, i1, j0, j1, batches, within):
                 F[p, q] = far
 
 
-def out_of_reach(dtype):
+def masked_distance(dtype):
     """Distance of a padding row, and of a row to itself: its share in any sum is exactly 0."""
     return float(np.finfo(dtype).max) / 8
 
@@ -58,47 +58,47 @@ def copy_row(row, out):
 
 
 @kernel
-def _keep_tile(T, lacks, far, batches, within, i0, i1, j0, j1, F):
+def _keep_tile(T, correction, far, batches, within, i0, i1, j0, j1, F):
     """Bring distances into F, in the precision of the data; the diagonal is ``far``.
 
-    So are, where there are ``batches``, rows that cannot be neighbors (:mod:`.reach`).
+    So are, where there are ``batches``, rows that cannot be neighbors (:mod:`.batch_constraint`).
     """
     for p in range(i1 - i0):
         copy_row(T[p], F[p, : j1 - j0])
-    add_tile_lacks(lacks, i0, i1, j0, j1, F)
+    add_tile_correction(correction, i0, i1, j0, j1, F)
     if i0 == j0:
         for p in range(i1 - i0):
             F[p, p] = far
-    keep_tile_apart(F, far, i0, i1, j0, j1, batches, within)
+    mask_tile(F, far, i0, i1, j0, j1, batches, within)
 
 
 @kernel
-def compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F):
+def compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F):
     """Fill F with the distances of a tile; T is scratch space for them in float64."""
     weighted_tile(X, w, sums, i0, i1, j0, j1, T)
-    _keep_tile(T, lacks, far, batches, within, i0, i1, j0, j1, F)
+    _keep_tile(T, correction, far, batches, within, i0, i1, j0, j1, F)
 
 
 @kernel
-def fill_distances(X, w, sums, lacks, far, batches, within, t0, t1, D):
+def fill_distances(X, w, sums, correction, far, batches, within, t0, t1, D):
     """Store tiles t0 … t1."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, D[t])
+        compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, D[t])
 
 
 @kernel
-def distances_from_minima(M, sums, lacks, far, batches, within, t0, t1, D):
+def distances_from_minima(M, sums, correction, far, batches, within, t0, t1, D):
     """Store tiles t0 … t1, whose sums of minima are in M; M is not the same afterwards."""
     n = sums.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         finish_tile(sums, i0, i1, j0, j1, M[t])
-        _keep_tile(M[t], lacks, far, batches, within, i0, i1, j0, j1, D[t])
+        _keep_tile(M[t], correction, far, batches, within, i0, i1, j0, j1, D[t])
 
 
 @kernel
@@ -118,7 +118,7 @@ def stored_columns(D, anchors, out):
 def computed_columns(X, w, sums, A, anchor_sums, out):
     """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64.
 
-    As if nothing were missing; see :func:`.incomplete.add_column_lacks`.
+    As if nothing were missing; see :func:`.incomplete.add_column_correction`.
     """
     T = np.empty((TILE, TILE))
     for i0 in range(0, X.shape[0], TILE):
@@ -136,10 +136,10 @@ def _lower_to_row(row, low):
 
 
 @fused_kernel
-def _add_decayed_row(row, low, per_sigma, copies, partial):
+def _add_decayed_row(row, low, per_sigma, sample_weight, partial):
     wide_vectors()
     for q in range(low.shape[0]):
-        partial[q] += copies * decay((low[q] - row[q]) * per_sigma)
+        partial[q] += sample_weight * decay((low[q] - row[q]) * per_sigma)
 
 
 @fused_kernel
@@ -176,7 +176,7 @@ def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scr
 
 @kernel
 def tile_statistics(
-    X, w, sums, lacks, D, known, codes, weights, per_sigma, far, batches, within, t0, t1, nearest, mass
+    X, w, sums, correction, D, known, codes, weights, per_sigma, far, batches, within, t0, t1, nearest, mass
 ):
     """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1.
 
@@ -192,7 +192,7 @@ def tile_statistics(
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F)
         merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):
@@ -216,13 +216,13 @@ def merge_statistics(nearest, mass, other_nearest, other_mass, per_sigma):
 
 
 @fused_kernel
-def _add_entropy_terms(row, low, per_sigma, copies, mass, first, second):
+def _add_entropy_terms(row, low, per_sigma, sample_weight, mass, first, second):
     wide_vectors()
     most = row.dtype.type(1000)  # beyond, the share is 0, and stays 0 times a finite number
     for q in range(row.shape[0]):
         e = (row[q] - low[q]) * per_sigma
         e = e if e < most else most
-        f = copies * decay(-e)
+        f = sample_weight * decay(-e)
         mass[q] += f
         first[q] += f * e
         second[q] += f * e * e
@@ -248,10 +248,10 @@ def add_entropy_moments(D, weights, per_sigma, low, moments):
 
 
 @kernel
-def own_entropy_moments(anchor_copies, own, per_sigma, low, moments):
+def own_entropy_moments(anchor_weight, own, per_sigma, low, moments):
     """The same of the further copies of the anchors alone, which are ``own`` from them."""
     for q in range(moments.shape[1]):
-        mass, first, second = max(anchor_copies[q] - 1.0, 0.0), 0.0, 0.0
+        mass, first, second = max(anchor_weight[q] - 1.0, 0.0), 0.0, 0.0
         if own[q] > 0.0 and mass > 0.0:
             e = min((own[q] - low[q]) * per_sigma, 1000.0)
             mass *= math.exp(-e)
@@ -285,13 +285,13 @@ def entropy_of_moments(moments, anchor_weights):
 
 
 @fused_kernel
-def _add_moment_row(row, low, per_sigma, copies, partial):
+def _add_moment_row(row, low, per_sigma, sample_weight, partial):
     wide_vectors()
     most = row.dtype.type(1000)  # beyond, the share is 0, and stays 0 times a finite number
     for q in range(low.shape[0]):
         e = (row[q] - low[q]) * per_sigma
         e = e if e < most else most
-        partial[q] += copies * decay(-e) * e
+        partial[q] += sample_weight * decay(-e) * e
 
 
 @kernel
@@ -314,7 +314,7 @@ def _add_moments(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, partia
 
 @kernel
 def tile_moments(
-    X, w, sums, lacks, D, known, codes, weights, per_sigma, far, batches, within, nearest, t0, t1, moment
+    X, w, sums, correction, D, known, codes, weights, per_sigma, far, batches, within, nearest, t0, t1, moment
 ):
     """Gather ``moment`` (from 0) over tiles t0 … t1, around ``nearest``, which is that of all tiles.
 
@@ -330,7 +330,7 @@ def tile_moments(
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
         if not known:
-            compute_tile(X, w, sums, lacks, far, batches, within, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F)
         _add_moments(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, partial, nearest, moment)
         if i0 != j0:
             for p in range(i1 - i0):
@@ -341,17 +341,17 @@ def tile_moments(
 
 
 @kernel
-def expected_distances(X, w, sums, codes, weights, Q, query_sums, lacks, per_sigma, far, out):
+def expected_distances(X, w, sums, codes, weights, Q, query_sums, correction, per_sigma, far, out):
     """Fill out[c, q] with E[d] between row q of Q, at most 64, and the rows of X that are of class c.
 
-    ``lacks`` is what missing values add to distances, or has no entries.
+    ``correction`` is what missing values add to distances, or has no entries.
     """
     n, m = X.shape[0], Q.shape[0]
     D = np.empty((n, m), X.dtype)
     computed_columns(X, w, sums, Q, query_sums, D)
-    for i in range(lacks.shape[0]):
+    for i in range(correction.shape[0]):
         for q in range(m):
-            D[i, q] += lacks[i, q]
+            D[i, q] += correction[i, q]
     nearest = np.full(out.shape, far, X.dtype)
     mass = np.zeros(out.shape)
     moment = np.zeros(out.shape)

@@ -261,13 +261,13 @@ def _most_others(a0, a1, count):
 
 
 @kernel
-def _take_moments(indices, u0, u1, copies, beside, out):
+def _take_moments(indices, u0, u1, sample_weight, beside, out):
     """Add the moments of a margin in some columns to ``out``; it becomes 0 there."""
     for u in range(u0, u1):
         j = indices[u]
-        t = copies * beside[j, 1]
+        t = sample_weight * beside[j, 1]
         out[0, j] += t
-        out[1, j] += copies * t
+        out[1, j] += sample_weight * t
         out[2, j] += t * t
         beside[j, 1] = 0.0
 
@@ -283,7 +283,7 @@ def margins(
     a0,
     a1,
     codes,
-    copies,
+    sample_weight,
     slot_factors,
     start,
     count,
@@ -306,13 +306,13 @@ def margins(
         )
         if out.shape[0] == 1:
             for t in range(n_others):
-                coefficients[t] *= copies[n]
+                coefficients[t] *= sample_weight[n]
         _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside)
         if out.shape[0] > 1:
-            _take_moments(indices, indptr[r], indptr[r + 1], copies[n], beside, out)
+            _take_moments(indices, indptr[r], indptr[r + 1], sample_weight[n], beside, out)
             for t in range(n_others):
                 i = others[t]
-                _take_moments(indices, indptr[i], indptr[i + 1], copies[n], beside, out)
+                _take_moments(indices, indptr[i], indptr[i + 1], sample_weight[n], beside, out)
     for j in range(out.shape[1]):
         out[0, j] += beside[j, 1]
 

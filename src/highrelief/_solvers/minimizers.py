@@ -112,12 +112,12 @@ def sparse_logistic(
     """
     features = np.flatnonzero(start)
     Z, w = margins.columns(features), start[features]
-    loss, residual = LogLoss(margins.copies), 0.0
+    loss, residual = LogLoss(margins.sample_weight), 0.0
     while True:
         if features.size:
             best = minimize_l1(loss, Z, alpha, positive=True, start=w, tol=tol)
             w, residual = best.weights, best.residual
-        slopes = margins.copies * expit(-(Z @ w))
+        slopes = margins.sample_weight * expit(-(Z @ w))
         # Also those on the edge: a copy of a feature gets its share of the weight.
         asking = margins.features_above(slopes, alpha * (1.0 - margins.rounding))
         joining = asking[~np.isin(asking, features)][: max(w.size, slopes.size)]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .._dask.collections import brought_here
-from .._engine.categories import ABSENT, Encoding, level_codes
-from .._engine.scaling import Absent, ColumnRanges
-from .validation import ClassTableMixin, check_array, check_X_y, is_held, refuse_held, validate_data
+from .._dask.collections import gathered
+from .._engine.categories import MISSING, Encoding, level_codes
+from .._engine.scaling import ColumnRanges, MissingMask
+from .validation import ClassTableMixin, check_array, check_X_y, is_dask_backed, refuse_dask, validate_data
 
 #: Why categories cannot be weighed where Dask holds them.
 CATEGORIES_IN_MEMORY = "categorical_features are for tables in memory."
@@ -51,7 +51,7 @@ class MixedTableMixin(ClassTableMixin):
         if self.categorical_features is None:
             if reset:
                 self._is_categorical = None
-            if is_held(X):
+            if is_dask_backed(X):
                 # To look for text in it would bring it here.
                 return super()._checked(X, y, reset=reset, min_samples=min_samples)
             try:
@@ -59,8 +59,8 @@ class MixedTableMixin(ClassTableMixin):
             except (TypeError, ValueError) as error:
                 refuse_text(X, [], error)
                 raise
-        refuse_held(X, type(self).__name__, CATEGORIES_IN_MEMORY)
-        y, X = brought_here(y), as_columns(X)
+        refuse_dask(X, type(self).__name__, CATEGORIES_IN_MEMORY)
+        y, X = gathered(y), as_columns(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if reset or self._is_categorical is None:
             self._is_categorical = self._chosen(X)
@@ -84,12 +84,12 @@ class MixedTableMixin(ClassTableMixin):
             ensure_min_samples=min_samples,
             estimator=type(self).__name__,
         )
-        ranges, absent = ColumnRanges.of(table, self._n_threads), None
+        ranges, missing_mask = ColumnRanges.of(table, self._n_threads), None
         if not ranges.finite:
             self._refuse_infinite(table)
-            absent, table = Absent.taken_out(table, self._n_threads)
+            missing_mask, table = MissingMask.taken_out(table, self._n_threads)
             ranges = ColumnRanges.of(table, self._n_threads)
-        return table, self._checked_target(classes), ranges, absent, encoding
+        return table, self._checked_target(classes), ranges, missing_mask, encoding
 
     def _factors(self) -> NDArray[np.float64]:
         refuse_to_multiply(self, self._is_categorical)
@@ -113,7 +113,7 @@ def numbered(X: Any, mask: NDArray[np.bool_], types: Sequence[type]) -> NDArray[
     table = np.empty(X.shape, numbers.dtype if numbers.dtype.kind == "f" else np.float64)
     table[:, ~mask] = numbers
     codes = _codes(X, np.flatnonzero(mask)).T
-    table[:, mask] = np.where(codes == ABSENT, np.nan, codes)
+    table[:, mask] = np.where(codes == MISSING, np.nan, codes)
     return table
 
 

@@ -39,9 +39,9 @@ def euclidean_margins(
     return 0.5 * (misses - hits)
 
 
-def slope(margins: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> float:
+def slope(margins: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None) -> float:
     """β of a sigmoid: 1 over the mean size of the margins, those that are 0 included; 1 if all are 0."""
-    size = np.average(np.abs(margins), weights=copies)
+    size = np.average(np.abs(margins), weights=sample_weight)
     return float(1.0 / size) if size > 0.0 else 1.0
 
 
@@ -124,7 +124,7 @@ class EuclideanWeighter(FeatureWeighter):
         return rows
 
     def _slope(
-        self, margins: Callable[[], NDArray[np.float64]], copies: NDArray[np.float64] | None = None
+        self, margins: Callable[[], NDArray[np.float64]], sample_weight: NDArray[np.float64] | None = None
     ) -> float:
         """β of a sigmoid: as the user gave it, or by the margins while all features count the same.
 
@@ -132,7 +132,7 @@ class EuclideanWeighter(FeatureWeighter):
         """
         if self.utility != "sigmoid":
             return np.nan
-        return slope(margins(), copies) if self.beta is None else float(self.beta)
+        return slope(margins(), sample_weight) if self.beta is None else float(self.beta)
 
     def margins(self, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
         """Margin of every sample among the given ones, under the learned weights.

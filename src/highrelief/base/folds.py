@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from .._engine.batches import Reach
+from .._engine.batches import BatchConstraint
 from .._engine.parameters import check_count
 from .validation import Table, warn_user
 
@@ -120,14 +120,17 @@ def told_of(
     return (
         table.observed[which],
         classes[table.codes[which]],
-        None if table.copies is None else table.copies[which],
-        None if table.reach is None else table.reach.batches[which],
+        None if table.sample_weight is None else table.sample_weight[which],
+        None if table.batch_constraint is None else table.batch_constraint.batches[which],
     )
 
 
 def has_misses(table: Table, which: NDArray[np.int64]) -> bool:
     """Whether some of the samples have misses in reach among each other."""
-    if table.reach is None:
+    if table.batch_constraint is None:
         return True
-    part = Reach(np.unique(table.reach.batches[which], return_inverse=True)[1], table.reach.within)
+    part = BatchConstraint(
+        np.unique(table.batch_constraint.batches[which], return_inverse=True)[1],
+        table.batch_constraint.within,
+    )
     return bool(part.has_misses(table.codes[which]).any())

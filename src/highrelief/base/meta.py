@@ -16,8 +16,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._dask.collections import brought_here, on_cluster
-from .._engine.scaling import Absent, ColumnRanges, Scaling
+from .._dask.collections import gathered, on_cluster
+from .._engine.scaling import ColumnRanges, MissingMask, Scaling
 from .abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from .categorical import (
     CATEGORIES_IN_MEMORY,
@@ -34,11 +34,11 @@ from .validation import (
     as_rows,
     check_classification_targets,
     check_X_y,
-    checked_copies,
     checked_dask,
-    is_held,
+    checked_sample_weight,
+    is_dask_backed,
     ranges_of,
-    refuse_held,
+    refuse_dask,
     refuse_single_class,
     scaling_of,
     type_of_target,
@@ -218,7 +218,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         samples, target = self._checked(X, y, reset=True)
         given = {"sample_weight": sample_weight, **metadata}
         told = self._told({name: value for name, value in given.items() if value is not None})
-        copies, kept = checked_copies(sample_weight, samples)
+        kept_weight, kept = checked_sample_weight(sample_weight, samples)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             samples, target = samples[kept], None if target is None else target[kept]
@@ -227,7 +227,13 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         codes = self._set_classes(target, samples.shape[0])
         ranges = None if self._weighter is None else ranges_of(_as_rows(samples), n_threads)
         table = MetaTable(
-            samples, codes, copies, kept, ranges, y=target, told=_of_kept(told, sample_weight, copies, kept)
+            samples,
+            codes,
+            kept_weight,
+            kept,
+            ranges,
+            y=target,
+            told=_of_kept(told, sample_weight, kept_weight, kept),
         )
         self._set_scaling(table)
         return table
@@ -238,9 +244,9 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         Estimators that are not ours judge sparse tables and missing values themselves: before scikit-learn
         1.7 their tags do not always say what they take.
         """
-        if is_held(X):
+        if is_dask_backed(X):
             return self._checked_dask(X, y, reset, min_samples)
-        y = brought_here(y)
+        y = gathered(y)
         tags = get_tags(self.estimator)
         ours = self._weighter is not None
         self._check_categories()
@@ -260,23 +266,23 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
 
     def _checked_dask(self, X: Any, y: Any, reset: bool, min_samples: int) -> tuple[Any, Any]:
         """The same of a table that Dask holds, which members find with the workers."""
-        self._refuse_held(X)
+        self._refuse_dask(X)
         samples, target, _ = checked_dask(self, X, y, reset=reset, min_samples=min_samples, types=self._types)
         return samples.settled(), target
 
-    def _refuse_held(self, X: Any) -> None:
+    def _refuse_dask(self, X: Any) -> None:
         """Raise if Dask holds X and it cannot be worked on there, by this or by what is wrapped."""
         name = type(self).__name__
-        refuse_held(X, name, self._refuses_dask)
+        refuse_dask(X, name, self._refuses_dask)
         inside, weighter = type(self.estimator).__name__, self._weighter
         if weighter is None:
-            refuse_held(X, f"{name} around {inside}", f"{inside} is not a weighter of highrelief.")
-        elif isinstance(self.estimator, MetaWeighter) and is_held(X):
-            self.estimator._refuse_held(X)
-        elif is_held(X):
-            refuse_held(X, f"{name} around {inside}", weighter._refuses_dask)
+            refuse_dask(X, f"{name} around {inside}", f"{inside} is not a weighter of highrelief.")
+        elif isinstance(self.estimator, MetaWeighter) and is_dask_backed(X):
+            self.estimator._refuse_dask(X)
+        elif is_dask_backed(X):
+            refuse_dask(X, f"{name} around {inside}", weighter._refuses_dask)
             if getattr(weighter, "categorical_features", None) is not None:
-                refuse_held(X, f"{name} around {inside}", CATEGORIES_IN_MEMORY)
+                refuse_dask(X, f"{name} around {inside}", CATEGORIES_IN_MEMORY)
 
     def _check_categories(self) -> None:
         """Raise if members could not tell which features are categorical: they get arrays, of numbers."""
@@ -305,7 +311,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
             del self._scaling
         if self._weighter is not None and table.ranges is not None:
             self._scaling = scaling_by(
-                _as_rows(table.X), self._weighter.scale, table.copies, table.ranges, self._n_threads
+                _as_rows(table.X), self._weighter.scale, table.sample_weight, table.ranges, self._n_threads
             )
         elif self.weighted is not False:
             raise ValueError(
@@ -319,14 +325,18 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
 
 
 def scaling_by(
-    X: Any, scale: str | None, copies: NDArray[np.float64] | None, ranges: ColumnRanges, n_threads: int = 1
+    X: Any,
+    scale: str | None,
+    sample_weight: NDArray[np.float64] | None,
+    ranges: ColumnRanges,
+    n_threads: int = 1,
 ) -> Scaling:
     """Scaling of the features of a table of any kind, in which values may be missing."""
-    absent = None
+    missing_mask = None
     if isinstance(X, np.ndarray) and not ranges.finite:
-        absent, X = Absent.taken_out(X, n_threads)
+        missing_mask, X = MissingMask.taken_out(X, n_threads)
         ranges = ranges_of(X)
-    return scaling_of(X, scale, copies, ranges, absent)
+    return scaling_of(X, scale, sample_weight, ranges, missing_mask)
 
 
 def _as_rows(X: Any) -> Any:
@@ -337,7 +347,7 @@ def _as_rows(X: Any) -> Any:
 def _of_kept(
     told: dict[str, Told],
     sample_weight: ArrayLike | None,
-    copies: NDArray[np.float64] | None,
+    kept_weight: NDArray[np.float64] | None,
     kept: NDArray[np.bool_],
 ) -> dict[str, Told]:
     """The same for the samples that count; weights that are all 1 need not be told."""
@@ -346,9 +356,9 @@ def _of_kept(
         of_samples: Told = {}
         for name, value in metadata.items():
             if value is sample_weight:
-                of_samples |= {} if copies is None else {name: copies}
+                of_samples |= {} if kept_weight is None else {name: kept_weight}
                 continue
-            values = np.asarray(brought_here(value))
+            values = np.asarray(gathered(value))
             if values.shape[:1] != kept.shape:
                 raise ValueError(
                     f"{name} must have an entry for each of the {kept.size} samples; got an array of shape"
@@ -493,10 +503,10 @@ class MixedSingleFitWeighter(SingleFitWeighter):
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
         """As any meta-estimator; but categories of any kind become numbers."""
-        if is_held(X):
+        if is_dask_backed(X):
             self._is_categorical = None if reset else self._is_categorical
             return super()._checked(X, y, reset=reset, min_samples=min_samples)
-        y = brought_here(y)
+        y = gathered(y)
         parameter = categories_parameter(self.estimator)
         chosen = self.estimator.get_params()[parameter] if parameter else None
         if self._weighter is not None and chosen is not None:

@@ -32,8 +32,8 @@ from .validation import (
     check_array,
     check_structure,
     is_sparse,
+    raise_for_dask,
     refuse_dask,
-    refuse_held,
     spread_columns,
     times_columns,
     unwarned,
@@ -47,7 +47,7 @@ def transformable(estimator: Any, X: Any) -> Any:
     """X as it is, unless what ``transform`` is to return could only be made of values that are here."""
     wanted = _get_output_config("transform", estimator)["dense"]
     if wanted != "default":
-        refuse_dask(
+        raise_for_dask(
             f"{type(estimator).__name__} with set_output(transform={wanted!r})",
             "all of the values would have to be brought here.",
         )
@@ -318,7 +318,7 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
             Kept columns in the original units; a column that was multiplied by 0 comes back as the value
             that the scaling maps to 0.
         """
-        refuse_held(X, f"{type(self).__name__}.inverse_transform")
+        refuse_dask(X, f"{type(self).__name__}.inverse_transform")
         check_structure(X)
         allows_missing = self.__sklearn_tags__().input_tags.allow_nan
         if self.weighted is False:

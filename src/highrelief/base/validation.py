@@ -32,9 +32,9 @@ from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 from sklearn.utils.validation import validate_data as _validate_data
 
-from .._dask.collections import brought_here, is_dask, on_cluster
-from .._engine.batches import BATCH_NEIGHBORS, Reach, scaled_by_batch
-from .._engine.categories import Encoding, is_absent
+from .._dask.collections import gathered, is_dask, on_cluster
+from .._engine.batches import BATCH_NEIGHBORS, BatchConstraint, scaled_by_batch
+from .._engine.categories import Encoding, is_missing
 from .._engine.columns import SparseTable, sparse_ranges, sparse_scaling
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed, SparsePacked
@@ -43,8 +43,8 @@ from .._engine.pair_sums import WIDE
 from .._engine.parameters import check_choice, checked_thread_count
 from .._engine.scaling import (
     SCALES,
-    Absent,
     ColumnRanges,
+    MissingMask,
     Scaling,
     c_ordered,
     feature_scaling,
@@ -228,7 +228,7 @@ def class_weights_of(
     class_weight: Any,
     classes: NDArray[Any],
     codes: NDArray[np.int64],
-    copies: NDArray[np.float64] | None,
+    sample_weight: NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
     """How much the samples of each class count in sums over samples; None if all count the same, 1.
 
@@ -239,7 +239,7 @@ def class_weights_of(
     if isinstance(class_weight, Mapping):
         weights = np.array([_weight_of(each, class_weight) for each in classes.tolist()])
     elif isinstance(class_weight, str) and class_weight == "balanced":
-        counts = np.bincount(codes, weights=copies, minlength=classes.size)
+        counts = np.bincount(codes, weights=sample_weight, minlength=classes.size)
         weights = counts.sum() / (classes.size * counts)
     else:
         raise ValueError(
@@ -267,14 +267,14 @@ def label_codes(name: str, levels: ArrayLike | None, kept: NDArray[np.bool_]) ->
     """Numbers from 0 on for the groups, or batches, of the samples that count; ``name`` is for messages."""
     if levels is None:
         return None
-    levels = brought_here(levels)
+    levels = gathered(levels)
     checked = check_array(levels, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name=name)
     if checked.shape != kept.shape:
         raise ValueError(
             f"{name} must name the {_SINGULAR[name]} of each of the {kept.size} samples; got an array of"
             f" shape {checked.shape}."
         )
-    nowhere = np.flatnonzero(kept & is_absent(checked))
+    nowhere = np.flatnonzero(kept & is_missing(checked))
     if nowhere.size:
         raise ValueError(
             f"{name} has a missing value, at sample {nowhere[0]}; each sample needs a {_SINGULAR[name]}."
@@ -380,18 +380,18 @@ IN_MEMORY = "it works on tables in memory."
 _BLOCKS_PER_THREAD = 20
 
 
-def is_held(X: Any) -> bool:
+def is_dask_backed(X: Any) -> bool:
     """Whether Dask holds a table, as it was given or judged already."""
     return is_dask(X) or on_cluster(X)
 
 
-def refuse_held(X: Any, name: str, reason: str | None = IN_MEMORY) -> None:
+def refuse_dask(X: Any, name: str, reason: str | None = IN_MEMORY) -> None:
     """Raise if Dask holds a table and there is a reason not to work on it where it is."""
-    if reason is not None and is_held(X):
-        refuse_dask(name, reason)
+    if reason is not None and is_dask_backed(X):
+        raise_for_dask(name, reason)
 
 
-def refuse_dask(name: str, reason: str) -> None:
+def raise_for_dask(name: str, reason: str) -> None:
     """Raise: an estimator does not work on what Dask holds."""
     raise TypeError(
         f"{name} does not take Dask arrays or data frames: {reason} Where X fits into memory, X.compute()"
@@ -477,7 +477,7 @@ def _as_array(X: Any) -> Any:
     """A Dask array whose chunks have known sizes."""
     if hasattr(X, "to_dask_array"):
         frame = _of_numbers(X)
-        return frame.to_dask_array(lengths=tuple(brought_here(frame.map_partitions(len))))
+        return frame.to_dask_array(lengths=tuple(gathered(frame.map_partitions(len))))
     if is_sparse(getattr(X, "_meta", None)):
         raise TypeError("The chunks of X are sparse. Dask arrays are taken with dense chunks only.")
     if np.isnan(X.shape).any():
@@ -515,7 +515,7 @@ def _as_table(array: Any) -> ClusterTable:
 def _target(y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError("y is None, but the samples' classes are needed to weigh features.")
-    return column_or_1d(brought_here(y), warn=True)
+    return column_or_1d(gathered(y), warn=True)
 
 
 # What everything that is fitted to samples of known classes does first: check, count copies, scale.
@@ -535,24 +535,24 @@ class Table:
     #: (n_samples,) positions in ``classes_``.
     codes: NDArray[np.int64]
     #: (n_samples,) how often each sample counts, or None: once.
-    copies: NDArray[np.float64] | None
+    sample_weight: NDArray[np.float64] | None
     #: (number of samples given,) which of them are here.
     kept: NDArray[np.bool_]
     #: Of the columns.
     ranges: ColumnRanges
     #: What is missing from X, where the smallest value of the column stands for it; None: nothing.
-    absent: Absent | None = None
+    missing_mask: MissingMask | None = None
     #: (n_classes,) how much the classes count, or None: all the same.
     class_weights: NDArray[np.float64] | None = None
     #: Who may be whose neighbor, or None: everyone.
-    reach: Reach | None = None
+    batch_constraint: BatchConstraint | None = None
     #: The features that the columns of X belong to, where some are categorical; None: each is a feature.
     encoding: Encoding | None = None
 
     @property
     def observed(self) -> NDArray[Any]:
         """X with NaN where a value is missing."""
-        return self.X if self.absent is None else self.absent.put_back(self.X)
+        return self.X if self.missing_mask is None else self.missing_mask.put_back(self.X)
 
 
 def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
@@ -569,12 +569,12 @@ def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -
         table.codes,
         int(table.codes.max()) + 1,
         scaling=scaling,
-        copies=table.copies,
+        sample_weight=table.sample_weight,
         n_threads=n_threads,
         ranges=ranges_of(X) if ranges is None else ranges,
-        absent=table.absent,
+        missing_mask=table.missing_mask,
         class_weights=table.class_weights,
-        reach=table.reach,
+        batch_constraint=table.batch_constraint,
         encoding=table.encoding,
     )
     return rows(packed, memory)
@@ -602,16 +602,16 @@ def ranges_of(X: Any, n_threads: int = 1) -> ColumnRanges:
 def scaling_of(
     X: Any,
     scale: str | None,
-    copies: NDArray[np.float64] | None,
+    sample_weight: NDArray[np.float64] | None,
     ranges: ColumnRanges,
-    absent: Absent | None = None,
+    missing_mask: MissingMask | None = None,
 ) -> Scaling:
     """Scaling of the features of a table of any kind."""
     if is_sparse(X):
-        return sparse_scaling(X, scale, copies, ranges)
+        return sparse_scaling(X, scale, sample_weight, ranges)
     if on_cluster(X):
-        return X.scaling(scale, copies, ranges)
-    return feature_scaling(X, scale, copies, ranges, absent)
+        return X.scaling(scale, sample_weight, ranges)
+    return feature_scaling(X, scale, sample_weight, ranges, missing_mask)
 
 
 def working_memory() -> float:
@@ -673,22 +673,32 @@ class ClassTableMixin(FittedViewMixin):
     ) -> Table:
         """Judge the input of ``fit``: set ``classes_`` and the scaling, return what is to be fitted to."""
         self._forget()
-        X, y, ranges, absent, *encoded = self._checked(X, y, reset=True, min_samples=2)
-        copies, kept = checked_copies(sample_weight, X, self._largest_weight)
+        X, y, ranges, missing_mask, *encoded = self._checked(X, y, reset=True, min_samples=2)
+        sample_weight, kept = checked_sample_weight(sample_weight, X, self._largest_weight)
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             X, y = X[kept], y[kept]
-            if absent is not None:
+            if missing_mask is not None:
                 # The smallest value of a column may have left.
-                absent, X = Absent.taken_out(absent.put_back(X, kept), self._n_threads)
+                missing_mask, X = MissingMask.taken_out(missing_mask.put_back(X, kept), self._n_threads)
             ranges = ranges_of(X)
             encoded = [encoding.of_samples(kept) for encoding in encoded]
         codes = self._set_target(y)
         self._class_weights = None
         if self.class_weight is not None:
-            self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, copies)
-        reach = self._reach(batches, kept, X)
-        table = Table(X, codes, copies, kept, ranges, absent, self._class_weights, reach, *encoded)
+            self._class_weights = class_weights_of(self.class_weight, self.classes_, codes, sample_weight)
+        batch_constraint = self._batch_constraint(batches, kept, X)
+        table = Table(
+            X,
+            codes,
+            sample_weight,
+            kept,
+            ranges,
+            missing_mask,
+            self._class_weights,
+            batch_constraint,
+            *encoded,
+        )
         self._set_scaling(table)
         self._judge(table)
         return table
@@ -700,18 +710,18 @@ class ClassTableMixin(FittedViewMixin):
         return codes
 
     def _set_scaling(self, table: Table) -> None:
-        self._scaling = scaling_of(table.X, self.scale, table.copies, table.ranges, table.absent)
+        self._scaling = scaling_of(table.X, self.scale, table.sample_weight, table.ranges, table.missing_mask)
         self._constant = table.ranges.low == table.ranges.high
-        reach = table.reach
-        if self.scale is None and reach is not None and not reach.within:
-            reach = None
-        if reach is not None:
-            self._constant = reach.constant(table.observed)
+        batch_constraint = table.batch_constraint
+        if self.scale is None and batch_constraint is not None and not batch_constraint.within:
+            batch_constraint = None
+        if batch_constraint is not None:
+            self._constant = batch_constraint.constant(table.observed)
         if table.encoding is not None:
             self._scaling, self._constant = table.encoding.of_features(self._scaling, self._constant)
-            if reach is not None:
+            if batch_constraint is not None:
                 # What is missing of a category is not a value of its own.
-                self._constant[table.encoding.features] = reach.constant(table.encoding.observed)
+                self._constant[table.encoding.features] = batch_constraint.constant(table.encoding.observed)
 
     def _check_batch(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int = 1
@@ -721,21 +731,21 @@ class ClassTableMixin(FittedViewMixin):
 
     def _checked(
         self, X: ArrayLike, y: ArrayLike, *, reset: bool, min_samples: int
-    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, Absent | None, *tuple[Encoding, ...]]:
+    ) -> tuple[NDArray[Any], NDArray[Any], ColumnRanges, MissingMask | None, *tuple[Encoding, ...]]:
         """Samples and classes as :meth:`_check_batch` judges them, ranges of the columns, what is missing.
 
         And an :class:`Encoding`, where features are categorical.
         """
         if self._refuses_dask is None:
             X = read_in_blocks(X, self._bytes_per_value)
-        if is_held(X):
-            refuse_held(X, type(self).__name__, self._refuses_dask)
+        if is_dask_backed(X):
+            refuse_dask(X, type(self).__name__, self._refuses_dask)
             held, target, ranges = checked_dask(
                 self, X, y, reset=reset, min_samples=min_samples, types=self._types
             )
             # It has what is asked of an array here: a shape, a type, some of its rows.
             return cast("NDArray[Any]", held), self._checked_target(target), ranges, None
-        y = brought_here(y)
+        y = gathered(y)
         if self._takes_sparse and is_sparse(X):
             return *checked_sparse(self, X, y, reset=reset, min_samples=min_samples), None
         samples, classes = validate_data(
@@ -752,13 +762,13 @@ class ClassTableMixin(FittedViewMixin):
         )
         samples = c_ordered(samples)
         ranges = ColumnRanges.of(samples, self._n_threads)
-        absent = None
+        missing_mask = None
         if not ranges.finite:
             if not self._allows_missing or ranges.infinite:
                 self._refuse_infinite(samples)
-            absent, samples = Absent.taken_out(samples, self._n_threads, ranges)
+            missing_mask, samples = MissingMask.taken_out(samples, self._n_threads, ranges)
             ranges = ColumnRanges.of(samples, self._n_threads)
-        return samples, self._checked_target(classes), ranges, absent
+        return samples, self._checked_target(classes), ranges, missing_mask
 
     def _refuse_infinite(self, samples: NDArray[Any]) -> None:
         """Raise if a value is infinite, or missing where none may be."""
@@ -772,34 +782,38 @@ class ClassTableMixin(FittedViewMixin):
             check_classification_targets(y)
         return y
 
-    def _reach(self, batches: ArrayLike | None, kept: NDArray[np.bool_], X: NDArray[Any]) -> Reach | None:
+    def _batch_constraint(
+        self, batches: ArrayLike | None, kept: NDArray[np.bool_], X: NDArray[Any]
+    ) -> BatchConstraint | None:
         """Who may be whose neighbor, by the batches of the samples given."""
         codes = label_codes("batches", batches, kept)
         if codes is not None and is_sparse(X):
             raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
         if codes is not None and on_cluster(X):
             raise TypeError("batches need a table in memory, but X is held by Dask. Use X.compute().")
-        return None if codes is None else Reach(codes, self.batch_neighbors == "within")
+        return None if codes is None else BatchConstraint(codes, self.batch_neighbors == "within")
 
     def _rows(self, table: Table) -> LocalRows:
         """Where the rows of the table, scaled, are worked on."""
-        if table.reach is not None:
-            table = self._scaled_by_batch(table, table.reach)
+        if table.batch_constraint is not None:
+            table = self._scaled_by_batch(table, table.batch_constraint)
             n_features = table.X.shape[1] if table.encoding is None else table.encoding.n_features
             unscaled = Scaling.none(n_features, precise_type(table.X.dtype))
             return scaled_rows(table, unscaled, self._n_threads, self._memory)
         return scaled_rows(table, self._scaling, self._n_threads, self._memory)
 
-    def _scaled_by_batch(self, table: Table, reach: Reach) -> Table:
+    def _scaled_by_batch(self, table: Table, batch_constraint: BatchConstraint) -> Table:
         """The table with its numbers scaled in each batch by itself; categories stay as they are."""
-        X, absent, encoding = table.observed, table.absent, table.encoding
-        scaled = scaled_by_batch(X, self.scale, table.copies, reach)
+        X, missing_mask, encoding = table.observed, table.missing_mask, table.encoding
+        scaled = scaled_by_batch(X, self.scale, table.sample_weight, batch_constraint)
         if encoding is not None:
             levels = encoding.is_categorical[encoding.owner]
             scaled = np.where(levels, X, scaled)
-        if absent is not None:
-            absent, scaled = Absent.taken_out(scaled, self._n_threads)
-        return replace(table, X=scaled, ranges=ColumnRanges.of(scaled, self._n_threads), absent=absent)
+        if missing_mask is not None:
+            missing_mask, scaled = MissingMask.taken_out(scaled, self._n_threads)
+        return replace(
+            table, X=scaled, ranges=ColumnRanges.of(scaled, self._n_threads), missing_mask=missing_mask
+        )
 
     @property
     def _memory(self) -> float:
@@ -845,7 +859,7 @@ def _needs_no_conversion(X: Any, y: Any, types: Sequence[type], min_samples: int
     )
 
 
-def checked_copies(
+def checked_sample_weight(
     sample_weight: ArrayLike | None, X: NDArray[Any], limits: tuple[float, float] = LARGEST_WEIGHT
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
     """Weights of the samples that count, and which those are; None if all count once.
@@ -855,7 +869,7 @@ def checked_copies(
     if sample_weight is None:
         return None, np.ones(X.shape[0], dtype=bool)
     largest = limits[X.dtype == np.float32]
-    sample_weight = brought_here(sample_weight)
+    sample_weight = gathered(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine.batches import Reach
+from .._engine.batches import BatchConstraint
 from .._engine.engine import LocalRows
 from .._solvers.fixed_point import FixedPoint, unit_positive_part
 from .selector import WeighterTags, WeightSelector
@@ -72,17 +72,17 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
         WeightSelector._check_parameters(self, n_samples)
 
     def _judge(self, table: Table) -> None:
-        once = table.copies is None or table.copies.max() <= 1.0
+        once = table.sample_weight is None or table.sample_weight.max() <= 1.0
         if self._needs_hits and np.bincount(table.codes).max() < 2 and once:
             warn_user(
                 f"No class in y has two samples: without hits {type(self).__name__} gives every feature the"
                 " weight 0.",
                 UserWarning,
             )
-        elif table.reach is not None:
-            self._judge_reach(table, table.reach)
+        elif table.batch_constraint is not None:
+            self._check_batches(table, table.batch_constraint)
         if self._constant.all():
-            where = "" if table.reach is None else " in each batch"
+            where = "" if table.batch_constraint is None else " in each batch"
             raise ValueError(
                 f"All {self.n_features_in_} features of X are constant{where}: there is nothing to weigh."
             )
@@ -90,20 +90,20 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
             widest = self._widest[table.X.dtype == np.float32]
             check_spans(table.ranges, widest, 1.0 / widest)
 
-    def _judge_reach(self, table: Table, reach: Reach) -> None:
+    def _check_batches(self, table: Table, batch_constraint: BatchConstraint) -> None:
         """Raise or warn if no sample has neighbors to be compared with."""
-        misses = reach.has_misses(table.codes)
+        misses = batch_constraint.has_misses(table.codes)
         if not misses.any():
             reason = (
                 "no batch has two classes, so that nothing tells a feature of the class from one of the batch"
-                if reach.within
+                if batch_constraint.within
                 else "all samples are of one batch"
             )
             raise ValueError(
                 f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without misses:"
                 f" {reason}."
             )
-        if not (misses & reach.has_hits(table.codes, table.copies)).any():
+        if not (misses & batch_constraint.has_hits(table.codes, table.sample_weight)).any():
             warn_user(
                 f"batch_neighbors={self.batch_neighbors!r} leaves no sample with a hit and a miss:"
                 f" {type(self).__name__} gives every feature the weight 0.",
@@ -149,14 +149,16 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     def _margin_table(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> Table:
         """Judge new samples whose margins are asked for."""
         check_is_fitted(self)
-        X, y, ranges, absent, *encoded = self._checked(X, y, reset=False, min_samples=2)
+        X, y, ranges, missing_mask, *encoded = self._checked(X, y, reset=False, min_samples=2)
         codes = known_codes(self.classes_, y)
         if np.all(codes == codes[0]):
             raise ValueError(f"y has only one class ({plain(y[0])!r}): without misses there is no margin.")
         kept = np.ones(codes.size, dtype=bool)
-        reach = self._reach(batches, kept, X)
-        table = Table(X, codes, None, kept, ranges, absent, self._class_weights, reach, *encoded)
-        if reach is None:
+        batch_constraint = self._batch_constraint(batches, kept, X)
+        table = Table(
+            X, codes, None, kept, ranges, missing_mask, self._class_weights, batch_constraint, *encoded
+        )
+        if batch_constraint is None:
             scaling = self._scaling if table.encoding is None else table.encoding.of_columns(self._scaling)
             check_scaled_spans(ranges, scaling, self._widest[scaling.offset.dtype == np.float32])
         return table

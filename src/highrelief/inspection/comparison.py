@@ -17,12 +17,12 @@ from sklearn.svm import SVC
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from .._dask.collections import brought_here
+from .._dask.collections import gathered
 from .._engine.cached_property import cached_property
 from .._engine.parameters import check_choice, check_number, random_generator
 from ..base.folds import check_folds, usable_folds, warn_of_fewer_folds
 from ..base.resampling import SEEDS, seeded_clone, unseeded
-from ..base.validation import check_array, check_classification_targets, label_codes, plain, refuse_held
+from ..base.validation import check_array, check_classification_targets, label_codes, plain, refuse_dask
 from ..selection.cross_validation import N_NEIGHBORS, CrossValidatedSelector
 from ..stability import NogueiraStability, accuracy_tradeoff, nogueira, spearman
 
@@ -237,7 +237,7 @@ def compare(
     fisher       0.57 7
     all features 0.63 22
     """
-    refuse_held(X, "compare")
+    refuse_dask(X, "compare")
     check_number("confidence", confidence, above=0.0, below=1.0)
     _check_methods(methods)
     judges = _judges(classifiers)
@@ -463,7 +463,7 @@ def _result(name: str, trials: list[_Trial], folds: list[Fold], confidence: floa
 
 
 def _checked(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    y = brought_here(y)
+    y = gathered(y)
     samples = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", ensure_min_samples=2)
     classes = column_or_1d(y)
     check_consistent_length(samples, classes)

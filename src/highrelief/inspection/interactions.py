@@ -25,7 +25,7 @@ from ..base.meta import MetaWeighter, fit_inside, innermost, ranked_by, weights_
 from ..base.progress import watching
 from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
 from ..base.selector import WeightSelector, falling
-from ..base.validation import check_structure, label_codes, refuse_held, warn_user
+from ..base.validation import check_structure, label_codes, refuse_dask, warn_user
 from ..selection.halves import checked_halves, halves, why_not
 
 # Clones of an estimator, fitted to some of the features: what becomes of weights without another.
@@ -449,7 +449,7 @@ def interactions_within(
     Raises :class:`TooLongError` if the fits to all samples would take longer, and does not measure the noise
     if that would.
     """
-    refuse_held(X, "interactions")
+    refuse_dask(X, "interactions")
     check_structure(X)
     check_count("n_features", n_features, at_least=2)
     resamples = checked_halves("n_resamples", n_resamples, or_none=True)

@@ -127,8 +127,8 @@ class DANN(FeatureExtractor):
         table = self._check_fit(X, y, sample_weight)
         # Neighbors are looked for as if all samples were of one class.
         rows = self._rows(replace(table, codes=np.zeros_like(table.codes)))
-        copies = rows.copies
-        self.n_neighbors_ = self._neighbors_among(copies.sum())
+        sample_weight = rows.sample_weight
+        self.n_neighbors_ = self._neighbors_among(sample_weight.sum())
         search = rows.nearest(Neighborhood(self.n_neighbors_ - 1, "euclidean", pooled=True))
         columns = rows.centered()
         self.solver_ = "dual" if columns.n_samples < columns.n_features else "primal"
@@ -138,9 +138,11 @@ class DANN(FeatureExtractor):
             'Fewer samples or features would do, and LFE with solver="arpack" makes none of them.',
         )
         if self.solver_ == "dual":
-            found = scatter.of_samples(columns, self._scatter(search, table, copies), self.n_components)
+            found = scatter.of_samples(
+                columns, self._scatter(search, table, sample_weight), self.n_components
+            )
         else:
-            S = self._scatter(search, table, copies, columns.matrix())
+            S = self._scatter(search, table, sample_weight, columns.matrix())
             found = scatter.of_matrix(S, columns, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
@@ -148,18 +150,18 @@ class DANN(FeatureExtractor):
                 " means: DANN finds no direction. More neighbors may help."
             )
         self.execution_ = rows.execution() | search.describe()
-        mean = found._replace(eigenvalues=found.eigenvalues / copies.sum())
+        mean = found._replace(eigenvalues=found.eigenvalues / sample_weight.sum())
         return self._set_components(mean, 1.0)
 
-    def _neighbors_among(self, n_copies: float) -> int:
-        wanted = self.n_neighbors or max(FEWEST_NEIGHBORS, int(n_copies / 5))
-        return int(min(wanted, max(n_copies, 2)))
+    def _neighbors_among(self, total_sample_weight: float) -> int:
+        wanted = self.n_neighbors or max(FEWEST_NEIGHBORS, int(total_sample_weight / 5))
+        return int(min(wanted, max(total_sample_weight, 2)))
 
     def _scatter(
         self,
         search: NearestPass,
         table: Table,
-        copies: NDArray[np.float64],
+        sample_weight: NDArray[np.float64],
         X: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """N·B̄; without X the matrix M of N·B̄ = XᵀMX, one row per sample."""
@@ -168,7 +170,7 @@ class DANN(FeatureExtractor):
         members = [np.flatnonzero(table.codes == c) for c in range(self.classes_.size)]
         with one_blas_thread():
             for samples, P in self._neighborhoods(search):
-                times = np.sqrt(copies[samples])[:, np.newaxis]
+                times = np.sqrt(sample_weight[samples])[:, np.newaxis]
                 for from_mean in _from_means(P, members, X):
                     differences = times * from_mean
                     total += differences.T @ differences

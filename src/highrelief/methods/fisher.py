@@ -107,19 +107,19 @@ class FisherScore(FeatureWeighter):
             The fitted weighter.
         """
         table = self._check_fit(X, y, sample_weight)
-        copies = np.ones(table.codes.size) if table.copies is None else table.copies
+        sample_weight = np.ones(table.codes.size) if table.sample_weight is None else table.sample_weight
         if table.class_weights is not None:
-            copies = copies * table.class_weights[table.codes]
-        sizes = np.bincount(table.codes, weights=copies)  # n_c
-        centers, within = _centers_and_scatter(table, copies, sizes)  # μ_c, and Σ n_c σ_c²
+            sample_weight = sample_weight * table.class_weights[table.codes]
+        sizes = np.bincount(table.codes, weights=sample_weight)  # n_c
+        centers, within = _centers_and_scatter(table, sample_weight, sizes)  # μ_c, and Σ n_c σ_c²
         mean = sizes @ centers / sizes.sum()
         between = sizes @ (centers - mean) ** 2
-        smallest = copies.sum() * np.finfo(np.float64).eps ** 2
+        smallest = sample_weight.sum() * np.finfo(np.float64).eps ** 2
         return self._set_weights(_ratio(between, np.maximum(within, smallest)))
 
 
 def _centers_and_scatter(
-    table: Table, copies: NDArray[np.float64], sizes: NDArray[np.number]
+    table: Table, sample_weight: NDArray[np.float64], sizes: NDArray[np.number]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the classes, (n_classes, n_features), and the scatter around them, (n_features,).
 
@@ -134,22 +134,24 @@ def _centers_and_scatter(
         X, scaling = (table.X, inside) if n_blocks == 1 else (table.X[:, part], inside.of(part))
         for c in range(sizes.size):
             of_class = table.codes == c
-            centers[c, part], around = _center_and_scatter(X[of_class], scaling, copies[of_class], sizes[c])
+            centers[c, part], around = _center_and_scatter(
+                X[of_class], scaling, sample_weight[of_class], sizes[c]
+            )
             within[part] += around
     return centers, within
 
 
 def _center_and_scatter(
-    X: Any, scaling: Scaling, copies: NDArray[np.float64], size: float
+    X: Any, scaling: Scaling, sample_weight: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean of every column, scaled, and the weighted sum of the squared differences from it."""
     if is_sparse(X):
         moments = Moments(X, scaling)
-        center = moments.mean(copies)
-        return center, moments.squares_around(center, copies)
+        center = moments.mean(sample_weight)
+        return center, moments.squares_around(center, sample_weight)
     members = scaling.apply(X).astype(np.float64, copy=False)
-    center = members[0] + copies @ (members - members[0]) / size
-    return center, copies @ (members - center) ** 2
+    center = members[0] + sample_weight @ (members - members[0]) / size
+    return center, sample_weight @ (members - center) ** 2
 
 
 def _ratio(between: NDArray[np.float64], within: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -38,12 +38,12 @@ class ClassedColumns:
         The samples, scaled.
     codes : (n_samples,) int64
         Their classes.
-    copies : (n_samples,) float64 or None
+    sample_weight : (n_samples,) float64 or None
         How often each counts; None: once.
     """
 
     def __init__(
-        self, X: NDArray[np.float64], codes: NDArray[np.int64], copies: NDArray[np.float64] | None
+        self, X: NDArray[np.float64], codes: NDArray[np.int64], sample_weight: NDArray[np.float64] | None
     ) -> None:
         position, sorted_codes = class_layout(codes, int(codes.max()) + 1)
         borders = np.concatenate([[0], np.cumsum(np.bincount(sorted_codes))])
@@ -53,7 +53,7 @@ class ClassedColumns:
         order = np.where(self.real, position, 0)
         self.values, self.least_steps = _whole_steps(np.ascontiguousarray(X[order].T))
         self.starts, self.ends = borders[sorted_codes], borders[sorted_codes + 1]
-        self.copies = np.where(self.real, 1.0 if copies is None else copies[order], 0.0)
+        self.sample_weight = np.where(self.real, 1.0 if sample_weight is None else sample_weight[order], 0.0)
 
     @property
     def n_rows(self) -> int:
@@ -68,12 +68,12 @@ class ClassedColumns:
     @property
     def in_parts(self) -> bool:
         """Whether samples count in parts: then more than one may be needed for a whole neighbor."""
-        return bool(self.copies[self.real].min() < 1.0)
+        return bool(self.sample_weight[self.real].min() < 1.0)
 
     @property
     def has_hits(self) -> bool:
         """Whether there is a sample with another of its class, or a copy of itself."""
-        return bool(np.bincount(self.starts, self.real).max() > 1.0 or self.copies.max() > 1.0)
+        return bool(np.bincount(self.starts, self.real).max() > 1.0 or self.sample_weight.max() > 1.0)
 
     @property
     def work_per_sweep(self) -> float:
@@ -151,7 +151,7 @@ class FeatureSet:
             self._low,
             table.starts,
             table.ends,
-            table.copies,
+            table.sample_weight,
             self._matrix,
             *self._utility,
             *self._nearest,
@@ -178,7 +178,7 @@ class FeatureSet:
             order,
             table.starts,
             table.ends,
-            table.copies,
+            table.sample_weight,
             self._matrix,
             *self._utility,
             self._high,
@@ -201,7 +201,7 @@ class FeatureSet:
                 piece,
                 table.starts,
                 table.ends,
-                table.copies,
+                table.sample_weight,
                 self._matrix,
                 *self._utility,
                 self._high,
@@ -388,7 +388,7 @@ class GFlip(EuclideanWeighter):
         n_runs = self.n_restarts if self.shuffle else 1
         at_once = min(n_runs, self._n_threads)
         columns.check_memory(at_once + (n_runs > at_once))  # the best so far stays
-        self.beta_ = self._slope(lambda: FeatureSet.of_all(columns).margins(), columns.copies)
+        self.beta_ = self._slope(lambda: FeatureSet.of_all(columns).margins(), columns.sample_weight)
         # A seed for every run: none depends on how many sweeps another makes.
         seeds = random_generator("random_state", self.random_state).randint(2**31 - 1, size=n_runs)
         best: _Run | None = None
@@ -407,7 +407,7 @@ class GFlip(EuclideanWeighter):
 
     def _columns(self, table: Table, varies: NDArray[np.int64]) -> ClassedColumns:
         scaled = self._scaled(table.X, varies).astype(np.float64, copy=False)
-        columns = ClassedColumns(scaled, table.codes, table.copies)
+        columns = ClassedColumns(scaled, table.codes, table.sample_weight)
         if self.scale is None and columns.least_steps < _FEW_STEPS:
             warn_user(
                 "With scale=None the ranges of the features of X differ so much that GFlip, which rounds"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.distances import ties_made_equal
 from .._engine.hyperplanes import ClassHyperplanes
 from .._engine.parameters import check_count, check_number
-from ..base.validation import PRECISIONS, ClassTableMixin, refuse_held, validate_data
+from ..base.validation import PRECISIONS, ClassTableMixin, refuse_dask, validate_data
 
 
 class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
@@ -110,7 +110,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         table = self._check_fit(X, y, sample_weight)
         # A constant feature has no scale to measure new samples by.
         ignored = None if self.scale is None else self._constant
-        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.copies, ignored)
+        self._references = ClassHyperplanes(table.X, self._scaling, table.codes, table.sample_weight, ignored)
         return self
 
     def hyperplane_distances(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -127,7 +127,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
             Euclidean, in the units of the scaled features.
         """
         check_is_fitted(self)
-        refuse_held(X, type(self).__name__)
+        refuse_dask(X, type(self).__name__)
         self._check_parameters(0)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         references = self._references

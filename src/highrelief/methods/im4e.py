@@ -26,7 +26,7 @@ from ..base.validation import (
     PRECISIONS,
     Table,
     assert_all_finite,
-    is_held,
+    is_dask_backed,
     label_codes,
     validate_data,
     warn_user,
@@ -336,7 +336,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             table.codes,
             self.feature_weights_[active],
             self.sigma_,
-            table.copies,
+            table.sample_weight,
         )
         self.execution_ = rows.execution(soft=True)
         return self
@@ -348,7 +348,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     ) -> tuple[float, NDArray[np.float64]]:
         """The width that classifies best, ties to the larger, and the weights of the one before it."""
         self.sigma_path_ = SIGMA_PATH.copy()
-        copies = np.ones(len(table.X)) if table.copies is None else table.copies
+        sample_weight = np.ones(len(table.X)) if table.sample_weight is None else table.sample_weight
         right, tried = np.zeros(SIGMA_PATH.size), 0.0
         for fitted, left_out in usable_folds(self.cv, table.X, table.codes, table.kept, groups):
             if not has_misses(table, fitted):
@@ -356,8 +356,8 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             path = self._down_the_path(table, fitted, w, SIGMA_PATH)
             for place, model in enumerate(path):
                 told = model.predict(table.observed[left_out])
-                right[place] += copies[left_out] @ (told == self.classes_[table.codes[left_out]])
-            tried += copies[left_out].sum()
+                right[place] += sample_weight[left_out] @ (told == self.classes_[table.codes[left_out]])
+            tried += sample_weight[left_out].sum()
         self.cv_scores_ = right / tried if tried > 0.0 else np.full(SIGMA_PATH.size, np.nan)
         if not tried > 0.0:
             warn_user("No fold of cv leaves two classes to fit: sigma=1.0 is taken.", UserWarning)
@@ -405,7 +405,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         """
         check_is_fitted(self)
         active = self.feature_weights_ > 0.0
-        if is_held(X):
+        if is_dask_backed(X):
             psi = self._expected_where_held(X, active)
         else:
             samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
@@ -506,9 +506,9 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
 def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating]:
     """Some features of a table, with NaN where values are missing."""
-    absent = None if table.absent is None else table.absent.of_features(features)
+    missing_mask = None if table.missing_mask is None else table.missing_mask.of_features(features)
     X = table.X[:, features]
-    return X if absent is None else absent.put_back(X)
+    return X if missing_mask is None else missing_mask.put_back(X)
 
 
 class _Course:
@@ -528,12 +528,12 @@ class _Course:
         self,
         hit: NDArray[np.float64],
         miss: NDArray[np.float64],
-        copies: NDArray[np.float64],
+        sample_weight: NDArray[np.float64],
         sigma: float,
     ) -> None:
         """Note the entropies of the samples, and the width that they belong to."""
-        self.hit_entropy.append(float(copies @ hit))
-        self.miss_entropy.append(float(copies @ miss))
+        self.hit_entropy.append(float(sample_weight @ hit))
+        self.miss_entropy.append(float(sample_weight @ miss))
         self.sigma = sigma
 
     def add_cost(self, w: NDArray[np.float64]) -> None:
@@ -543,11 +543,11 @@ class _Course:
         self.cost.append(float(-w @ self.margin + quality + self.alpha * w @ w))
 
     def add_log_cost(
-        self, log_inlier: NDArray[np.float64], copies: NDArray[np.float64], w: NDArray[np.float64]
+        self, log_inlier: NDArray[np.float64], sample_weight: NDArray[np.float64], w: NDArray[np.float64]
     ) -> None:
         """−σ·Σ log γ + λ‖w‖² at the weights that a step begins with."""
         w = w / w.sum()
-        self.cost.append(float(-self.sigma * (copies @ log_inlier) + self.alpha * w @ w))
+        self.cost.append(float(-self.sigma * (sample_weight @ log_inlier) + self.alpha * w @ w))
 
     def stands_still(self, tol: float) -> bool:
         """Whether the last iteration changed the cost by less, or by no more than rounding does."""

@@ -233,12 +233,12 @@ class LOGO(RepeatedWeighter):
     def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:
         """λ as the user gave it, or a share of the smallest that leaves no feature."""
         if isinstance(self.alpha, str):
-            return SHARE_OF_LARGEST * near.largest_sum(0.5 * near.copies, np.flatnonzero(solution))
+            return SHARE_OF_LARGEST * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
         return float(self.alpha)
 
     def _nothing_left(self, near: MarginColumns) -> NDArray[np.float64] | None:
         """All weights 0, and a word to the user; None if no λ at all would leave a feature."""
-        largest = near.largest_sum(0.5 * near.copies, np.empty(0, np.int64))
+        largest = near.largest_sum(0.5 * near.sample_weight, np.empty(0, np.int64))
         if not largest > 0.0:
             return None
         warn_user(

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.batches import Reach
+from .._engine.batches import BatchConstraint
 from .._engine.nearest import TargetDifferences
 from .._engine.neighbors import METRICS, Neighborhood
 from .._engine.parameters import check_choice, check_count, check_number, random_generator
@@ -173,9 +173,13 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
             )
         return np.zeros(y.size, dtype=np.int64)
 
-    def _judge_reach(self, table: Table, reach: Reach) -> None:
-        if not reach.has_hits(table.codes, table.copies).any():
-            reason = "each sample has a batch of its own" if reach.within else "all samples are of one batch"
+    def _check_batches(self, table: Table, batch_constraint: BatchConstraint) -> None:
+        if not batch_constraint.has_hits(table.codes, table.sample_weight).any():
+            reason = (
+                "each sample has a batch of its own"
+                if batch_constraint.within
+                else "all samples are of one batch"
+            )
             raise ValueError(
                 f"batch_neighbors={self.batch_neighbors!r} leaves {type(self).__name__} without neighbors:"
                 f" {reason}."

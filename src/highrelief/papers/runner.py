@@ -20,7 +20,7 @@ import numpy as np
 
 from .._engine.parameters import checked_thread_count
 from .._engine.threads import one_blas_thread
-from .._kernels.jit import held_interrupts
+from .._kernels.jit import deferred_interrupts
 from ..io.files import flush
 from .data import Sets
 from .experiment import Cell, Experiment, Outcome
@@ -261,7 +261,7 @@ def _deaf_children() -> Iterator[None]:
         # Or it would be started inside, and unblock the signal.
         resource_tracker.ensure_running()
         # Children have the mask of the thread that starts them; other threads still hear of it.
-        with held_interrupts():
+        with deferred_interrupts():
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 yield

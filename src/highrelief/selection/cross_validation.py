@@ -66,7 +66,7 @@ class NestedNeighbors:
         k; all samples if there are fewer.
     scale : "range", "standard" or None
         How the features are scaled, by ``X`` alone.
-    copies : array of shape (n_fitted,) or None
+    sample_weight : array of shape (n_fitted,) or None
         How often each sample counts: two copies are two neighbors.
     """
 
@@ -78,11 +78,11 @@ class NestedNeighbors:
         *,
         n_neighbors: int,
         scale: str | None,
-        copies: NDArray[np.float64] | None = None,
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
-        self._X, self._codes, self._scale, self._copies = X, codes, scale, copies
+        self._X, self._codes, self._scale, self._sample_weight = X, codes, scale, sample_weight
         self._members = np.zeros((len(codes), n_classes))
-        self._members[np.arange(len(codes)), codes] = 1.0 if copies is None else copies
+        self._members[np.arange(len(codes)), codes] = 1.0 if sample_weight is None else sample_weight
         self._k = min(float(n_neighbors), self._members.sum())
 
     def predict(
@@ -122,7 +122,11 @@ class NestedNeighbors:
         # A feature that is the same in all own samples tells none from another; new ones may be far off.
         constant = np.all(own == own[0], axis=0)
         new = np.where(constant, own[0], new)
-        scaling = self._unscaled() if self._scale is None else feature_scaling(own, self._scale, self._copies)
+        scaling = (
+            self._unscaled()
+            if self._scale is None
+            else feature_scaling(own, self._scale, self._sample_weight)
+        )
         near = scaling.apply(own)
         with np.errstate(over="ignore"):
             far = np.clip(scaling.apply(new), -_FAR, _FAR)
@@ -139,7 +143,7 @@ class NestedNeighbors:
     ) -> NDArray[np.float64]:
         """How many of the k nearest are of each class; ``scratch`` is overwritten."""
         n_new, n_own = squares.shape
-        if self._copies is not None or self._k == n_own:
+        if self._sample_weight is not None or self._k == n_own:
             return self._shared_votes(squares, rounding)
         k, n_classes = int(self._k), self._members.shape[1]
         np.copyto(scratch, squares)
@@ -165,11 +169,11 @@ class NestedNeighbors:
 
     def _last(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Where the k-th neighbor is."""
-        if self._copies is None:
+        if self._sample_weight is None:
             k = int(self._k)
             return np.partition(squares, k - 1, axis=1)[:, k - 1]
         order = np.argsort(squares, axis=1)
-        counted = np.cumsum(self._copies[order], axis=1)
+        counted = np.cumsum(self._sample_weight[order], axis=1)
         # The sum of all may be a little below k.
         place = np.minimum(np.sum(counted < self._k, axis=1), squares.shape[1] - 1)
         return np.take_along_axis(squares, np.take_along_axis(order, place[:, np.newaxis], 1), 1)[:, 0]
@@ -524,12 +528,12 @@ class _Part(NamedTuple):
     X: Any
     y: NDArray[Any]
     codes: NDArray[np.int64]
-    copies: NDArray[np.float64] | None
+    sample_weight: NDArray[np.float64] | None
 
     @classmethod
     def of(cls, table: MetaTable, rows: NDArray[np.int64]) -> Self:
-        copies = None if table.copies is None else table.copies[rows]
-        return cls(table.X[rows], table.y[rows], table.codes[rows], copies)
+        sample_weight = None if table.sample_weight is None else table.sample_weight[rows]
+        return cls(table.X[rows], table.y[rows], table.codes[rows], sample_weight)
 
 
 def _fold_scores(judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold: Fold) -> list[float]:
@@ -543,7 +547,7 @@ def _fold_scores(judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold:
     else:
         told = table.told_to("classifier", fold.fitted)
         judged = _right(judge, cuts, known, new, weights, fold.seed, told)
-    return [float(np.average(right, weights=new.copies)) for right in judged]
+    return [float(np.average(right, weights=new.sample_weight)) for right in judged]
 
 
 def _right_by_neighbors(
@@ -556,7 +560,7 @@ def _right_by_neighbors(
         max(known.codes.max(), new.codes.max()) + 1,
         n_neighbors=N_NEIGHBORS,
         scale=judge.scale,
-        copies=known.copies,
+        sample_weight=known.sample_weight,
     )
     for told in neighbors.predict(new.X, falling(weights), cuts.tolist()):
         yield told == new.codes
@@ -578,7 +582,7 @@ def _right(
         X, X_new = known.X[:, kept], new.X[:, kept]
         if judge.metric is not False:
             X, X_new = precise(X), precise(X_new)
-            scaling = scaling_by(X, judge.scale, known.copies, ranges_of(X))
+            scaling = scaling_by(X, judge.scale, known.sample_weight, ranges_of(X))
             factors = metric_factors(weights[kept], judge.metric)
             X, X_new = (weighted_columns(each, scaling, factors) for each in (X, X_new))
         model = seeded_clone(judge.classifier, names, seed)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._dask.collections import brought_here
+from .._dask.collections import gathered
 from .._engine.parameters import (
     check_choice,
     check_count,
@@ -22,7 +22,7 @@ from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told, 
 from ..base.progress import watched, with_callbacks
 from ..base.resampling import SEEDS, Hands, seeded_clone, unseeded
 from ..base.selector import best_features
-from ..base.validation import label_codes, refuse_held, warn_user
+from ..base.validation import label_codes, refuse_dask, warn_user
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
 
 #: How it is decided.
@@ -289,7 +289,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         else:
             given = {"sample_weight": sample_weight, "groups": groups, "batches": batches}
             told: Told = {
-                name: np.asarray(brought_here(each))[table.kept]
+                name: np.asarray(gathered(each))[table.kept]
                 for name, each in given.items()
                 if each is not None
             }
@@ -331,10 +331,10 @@ class ErrorControlledSelector(SingleFitWeighter):
     def _hands(self, table: MetaTable, n_fits: int) -> Hands:
         return Hands.for_fits(table.X, n_fits, ours=self._weighter is not None, n_jobs=self.n_jobs)
 
-    def _refuse_held(self, X: Any) -> None:
+    def _refuse_dask(self, X: Any) -> None:
         if self.method == "knockoff":
-            refuse_held(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
-        super()._refuse_held(X)
+            refuse_dask(X, f"{type(self).__name__}(method='knockoff')", KNOCKOFFS_IN_MEMORY)
+        super()._refuse_dask(X)
 
     def _by_others(self, table: MetaTable, told: Told, random: np.random.RandomState) -> Decision:
         """Decide by one of the methods that have modules of their own, imported when they are asked for."""

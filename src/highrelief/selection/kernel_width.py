@@ -63,7 +63,7 @@ class NeighborRule(ClassifierMixin, BaseEstimator):
         Their places among ``classes``.
     classes : array of shape (n_classes,)
         The classes.
-    copies : array of shape (n_samples,) or None
+    sample_weight : array of shape (n_samples,) or None
         How often each sample counts.
     scaling : Scaling
         Of the features.
@@ -76,19 +76,19 @@ class NeighborRule(ClassifierMixin, BaseEstimator):
         X: NDArray[Any],
         codes: NDArray[np.int64],
         classes: NDArray[Any],
-        copies: NDArray[np.float64] | None,
+        sample_weight: NDArray[np.float64] | None,
         scaling: Scaling,
         weights: NDArray[np.float64],
     ) -> None:
-        self.X, self.codes, self.classes, self.copies = X, codes, classes, copies
+        self.X, self.codes, self.classes, self.sample_weight = X, codes, classes, sample_weight
         self.scaling, self.weights = scaling, weights
         self.classes_, self.feature_weights_ = classes, weights
         self._active = np.flatnonzero(weights > 0.0)
         fitted = self._weighted(X)
-        self._means = _known_means(fitted, copies)
+        self._means = _known_means(fitted, sample_weight)
         self._fitted = np.where(np.isnan(fitted), self._means, fitted)
         self._members = np.zeros((codes.size, classes.size))
-        self._members[np.arange(codes.size), codes] = 1.0 if copies is None else copies
+        self._members[np.arange(codes.size), codes] = 1.0 if sample_weight is None else sample_weight
 
     def _weighted(self, X: NDArray[Any]) -> NDArray[np.float64]:
         scaled = self.scaling.of(self._active).apply(X[:, self._active])
@@ -116,9 +116,9 @@ class NeighborRule(ClassifierMixin, BaseEstimator):
         return self.classes_[np.argmax(votes >= most * (1.0 - _TIED), axis=1)]
 
 
-def _known_means(X: NDArray[np.float64], copies: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _known_means(X: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Means of the known values of columns, each sample counted as its copies; 0 where none is known."""
-    counts = ~np.isnan(X) * (1.0 if copies is None else copies[:, np.newaxis])
+    counts = ~np.isnan(X) * (1.0 if sample_weight is None else sample_weight[:, np.newaxis])
     sums = np.sum(np.where(np.isnan(X), 0.0, X) * counts, axis=0)
     return np.asarray(sums / np.maximum(counts.sum(axis=0), np.finfo(np.float64).tiny))
 
@@ -347,12 +347,12 @@ class CrossValidatedWidth(RepeatedWeighter):
         scorer = checked_scorer(self.scoring)
         part = self._part(table, fitted)
         X, y = table.observed[left_out], self.classes_[table.codes[left_out]]
-        copies = None if table.copies is None else table.copies[left_out]
+        sample_weight = None if table.sample_weight is None else table.sample_weight[left_out]
         scores = np.empty(self._shape)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for place in self._walk(part, first):
-                scores[place] = scorer(self._rule(part), X, y, copies)
+                scores[place] = scorer(self._rule(part), X, y, sample_weight)
         return scores
 
     def _rule(self, part: Part) -> Any:
@@ -362,7 +362,7 @@ class CrossValidatedWidth(RepeatedWeighter):
             table.observed,
             table.codes,
             member.classes_,
-            table.copies,
+            table.sample_weight,
             member._scaling,
             member.feature_weights_,
         )
@@ -893,7 +893,7 @@ class LOGOCV(CrossValidatedWidth, LOGO):
 
     def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:
         """λ as a share of the smallest that leaves no feature."""
-        return self.alpha_share_ * near.largest_sum(0.5 * near.copies, np.flatnonzero(solution))
+        return self.alpha_share_ * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
 
     def _set_grid(self, table: Table) -> None:
         super()._set_grid(table)

@@ -29,7 +29,7 @@ from .._engine.parameters import check_choice, check_number, checked_thread_coun
 from .._engine.threads import one_blas_thread
 from ..base.meta import CONTROLS, Decision, weights_of
 from ..base.resampling import SEEDS, seeded_clone, unseeded
-from ..base.validation import check_array, checked_copies, refuse_held, warn_user
+from ..base.validation import check_array, checked_sample_weight, refuse_dask, warn_user
 
 # Knockoffs of Gaussian features: copies that keep all correlations, and know nothing of the classes.
 #
@@ -505,7 +505,7 @@ def _table(
     estimator: Any, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.float64], Any, NDArray[np.float64] | None]:
     """Samples that count, what they are labeled with, and how often they count."""
-    refuse_held(X, "decide_by_knockoffs", "knockoffs are drawn of tables in memory.")
+    refuse_dask(X, "decide_by_knockoffs", "knockoffs are drawn of tables in memory.")
     if sparse.issparse(X):
         raise ValueError(
             "X is sparse; knockoffs are drawn for all values, so X must be an array: X.toarray()."
@@ -520,7 +520,7 @@ def _table(
         raise ValueError(
             "X has missing values (NaN), of which no knockoffs can be drawn; fill them in first."
         )
-    copies, kept = checked_copies(sample_weight, samples)
+    copies, kept = checked_sample_weight(sample_weight, samples)
     if copies is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise TypeError(f"The fit of {type(estimator).__name__} does not take sample_weight.")
     target = None

@@ -373,7 +373,7 @@ class PermutationTest:
             and getattr(fitted, "categorical_features", None) is None
             and not sparse.issparse(table.X)
             and table.ranges.finite
-            and table.copies is None
+            and table.sample_weight is None
             and not table.told_to("estimator")
             and table.n_samples <= _MOST_LISTED
             # In single precision: squares must be numbers.
@@ -427,7 +427,7 @@ class PermutationTest:
             return weights
         told = self.table.told_to("estimator")
         more = {"batches": told["batches"]} if "batches" in told else {}
-        margins = np.average(np.nan_to_num(fitted.margins(X, y, **more)), weights=self.table.copies)
+        margins = np.average(np.nan_to_num(fitted.margins(X, y, **more)), weights=self.table.sample_weight)
         return weights * float(margins)
 
     @property

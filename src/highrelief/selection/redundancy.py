@@ -116,7 +116,7 @@ def similarities(
     kind: str = "pearson",
     *,
     categorical: NDArray[np.bool_] | None = None,
-    copies: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """How much each two columns say the same, from 0 to 1.
 
@@ -131,7 +131,7 @@ def similarities(
         Spearman's correlation is Pearson's of the ranks, which are those among all known values of a column.
     categorical : (n_columns,) bool or None
         Which columns are categories.
-    copies : (n_samples,) float64 or None
+    sample_weight : (n_samples,) float64 or None
         How often each sample counts.
 
     Returns
@@ -143,10 +143,12 @@ def similarities(
     is_category = np.zeros(n_columns, dtype=bool) if categorical is None else categorical
     if is_category.any():
         matrix = np.zeros((n_columns, n_columns))
-        matrix[np.ix_(is_category, is_category)] = cramers_v(values[:, is_category], copies)
-        matrix[np.ix_(~is_category, ~is_category)] = _correlations(values[:, ~is_category], kind, copies)
+        matrix[np.ix_(is_category, is_category)] = cramers_v(values[:, is_category], sample_weight)
+        matrix[np.ix_(~is_category, ~is_category)] = _correlations(
+            values[:, ~is_category], kind, sample_weight
+        )
     else:
-        matrix = _correlations(values, kind, copies)
+        matrix = _correlations(values, kind, sample_weight)
     np.abs(matrix, out=matrix)
     np.nan_to_num(matrix, copy=False)
     np.round(matrix, DIGITS, out=matrix)
@@ -155,21 +157,25 @@ def similarities(
 
 
 def _correlations(
-    values: NDArray[np.float64], kind: str, copies: NDArray[np.float64] | None
+    values: NDArray[np.float64], kind: str, sample_weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     if kind == "spearman":
-        values = midranks(values, copies)
-    return pairwise_pearson(values, copies) if np.isnan(values).any() else pearson(values, copies)
+        values = midranks(values, sample_weight)
+    return (
+        pairwise_pearson(values, sample_weight) if np.isnan(values).any() else pearson(values, sample_weight)
+    )
 
 
-def pearson(values: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def pearson(
+    values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Pearson's correlations of columns; nan for those that are constant."""
     if not values.shape[1]:
         return np.empty((0, 0))
     scaled, varies = _in_units_of_the_range(values)
-    scaled -= np.average(scaled, axis=0, weights=copies)
-    if copies is not None:
-        scaled *= np.sqrt(copies)[:, np.newaxis]
+    scaled -= np.average(scaled, axis=0, weights=sample_weight)
+    if sample_weight is not None:
+        scaled *= np.sqrt(sample_weight)[:, np.newaxis]
     unit = scaled / np.where(varies, np.linalg.norm(scaled, axis=0), np.nan)
     with one_blas_thread():
         matrix = unit.T @ unit
@@ -179,12 +185,12 @@ def pearson(values: NDArray[np.float64], copies: NDArray[np.float64] | None = No
 
 
 def pairwise_pearson(
-    values: NDArray[np.float64], copies: NDArray[np.float64] | None = None
+    values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Pearson's correlations of columns, each by the samples that have both; nan where they do not vary."""
     known = ~np.isnan(values)
     scaled, varies = _in_units_of_the_range(values)
-    weights = np.ones(len(values)) if copies is None else copies
+    weights = np.ones(len(values)) if sample_weight is None else sample_weight
     counts = np.maximum((known * weights[:, np.newaxis]).sum(axis=0), 1.0)
     # Near 0, where the differences of sums keep their digits.
     scaled -= np.nansum(scaled * weights[:, np.newaxis], axis=0) / counts
@@ -218,9 +224,11 @@ def _in_units_of_the_range(values: NDArray[np.float64]) -> tuple[NDArray[np.floa
     return np.where(varies, (values * unit - low * unit) / inside, values * 0.0), varies
 
 
-def midranks(values: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def midranks(
+    values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     """Ranks of the known values of each column, equals share their mean; a sample counts as its copies."""
-    weights = np.ones(len(values)) if copies is None else copies
+    weights = np.ones(len(values)) if sample_weight is None else sample_weight
     ranks = np.full(values.shape, np.nan)
     for j, column in enumerate(values.T):
         known = ~np.isnan(column)
@@ -230,7 +238,9 @@ def midranks(values: NDArray[np.float64], copies: NDArray[np.float64] | None = N
     return ranks
 
 
-def cramers_v(values: NDArray[np.float64], copies: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def cramers_v(
+    values: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
     r"""Cramér's V of columns of categories, by the samples that have both; 0 where one has one level.
 
     .. math:: V^2 = \frac{1}{\min(L_i, L_j) - 1} \Bigl( \sum_{ab} \frac{N_{ab}^2}{N_{a\cdot} N_{\cdot b}}
@@ -247,7 +257,7 @@ def cramers_v(values: NDArray[np.float64], copies: NDArray[np.float64] | None = 
         starts.append(starts[-1] + blocks[-1].shape[1])
     of_level = np.hstack(blocks).astype(np.float64)
     first, owner = np.array(starts[:-1]), np.repeat(np.arange(values.shape[1]), np.diff(starts))
-    weights = np.ones(len(values)) if copies is None else copies
+    weights = np.ones(len(values)) if sample_weight is None else sample_weight
     with one_blas_thread():
         together = of_level.T @ (of_level * weights[:, np.newaxis])
         # (levels, columns): samples of a level that have a value of the other column.
@@ -422,14 +432,14 @@ class RedundancyFilter(MixedSingleFitWeighter):
             self.estimator_ = member.fit(table.X, *([] if table.y is None else [table.y]), **told)
             weights = weights_of(self.estimator_, self.n_features_in_)
             progress.advance()
-            found = self._grouped(table.X, table.copies, ranked_by(self.estimator_, weights))
+            found = self._grouped(table.X, table.sample_weight, ranked_by(self.estimator_, weights))
             progress.advance()
         self.labels_, self.representatives_ = found.labels, found.representatives
         self.similarity_, self.groups_ = found.similarity, found.members
         return self._set_weights(weights)
 
     def _grouped(
-        self, X: Any, copies: NDArray[np.float64] | None, ranked_by: NDArray[np.float64]
+        self, X: Any, sample_weight: NDArray[np.float64] | None, ranked_by: NDArray[np.float64]
     ) -> FeatureGroups:
         order = falling(ranked_by)
 
@@ -441,7 +451,7 @@ class RedundancyFilter(MixedSingleFitWeighter):
                 similarity=self.similarity,
                 linkage=self.linkage,
                 categorical=self._is_categorical,
-                copies=copies,
+                sample_weight=sample_weight,
             )
 
         if self.n_features_to_select is None:
@@ -488,7 +498,7 @@ def group_features(
     similarity: str = "pearson",
     linkage: str = "complete",
     categorical: NDArray[np.bool_] | None = None,
-    copies: NDArray[np.float64] | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
 ) -> FeatureGroups:
     """Group some features of a table, given from the best on; see :class:`RedundancyFilter`."""
     if best.size > MOST_GROUPED:
@@ -499,7 +509,7 @@ def group_features(
     columns = X[:, best]
     values = (columns.toarray() if sparse.issparse(columns) else np.asarray(columns)).astype(np.float64)
     of_best = None if categorical is None else categorical[best]
-    similar = similarities(values, similarity, categorical=of_best, copies=copies)
+    similar = similarities(values, similarity, categorical=of_best, sample_weight=sample_weight)
     return grouped(similar, best, X.shape[1], threshold, linkage)
 
 

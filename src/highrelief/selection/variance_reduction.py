@@ -200,8 +200,10 @@ class VarianceReduction(SingleFitWeighter):
             return scaled_rows(numbers, feature_scaling(X, "range", None), self._n_threads, working_memory())
         batches = table.told_to("estimator").get("batches")
         if batches is not None:
-            reach = weighter._reach(batches, np.ones(table.n_samples, dtype=bool), table.X)
-            return weighter._rows(replace(table, reach=reach))
+            batch_constraint = weighter._batch_constraint(
+                batches, np.ones(table.n_samples, dtype=bool), table.X
+            )
+            return weighter._rows(replace(table, batch_constraint=batch_constraint))
         if weighter.scale is None and (table.ranges.low < table.ranges.high).any():
             check_spans(table.ranges, _WIDEST, 1.0 / _WIDEST)
         return scaled_rows(table, self._scaling, self._n_threads, working_memory())

@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from ..._engine.cached_property import cached_property
-from ..._engine.categories import ABSENT, level_codes
+from ..._engine.categories import MISSING, level_codes
 from ...base.abilities import categories_parameter, takes_measurements, takes_missing
 from ...base.categorical import chosen_features
 from ...base.selector import WeightSelector
@@ -78,8 +78,8 @@ def _column(X: Any, place: int) -> NDArray[Any]:
 def _codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
     codes = level_codes(values)
     known, first = np.unique(codes, return_index=True)
-    names = [_written(values[row]) for row in first[known != ABSENT]]
-    return np.where(codes == ABSENT, np.nan, codes), names
+    names = [_written(values[row]) for row in first[known != MISSING]]
+    return np.where(codes == MISSING, np.nan, codes), names
 
 
 def _written(value: Any) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..._engine.cached_property import cached_property
 from ...base.progress import terminal_line, watching
-from ...base.validation import refuse_held
+from ...base.validation import refuse_dask
 from ...catalog import METHODS, REFERENCES, address, as_text
 from ...io.files import written_whole
 from ..comparison import Comparison
@@ -161,7 +161,7 @@ def report(
     >>> print(contents.summary[0])
     I-RELIEF ranked 22 features by how well they tell the classes of 200 samples apart: 0 (106) and 1 (94).
     """
-    refuse_held(X, "report")
+    refuse_dask(X, "report")
     if path is not None:
         # Before what takes long.
         _check_folder(Path(path))
