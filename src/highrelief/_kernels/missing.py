@@ -724,7 +724,7 @@ def _count(keys, mask, q, n, sample_weight, counts):
 
 # What missing values add to distances of all pairs, tile by tile, and to sums over them.
 #
-# ``correction`` is (start, which, place, factors, excess). Rows stand in chunks as long as a tile. The missing
+# ``correction`` is (start, which, place, factors, excess). Rows stand in chunks as long as a tile. Missing
 # values of chunk c are listed from ``start[c]`` to ``start[c + 1]``, feature by feature: ``which`` of
 # the incomplete features, and the ``place`` of the row in the chunk. The features have the weights
 # ``factors``, and what |x − x'| is too small by, where one row lacks feature k and the other is b, is
