@@ -17,7 +17,7 @@ from .._engine.engine import LocalRows
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Packed
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import Compared, NearestPass
+from .._engine.nearest import Compared, NearestPass, NeighborMargins
 from .._engine.neighbors import Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, PairSums, WeightedBlocks, fill_from_minima, sums_of_products
 from .._engine.quantized import Plan, WholeNumbers, planned
@@ -488,11 +488,8 @@ class ColumnNearestPass(NearestPass):
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
     ) -> None:
-        self._blocks, self._among = blocks, among
-        super().__init__(table, among, anchors)
-
-    def _make_search(self, among: Neighborhood) -> ColumnSearch:
-        return ColumnSearch(self._table, among, self._anchors, self._blocks)
+        self._blocks = blocks
+        super().__init__(table, among, anchors, ColumnSearch(table, among, anchors, blocks))
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z².
@@ -536,32 +533,9 @@ class ColumnNearestPass(NearestPass):
         return GivenNeighbors(self._among, self._anchors, tuple(self._search.neighbors(report)))
 
 
-class _GivenSearch:
-    """What a pass asks of a search that is over."""
-
-    n_reports = 0
-
-    def __init__(self, block: ColumnBlock, given: GivenNeighbors) -> None:
-        self.columns, self._found = block.columns, given.found
-
-    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """The neighbors that were found."""
-        yield from self._found
-
-    def describe(self) -> dict[str, Any]:
-        """Nothing is chosen here."""
-        return {}
-
-
-class _BlockPass(NearestPass):
-    """One pass over the columns of a block, with neighbors that were found elsewhere."""
-
-    def __init__(self, block: ColumnBlock, given: GivenNeighbors) -> None:
-        self._block, self._given = block, given
-        super().__init__(block.table, given.among, given.anchors)
-
-    def _make_search(self, among: Neighborhood) -> Any:
-        return _GivenSearch(self._block, self._given)
+def _margins(block: ColumnBlock, given: GivenNeighbors) -> NeighborMargins:
+    """Margins in the columns of a block."""
+    return NeighborMargins(block.table, block.columns, given.among)
 
 
 # What workers do
@@ -569,24 +543,24 @@ class _BlockPass(NearestPass):
 
 @in_turn
 def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:
-    return _BlockPass(block, given).sums(with_squares=with_squares)
+    return _margins(block, given).sums(given.found, with_squares=with_squares)
 
 
 @in_turn
 def _compared(block: ColumnBlock, given: GivenNeighbors, apart: bool) -> NDArray[np.float64]:
-    return _BlockPass(block, given).compared(apart=apart).rows
+    return _margins(block, given).compared(given.found, apart=apart).rows
 
 
 @in_turn
 def _gaps(block: ColumnBlock, given: GivenNeighbors) -> tuple[NDArray[np.float64]]:
-    return (_BlockPass(block, given).compared(gaps=True).gaps,)
+    return (_margins(block, given).compared(given.found, gaps=True).gaps,)
 
 
 @in_turn
 def _margins_under(
     block: ColumnBlock, given: GivenNeighbors, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
-    return (_BlockPass(block, given).rows() @ w,)
+    return (_margins(block, given).under(w, given.found),)
 
 
 # Soft neighborhoods by blocks of columns: workers add up distances, and weigh their own columns.

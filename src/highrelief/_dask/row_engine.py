@@ -19,7 +19,7 @@ from .._engine.columns import Columns
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import Compared, NearestPass, mean_gaps
+from .._engine.nearest import Compared, NearestPass, NeighborMargins, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, WeightedRows
 from .._engine.quantized import Plan, WholeNumbers, marked_levels, planned
@@ -425,10 +425,9 @@ class RowNearestPass(NearestPass):
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: RowBlocks
     ) -> None:
         self._blocks = blocks
-        super().__init__(table, among, anchors)
-
-    def _make_search(self, among: Neighborhood) -> RowSearch:
-        return RowSearch(self._table, among, self._anchors, self._blocks)
+        super().__init__(table, among, anchors, RowSearch(table, among, anchors, blocks))
+        # The client has no rows, but the factors of their columns.
+        self._local = NeighborMargins(table, self._search.columns, among)
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
         """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
@@ -436,7 +435,7 @@ class RowNearestPass(NearestPass):
         tasks = self._tasks_of_moments if with_squares else self._tasks_of_sums
         total = self._blocks.work.total(lambda: tasks(found), added)
         report()
-        factors = self._margin_factors()
+        factors = self._local.column_factors
         total[:2] *= factors
         if with_squares:
             total[2] *= factors**2
@@ -444,7 +443,7 @@ class RowNearestPass(NearestPass):
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        found, scaled = self._search.found(), self._margin_factors() * w
+        found, scaled = self._search.found(), self._local.column_factors * w
         return np.concatenate(
             self._blocks.work.results(
                 lambda: self._tasks_on_rows(found, self._all_slots, under_weights, scaled)
@@ -458,7 +457,7 @@ class RowNearestPass(NearestPass):
         """
         blocks, work = self._blocks, self._blocks.work
         found = self._search.found()
-        factors = self._margin_factors()
+        factors = self._local.column_factors
         pieces = []
         # Hits by themselves have a minus sign, which is taken back.
         for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(self._all_slots, 1.0)]:
@@ -480,7 +479,10 @@ class RowNearestPass(NearestPass):
         weights = self._table.class_weights
         ones = np.ones(self._table.n_classes)
         return Margins(
-            self._factors, ones if weights is None else weights, self._squared, self._table.n_features
+            self._slot_factors,
+            ones if weights is None else weights,
+            self._among.metric == "sqeuclidean",
+            self._table.n_features,
         )
 
     def _tasks_of_sums(self, found: Found) -> list[Delayed]:
@@ -493,14 +495,14 @@ class RowNearestPass(NearestPass):
 
     @property
     def _all_slots(self) -> list[int]:
-        return list(range(self._factors.shape[1]))
+        return list(range(self._slot_factors.shape[1]))
 
     def _tasks_on_rows(
         self, found: Found, slots: list[int], function: OfRows, argument: NDArray[np.float64]
     ) -> list[Delayed]:
         """What a function makes of the margins of the anchors of every block at all their neighbors."""
         blocks, work = self._blocks, self._blocks.work
-        used = np.zeros(self._factors.shape[1], dtype=bool)
+        used = np.zeros(self._slot_factors.shape[1], dtype=bool)
         used[slots] = True
         given, shared = work.shared(Given(self._margins, used, found.cut)), work.shared(argument)
         if work.keeps:

@@ -16,9 +16,10 @@ from .columns import CenteredColumns, Columns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import Packed
-from .nearest import NearestPass, TargetPass
+from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood
 from .radius import RadiusPasses
+from .search import NeighborSearch
 from .soft import WIDTH_ANCHORS, SoftNeighborhoods, SoftPasses, SparseMargins
 
 __all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
@@ -83,9 +84,11 @@ class LocalRows:
         """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
         return RelabeledRows(self._table, among, class_weights)
 
-    def nearest_targets(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> TargetPass:
-        """The same where samples have no classes, but targets."""
-        return TargetPass(self._table, among, self._mask(anchors))
+    def local_nearest(
+        self, among: Neighborhood, anchors: NDArray[np.integer] | None = None
+    ) -> LocalNearestPass:
+        """One such pass in this process, which also lists neighbors and compares targets."""
+        return self._local_pass(among, self._mask(anchors))
 
     def _mask(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
         mask = self._table.real
@@ -96,7 +99,12 @@ class LocalRows:
         return mask
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
-        return NearestPass(self._table, among, anchors)
+        return self._local_pass(among, anchors)
+
+    def _local_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalNearestPass:
+        search = NeighborSearch(self._table, among, anchors)
+        margins = NeighborMargins(self._table, search.columns, among)
+        return LocalNearestPass(self._table, among, anchors, search, margins)
 
     def by_distance(self) -> RadiusPasses:
         """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""

@@ -1,9 +1,15 @@
-"""Margins at the nearest neighbors."""
+"""Margins at the nearest neighbors.
+
+A search (:mod:`.search`) yields :class:`.neighbors.Neighbors`: for some anchors, lists of hits and misses
+with their shares. :class:`NeighborMargins` turns such lists into z = E|x − miss| − E|x − hit|, one row per
+anchor or summed over the anchors. :class:`NearestPass` joins the two and is what estimators use, on any
+backend.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -21,192 +27,117 @@ from .neighbors import HITS, METRICS, MISSES, Neighborhood, Neighbors
 from .search import NeighborSearch, Report, nothing
 from .threads import even_ranges, run_all
 
-# Hits and misses of a sample side by side, and the distances between them.
-
-
-#: Pairs whose distances are held at a time; all samples may be tied.
-_PAIRS_AT_ONCE = 2**21
-
 Indices = NDArray[np.int64]
 
-
-def mean_gaps(table: Packed, columns: Columns, neighbors: Neighbors) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of every anchor, over the hits and misses that share its weight, (n_anchors,)."""
-    hit_owner, hit = neighbors.listed(HITS)
-    miss_owner, miss = neighbors.listed(MISSES)
-    n_misses = np.bincount(miss_owner, minlength=neighbors.anchors.size)
-    first_miss = np.cumsum(n_misses) - n_misses
-    gaps = np.zeros(neighbors.anchors.size)
-    # Each hit meets all misses of its anchor.
-    meetings = n_misses[hit_owner]
-    for start, end in _portions(meetings):
-        here = meetings[start:end]
-        pair_hit = np.repeat(hit[start:end], here)
-        owner = np.repeat(hit_owner[start:end], here)
-        pair_miss = miss[first_miss[owner] + within_lists(here)]
-        apart = distances_between(table, columns, neighbors.rows[pair_hit], neighbors.rows[pair_miss])
-        shares = neighbors.shares[pair_hit] * neighbors.shares[pair_miss]
-        gaps += np.bincount(owner, weights=shares * apart, minlength=gaps.size)
-    return gaps
-
-
-@dataclass(frozen=True)
-class NeighborPairs:
-    """The j-th nearest hit and the j-th nearest miss of every sample, as far as there are both.
-
-    Ties go to the sample that comes first in the table.
-    """
-
-    #: (n_samples, n_pairs) places in the table.
-    hits: Indices
-    misses: Indices
-    #: (n_samples,) how many pairs there are.
-    n_pairs: Indices
-    #: (n_samples, n_pairs) ‖miss − hit‖₁.
-    gaps: NDArray[np.float64]
-
-    @classmethod
-    def room(cls, n_samples: int, n_neighbors: int) -> Self:
-        """Places for the pairs of all samples."""
-        shape = (n_samples, n_neighbors)
-        hits, misses = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        return cls(hits, misses, np.zeros(n_samples, np.int64), np.zeros(shape))
-
-    def fill(self, table: Packed, columns: Columns, neighbors: Neighbors) -> None:
-        """Put the pairs of some anchors in their places."""
-        samples = table.position[neighbors.anchors]
-        n_found = []
-        for slot, places in ((HITS, self.hits), (MISSES, self.misses)):
-            owner, rank, row = _in_order(table, columns, neighbors, slot)
-            used = rank < places.shape[1]
-            places[samples[owner[used]], rank[used]] = table.position[row[used]]
-            n_found.append(np.bincount(owner[used], minlength=samples.size))
-        self.n_pairs[samples] = np.minimum(*n_found)
-        each, pair = np.nonzero(np.arange(self.hits.shape[1]) < self.n_pairs[samples][:, np.newaxis])
-        row_of = np.empty(table.n_samples, np.int64)
-        row_of[table.position[table.real]] = np.flatnonzero(table.real)
-        sample = samples[each]
-        self.gaps[sample, pair] = distances_between(
-            table, columns, row_of[self.hits[sample, pair]], row_of[self.misses[sample, pair]]
-        )
-
-
-def distances_between(table: Packed, columns: Columns, rows: Indices, others: Indices) -> NDArray[np.float64]:
-    """Manhattan distances of pairs of rows of the layout, scaled."""
-    exact = np.zeros(rows.size)
-    start = np.arange(rows.size).reshape(-1, 1)
-    one, none = np.ones_like(start), np.zeros_like(start)
-    ranges = even_ranges(rows.size, table.n_threads)
-    for array, first, which in columns.blocks():
-        block = (array, first, columns.factors[which], nearest.MANHATTAN, table.position, rows)
-
-        def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
-            nearest.add_exact(*block, a, b, start, one, none, others, exact)
-
-        run_all(measure, ranges, table.n_threads)
-        del array, block, measure  # before the next block is copied
-    if table.missing is not None:
-        table.missing.add_to_pairs(rows, others, np.ones(table.missing.features.size), exact)
-        np.maximum(exact, 0.0, out=exact)
-    return exact
-
-
-def _in_order(
-    table: Packed, columns: Columns, neighbors: Neighbors, slot: int
-) -> tuple[Indices, Indices, Indices]:
-    """Neighbors in a slot from the nearest on: whose they are, their ranks from 0 on, and their rows."""
-    owner, place = neighbors.listed(slot)
-    rows = neighbors.rows[place]
-    distance = distances_between(table, columns, neighbors.anchors[owner], rows)
-    order = np.lexsort((distance, owner))
-    owner, rows, distance = owner[order], rows[order], distance[order]
-    # What differs by rounding is tied.
-    farther = np.diff(distance, prepend=0.0) > table.tie_tolerance * distance
-    order = np.lexsort((table.position[rows], np.cumsum(farther), owner))
-    rank = within_lists(np.bincount(owner, minlength=neighbors.anchors.size))
-    return owner, rank, rows[order]
-
-
-def _portions(counts: Indices) -> list[tuple[int, int]]:
-    """Cut a list so that the counts of a portion add up to little."""
-    portion = np.cumsum(counts) // _PAIRS_AT_ONCE
-    borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [counts.size]])
-    return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]
-
-
-#: Differences that are added up before one partial sum is worth another.
+#: Differences per partial sum: fewer are not worth a second thread.
 _WORK_PER_PART = 1.6e7
-#: Rows of which a few vectors of features fit the first cache.
+#: Few enough rows that some vectors of features fit into the L1 cache.
 _FEW_ROWS = 128
-#: Anchors whose margins are held at a time where the squares of margins are wanted.
+#: Anchors whose margins are in memory at a time where squares of margins are summed.
 _ROWS_AT_ONCE = 512
+#: Pairs whose distances are in memory at a time; all samples may be tied.
+_PAIRS_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Samples compared with their neighbors."""
+    """Margins of all samples, and what a hinge loss needs besides."""
 
     #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
-    #: An array, or what multiplies like one where the table lies with workers.
+    #: An array, or a matrix on the workers that multiplies like one.
     rows: Any
-    #: E‖miss − hit‖₁ of every sample, if it was asked for.
+    #: E‖miss − hit‖₁ of every sample, if requested.
     gaps: NDArray[np.float64]
-    #: Which samples are anchors with a hit; the rows of the others are 0.
+    #: Whether a sample is an anchor with a hit; the rows of the others are 0.
     counts: NDArray[np.bool_]
 
 
-class NearestPass:
-    """One pass over the nearest neighbors of the anchors.
+class TargetDifferences(NamedTuple):
+    """Sums over anchors and their neighbors, each neighbor weighted by its share."""
+
+    #: Total sample weight of the anchors that have neighbors.
+    n_anchors: float
+    #: Σ |y − y'|
+    of_target: float
+    #: Σ |x − x'| of every feature
+    of_features: NDArray[np.float64]
+    #: Σ |y − y'|·|x − x'| of every feature
+    of_both: NDArray[np.float64]
+
+
+class SignedShares(NamedTuple):
+    """All neighbors with a share, as parallel arrays."""
+
+    #: Index of the anchor in ``Neighbors.anchors``.
+    owner: Indices
+    #: Row of the neighbor.
+    rows: Indices
+    #: Share of a miss; minus the share of a hit.
+    values: NDArray[np.float64]
+
+
+def slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
+    """Return the sign and weight of hits and misses, by kind of the anchor and slot."""
+    if pooled:
+        return np.tile([-1.0, 1.0], (table.n_kinds, 1))
+    factors = table.miss_factors.copy()
+    factors[table.kinds, table.codes] = -1.0
+    return factors
+
+
+def signed_shares(table: Packed, factors: NDArray[np.float64], neighbors: Neighbors) -> SignedShares:
+    """Return all neighbors with their shares times the factor of their slot."""
+    owners, rows, signed = [], [], []
+    for slot in range(factors.shape[1]):
+        owner, place = neighbors.listed(slot)
+        owners.append(owner)
+        rows.append(neighbors.rows[place])
+        signed.append(factors[table.kinds[neighbors.anchors[owner]], slot] * neighbors.shares[place])
+    return SignedShares(np.concatenate(owners), np.concatenate(rows), np.concatenate(signed))
+
+
+class NeighborMargins:
+    """Margins z = E|x − miss| − E|x − hit| at listed neighbors.
 
     Parameters
     ----------
     table : Packed
-        The rows.
+        The layout of the rows.
+    columns : Columns
+        Their values.
     among : Neighborhood
-        Which neighbors count.
-    anchors : (n_rows,) bool
-        Whose neighbors.
+        Metric, number of neighbors, pooled misses.
     """
 
-    _search_type: type[NeighborSearch] = NeighborSearch
-
-    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        self._table = table
-        self._anchors = anchors
+    def __init__(self, table: Packed, columns: Columns, among: Neighborhood) -> None:
+        self._table, self._columns = table, columns
         self._metric = METRICS[among.metric]
         self._n_neighbors = min(among.n_neighbors, table.n_samples)
-        self._factors = _slot_factors(table, among.pooled)
-        self._search = self._make_search(among)
-
-    def _make_search(self, among: Neighborhood) -> NeighborSearch:
-        return self._search_type(self._table, among, self._anchors)
-
-    def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
-        return self._search.describe()
+        self._slot_factors = slot_factors(table, among.pooled)
 
     @property
-    def n_reports(self) -> int:
-        """How often a pass reports."""
-        return self._search.n_reports
+    def _squared(self) -> bool:
+        return self._metric == nearest.SQUARED_EUCLIDEAN
 
-    def mean(self, report: Report = nothing) -> NDArray[np.float64]:
-        """Mean over the anchors of E|x − miss| − E|x − hit|, (n_features,).
+    @property
+    def _n_features(self) -> int:
+        encoding = self._table.encoding
+        return self._table.n_features if encoding is None else encoding.n_features
 
-        ``report`` is called :attr:`n_reports` times.
-        """
-        total = self.sums(report, with_squares=False)[0]
-        return total / self._table.row_weights[self._anchors].sum()
+    @property
+    def column_factors(self) -> NDArray[np.float64]:
+        """Factors that bring margins from the units of the columns to scaled ones."""
+        factors = self._columns.factors
+        return factors**2 if self._squared else factors
 
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
-        table = self._table
+    def sums(self, lists: Iterable[Neighbors], *, with_squares: bool) -> NDArray[np.float64]:
+        """Return Σ s·z over all anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
+        table, columns = self._table, self._columns
         if with_squares and not (table.missing is None and table.encoding is None):
-            return self._sums_of_rows(report)
+            return self._sums_of_rows(lists)
         total = np.zeros((3 if with_squares else 1, table.n_features))
-        columns = self._search.columns
         excess: NDArray[np.float64] | float = 0.0
-        for neighbors in self._search.neighbors(report):
+        for neighbors in lists:
             excess = excess + self._excess(neighbors)
 
             def of_columns(a: int, b: int, n_threads: int = 1, neighbors: Neighbors = neighbors) -> None:
@@ -219,97 +150,16 @@ class NearestPass:
             else:
                 # Each thread copies, and works on, columns of its own.
                 run_all(of_columns, columns.cuts(), table.n_threads)
-        factors = self._margin_factors()
+        factors = self.column_factors
         total[:2] *= factors
         if with_squares:
             total[2] *= factors**2
-        total = self._joined(total)
+        total = self._of_features(total)
         total[0] += excess
         return total
 
-    @property
-    def _n_features(self) -> int:
-        encoding = self._table.encoding
-        return self._table.n_features if encoding is None else encoding.n_features
-
-    def _joined(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Differences of features from those of their columns, along the last axis."""
-        encoding = self._table.encoding
-        if encoding is None:
-            return of_columns
-        return encoding.joined(of_columns, rooted=self._metric == nearest.EUCLIDEAN)
-
-    def _sums_of_rows(self, report: Report) -> NDArray[np.float64]:
-        """:meth:`sums` with squares, from margins of one anchor after the other."""
-        table = self._table
-        total = np.zeros((3, self._n_features))
-        for found in self._search.neighbors(report):
-            for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // _ROWS_AT_ONCE)):
-                neighbors = found.reordered(np.arange(a, b))
-                z = np.zeros((b - a, table.n_features))
-                self._fill_rows(neighbors, z, np.arange(b - a))
-                z = self._joined(z * self._margin_factors())
-                self._add_excess(neighbors, z, np.arange(b - a))
-                s = table.row_weights[neighbors.anchors]
-                total += np.stack([s @ z, s**2 @ z, s**2 @ z**2])
-        return total
-
-    # What missing values add
-
-    def _excess(self, neighbors: Neighbors) -> NDArray[np.float64] | float:
-        """What missing values add to Σ s·z, (n_features,)."""
-        table = self._table
-        if table.missing is None:
-            return 0.0
-        owner, rows, signed = self._signed(neighbors)
-        anchors = neighbors.anchors[owner]
-        coefficients = self._excess_unit * table.row_weights[anchors] * signed
-        excess = np.zeros(self._n_features)
-        excess[table.missing.features] = table.missing.pair_sums(anchors, rows, coefficients, self._squared)
-        return excess
-
-    @property
-    def _squared(self) -> bool:
-        return self._metric == nearest.SQUARED_EUCLIDEAN
-
-    @property
-    def _excess_unit(self) -> float:
-        missing = self._table.missing
-        return missing.root_unit**2 if missing is not None and self._squared else 1.0
-
-    def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: NDArray[np.int64]) -> None:
-        """Add what missing values add to the margin of every anchor to its row, at rising places."""
-        missing = self._table.missing
-        if missing is None:
-            return
-        owner, rows, signed = self._signed(neighbors)
-        order = np.argsort(owner, kind="stable")
-        pairs = (places[owner[order]], neighbors.anchors[owner[order]], rows[order])
-        missing.add_to_rows(*pairs, self._excess_unit * signed[order], out, self._squared)
-
-    def _signed(
-        self, neighbors: Neighbors
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """All neighbors with a share: whose they are, their rows, and shares: minus those of hits."""
-        owners, rows, signed = [], [], []
-        for slot in range(self._factors.shape[1]):
-            owner, place = neighbors.listed(slot)
-            owners.append(owner)
-            rows.append(neighbors.rows[place])
-            factors = self._factors[self._table.kinds[neighbors.anchors[owner]], slot]
-            signed.append(factors * neighbors.shares[place])
-        return np.concatenate(owners), np.concatenate(rows), np.concatenate(signed)
-
-    def rows(self) -> NDArray[np.float64]:
-        """E|x − miss| − E|x − hit| of every sample, (n_samples, n_features); 0 if it is no anchor."""
-        return self.compared().rows
-
-    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        return self.rows() @ w
-
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbors; ``gaps`` and what is kept ``apart`` on demand."""
+    def compared(self, lists: Iterable[Neighbors], *, apart: bool = False, gaps: bool = False) -> Compared:
+        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
         table = self._table
         n = table.n_samples
         check_room(
@@ -320,9 +170,11 @@ class NearestPass:
         out = np.zeros((2 * n if apart else n, table.n_features))
         excess = None if table.missing is None else np.zeros((len(out), self._n_features))
         between = np.zeros(n if gaps else 0)
-        for found in self._search.neighbors(report):
+        counts = np.zeros(n, dtype=bool)
+        for found in lists:
             neighbors = found.reordered(np.argsort(table.position[found.anchors]))
             samples = table.position[neighbors.anchors]
+            counts[samples] = True
             parts = [(neighbors, 0)]
             if apart:
                 parts = [(neighbors.without(MISSES), 0), (neighbors.without(HITS), n)]
@@ -331,56 +183,103 @@ class NearestPass:
                 if excess is not None:
                     self._add_excess(part, excess[first : first + n], samples)
             if gaps:
-                between[samples] = mean_gaps(table, self._search.columns, neighbors)
-        out *= self._margin_factors()
-        out = self._joined(out)
+                between[samples] = mean_gaps(table, self._columns, neighbors)
+        out *= self.column_factors
+        out = self._of_features(out)
         if excess is not None:
             out += excess
         if apart:
             np.negative(out[:n], out=out[:n])
-        return Compared(out, between, table.unpacked(self._anchors & table.has_hit))
+        return Compared(out, between, counts)
 
-    def pairs(self, report: Report = nothing) -> NeighborPairs:
-        """The nearest hits and misses of every anchor side by side, from the nearest on."""
-        found = NeighborPairs.room(self._table.n_samples, self._n_neighbors)
-        for neighbors in self._search.neighbors(report):
-            found.fill(self._table, self._search.columns, neighbors)
+    def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
+        """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
+        return self.compared(lists).rows @ w
+
+    def pairs(self, lists: Iterable[Neighbors]) -> NeighborPairs:
+        """Return the nearest hits and misses of every anchor side by side."""
+        found = NeighborPairs.empty(self._table.n_samples, self._n_neighbors)
+        for neighbors in lists:
+            found.fill(self._table, self._columns, neighbors)
         return found
 
-    def shares(self, report: Report = nothing) -> Iterator[tuple[NDArray[np.int64], sparse.csr_array]]:
-        """Who counts how much in E[miss] − E[hit] of some anchors at a time.
+    def target_differences(self, y: NDArray[np.float64], lists: Iterable[Neighbors]) -> TargetDifferences:
+        """Return sums of differences between anchors and neighbors of targets y, and of features.
 
-        Yields the anchors, as places in the table, and a matrix (n_anchors, n_samples): shares of misses,
-        minus those of hits.
+        All neighbors are hits: samples with a continuous target are of one class.
         """
         table = self._table
-        for neighbors in self._search.neighbors(report):
-            owner, rows, signed = self._signed(neighbors)
-            shape = (neighbors.anchors.size, table.n_samples)
-            yield (
-                table.position[neighbors.anchors],
-                sparse.csr_array((signed, (owner, table.position[rows])), shape=shape),
-            )
+        target = np.zeros(table.n_rows)
+        target[table.real] = y[table.position[table.real]]
+        n_anchors, of_target = 0.0, 0.0
+        of_features, of_both = np.zeros((2, self._n_features))
+        for neighbors in lists:
+            owner, place = neighbors.listed(HITS)
+            anchors = neighbors.anchors[owner]
+            shares = np.zeros_like(neighbors.shares)
+            shares[place] = neighbors.shares[place] * np.abs(target[anchors] - target[neighbors.rows[place]])
+            n_anchors += float(table.sample_weight[neighbors.anchors].sum())
+            of_target += float(table.sample_weight[anchors] @ shares[place])
+            # Hits have the factor -1.
+            of_features -= self.sums([neighbors], with_squares=False)[0]
+            of_both -= self.sums([replace(neighbors, shares=shares)], with_squares=False)[0]
+        return TargetDifferences(n_anchors, of_target, of_features, of_both)
 
-    def all_shares(self, report: Report = nothing) -> sparse.csr_array:
-        """:meth:`shares` of all samples, each times its copies, (n_samples, n_samples)."""
+    def _of_features(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Join the columns of each categorical feature, along the last axis."""
+        encoding = self._table.encoding
+        if encoding is None:
+            return of_columns
+        return encoding.joined(of_columns, rooted=self._metric == nearest.EUCLIDEAN)
+
+    def _sums_of_rows(self, lists: Iterable[Neighbors]) -> NDArray[np.float64]:
+        """Compute :meth:`sums` with squares from the margins of single anchors."""
         table = self._table
-        sample_weight = table.unpacked(table.sample_weight)
-        owners, others, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-        for samples, shares in self.shares(report):
-            pairs = shares.tocoo()
-            owners.append(samples[pairs.row])
-            others.append(pairs.col)
-            values.append(pairs.data * sample_weight[samples[pairs.row]])
-        places = np.concatenate(owners), np.concatenate(others)
-        return sparse.csr_array((np.concatenate(values), places), shape=(table.n_samples,) * 2)
+        total = np.zeros((3, self._n_features))
+        for found in lists:
+            for a, b in even_ranges(found.anchors.size, -(-found.anchors.size // _ROWS_AT_ONCE)):
+                neighbors = found.reordered(np.arange(a, b))
+                z = np.zeros((b - a, table.n_features))
+                self._fill_rows(neighbors, z, np.arange(b - a))
+                z = self._of_features(z * self.column_factors)
+                self._add_excess(neighbors, z, np.arange(b - a))
+                s = table.row_weights[neighbors.anchors]
+                total += np.stack([s @ z, s**2 @ z, s**2 @ z**2])
+        return total
 
-    def _fill_rows(self, neighbors: Neighbors, out: NDArray[np.float64], samples: NDArray[np.int64]) -> None:
-        """Write the margins of the anchors, in the units of the blocks, to the rows of their samples."""
-        # Where all samples are here, in their order, nothing is copied.
+    def _excess(self, neighbors: Neighbors) -> NDArray[np.float64] | float:
+        """Return what missing values add to Σ s·z, (n_features,)."""
+        table = self._table
+        if table.missing is None:
+            return 0.0
+        owner, rows, signed = signed_shares(table, self._slot_factors, neighbors)
+        anchors = neighbors.anchors[owner]
+        coefficients = self._excess_unit * table.row_weights[anchors] * signed
+        excess = np.zeros(self._n_features)
+        excess[table.missing.features] = table.missing.pair_sums(anchors, rows, coefficients, self._squared)
+        return excess
+
+    @property
+    def _excess_unit(self) -> float:
+        missing = self._table.missing
+        return missing.root_unit**2 if missing is not None and self._squared else 1.0
+
+    def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: Indices) -> None:
+        """Add what missing values contribute to the margin of every anchor to its row, at rising places."""
+        missing = self._table.missing
+        if missing is None:
+            return
+        owner, rows, signed = signed_shares(self._table, self._slot_factors, neighbors)
+        order = np.argsort(owner, kind="stable")
+        pairs = (places[owner[order]], neighbors.anchors[owner[order]], rows[order])
+        missing.add_to_rows(*pairs, self._excess_unit * signed[order], out, self._squared)
+
+    def _fill_rows(self, neighbors: Neighbors, out: NDArray[np.float64], samples: Indices) -> None:
+        """Write the margins of the anchors, in the units of the columns, to the rows of their samples."""
+        # Nothing is copied if the anchors are all samples, in their order.
         whole = samples.size == len(out)
-        for a, b in self._search.columns.cuts():
-            array, first = self._search.columns.precise_block(a, b)
+        for a, b in self._columns.cuts():
+            array, first = self._columns.precise_block(a, b)
             margins = out[:, a:b] if whole else np.zeros((samples.size, b - a))
             block = (array, first, margins)
 
@@ -392,10 +291,6 @@ class NearestPass:
             run_all(part, even_ranges(samples.size, n_threads, multiple=16), n_threads)
             if not whole:
                 out[samples, a:b] = margins
-
-    def _margin_factors(self) -> NDArray[np.float64]:
-        factors = self._search.columns.factors
-        return factors**2 if self._squared else factors
 
     def _block_moments(
         self,
@@ -414,9 +309,11 @@ class NearestPass:
             self._add_margins(neighbors, array, first, a, b, out)
             return out
 
-        # Cut by the shape of the table alone, so that the order of the sums is the same for any number of
-        # threads, and for any order and type of the table.
-        work = float(neighbors.anchors.size) * table.n_features * self._n_neighbors * self._factors.shape[1]
+        # Cut by the shape of the table alone: sums have the same order for any number of threads, and for any
+        # memory order and type of the table.
+        work = (
+            float(neighbors.anchors.size) * table.n_features * self._n_neighbors * self._slot_factors.shape[1]
+        )
         n_parts = min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART))
         parts = even_ranges(neighbors.anchors.size, n_parts, multiple=16)
         total = np.zeros(shape)
@@ -449,7 +346,7 @@ class NearestPass:
                 b,
                 table.kinds,
                 table.row_weights,
-                self._factors,
+                self._slot_factors,
                 *neighbors_of,
                 out[0],
             )
@@ -465,7 +362,7 @@ class NearestPass:
             b,
             table.kinds,
             table.row_weights,
-            self._factors,
+            self._slot_factors,
             *neighbors_of,
             by_row,
             len(out) > 1 and not by_row,
@@ -473,82 +370,234 @@ class NearestPass:
         )
 
 
-def _slot_factors(table: Packed, pooled: bool) -> NDArray[np.float64]:
-    """Sign and weight of hits and misses, by kind of the anchor and slot."""
-    if pooled:
-        return np.tile([-1.0, 1.0], (table.n_kinds, 1))
-    factors = table.miss_factors.copy()
-    factors[table.kinds, table.codes] = -1.0
-    return factors
-
-
-# Differences to the nearest neighbors, by how much the neighbors' targets differ.
-
-
-class TargetDifferences(NamedTuple):
-    """Sums over anchors and their neighbors, each neighbor by its share."""
-
-    #: Number of anchors that have neighbors, copies counted.
-    n_anchors: float
-    #: Σ |y − y'|,
-    of_target: float
-    #: Σ |x − x'|, feature by feature,
-    of_features: NDArray[np.float64]
-    #: and Σ |y − y'|·|x − x'|.
-    of_both: NDArray[np.float64]
-
-
-class TargetPass(NearestPass):
-    """One pass over the nearest neighbors of the anchors, all rows being of one class.
+class NearestPass(ABC):
+    """One pass over the nearest neighbors of the anchors: a search, and margins at what it finds.
 
     Parameters
     ----------
     table : Packed
-        The rows.
+        The layout of the rows.
     among : Neighborhood
         Which neighbors count.
     anchors : (n_rows,) bool
-        Whose neighbors.
+        Rows whose neighbors are searched for.
+    search : NeighborSearch
+        Finds them.
     """
 
-    def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        super().__init__(table, replace(among, pooled=True), anchors)
+    def __init__(
+        self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], search: NeighborSearch
+    ) -> None:
+        self._table, self._among, self._anchors, self._search = table, among, anchors, search
+        self._slot_factors = slot_factors(table, among.pooled)
 
-    def differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
-        """Sum the differences of targets y, (n_samples,), and of features.
+    def describe(self) -> dict[str, Any]:
+        """Return the choices that were made, for ``execution_``."""
+        return self._search.describe()
+
+    @property
+    def n_reports(self) -> int:
+        """Number of times that a pass reports progress."""
+        return self._search.n_reports
+
+    @abstractmethod
+    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
+
+    @abstractmethod
+    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
+
+    @abstractmethod
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
+
+    def mean(self, report: Report = nothing) -> NDArray[np.float64]:
+        """Return the mean of z over the anchors, (n_features,).
 
         ``report`` is called :attr:`n_reports` times.
         """
+        total = self.sums(report, with_squares=False)[0]
+        return total / self._table.row_weights[self._anchors].sum()
+
+    def rows(self) -> NDArray[np.float64]:
+        """Return z of every sample, (n_samples, n_features); 0 if it is no anchor."""
+        return self.compared().rows
+
+    def shares(self, report: Report = nothing) -> Iterator[tuple[Indices, sparse.csr_array]]:
+        """Yield the coefficients of all samples in E[miss] − E[hit] of some anchors at a time.
+
+        Each item has the anchors, as indices of samples, and a matrix (n_anchors, n_samples): shares of
+        misses, minus those of hits.
+        """
         table = self._table
-        target = np.zeros(table.n_rows)
-        target[table.real] = y[table.position[table.real]]
-        n_anchors, of_target = 0.0, 0.0
-        of_features, of_both = np.zeros((2, self._n_features))
         for neighbors in self._search.neighbors(report):
-            owner, place = neighbors.listed(HITS)
-            anchors = neighbors.anchors[owner]
-            shares = np.zeros_like(neighbors.shares)
-            shares[place] = neighbors.shares[place] * np.abs(target[anchors] - target[neighbors.rows[place]])
-            n_anchors += float(table.sample_weight[neighbors.anchors].sum())
-            of_target += float(table.sample_weight[anchors] @ shares[place])
-            of_features += self._sums_over(neighbors)
-            of_both += self._sums_over(replace(neighbors, shares=shares))
-        return TargetDifferences(n_anchors, of_target, of_features, of_both)
+            owner, rows, signed = signed_shares(table, self._slot_factors, neighbors)
+            shape = (neighbors.anchors.size, table.n_samples)
+            yield (
+                table.position[neighbors.anchors],
+                sparse.csr_array((signed, (owner, table.position[rows])), shape=shape),
+            )
 
-    def _sums_over(self, neighbors: Neighbors) -> NDArray[np.float64]:
-        """Σ |x − x'| over some neighbors that have been found, each by its share."""
-        found = copy(self)
-        found._search = _Found(self._search.columns, neighbors)  # type: ignore[assignment]
-        # All are hits, which count with a minus.
-        return -found.sums(with_squares=False)[0]
+    def all_shares(self, report: Report = nothing) -> sparse.csr_array:
+        """Return :meth:`shares` of all samples, each times its sample weight, (n_samples, n_samples)."""
+        table = self._table
+        sample_weight = table.unpacked(table.sample_weight)
+        owners, others, values = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+        for samples, shares in self.shares(report):
+            pairs = shares.tocoo()
+            owners.append(samples[pairs.row])
+            others.append(pairs.col)
+            values.append(pairs.data * sample_weight[samples[pairs.row]])
+        places = np.concatenate(owners), np.concatenate(others)
+        return sparse.csr_array((np.concatenate(values), places), shape=(table.n_samples,) * 2)
 
 
-class _Found:
-    """What a search has found, as if it were looked for again."""
+class LocalNearestPass(NearestPass):
+    """A pass by the threads of this process.
 
-    def __init__(self, columns: Columns, neighbors: Neighbors) -> None:
-        self.columns = columns
-        self._found = neighbors
+    Parameters
+    ----------
+    table, among, anchors, search
+        As in :class:`NearestPass`.
+    margins : NeighborMargins
+        Margins at the neighbors that the search finds.
+    """
 
-    def neighbors(self, report: Report) -> Iterator[Neighbors]:
-        yield self._found
+    def __init__(
+        self,
+        table: Packed,
+        among: Neighborhood,
+        anchors: NDArray[np.bool_],
+        search: NeighborSearch,
+        margins: NeighborMargins,
+    ) -> None:
+        super().__init__(table, among, anchors, search)
+        self._margins = margins
+
+    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
+        """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
+        return self._margins.sums(self._search.neighbors(report), with_squares=with_squares)
+
+    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+        """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
+        return self._margins.compared(self._search.neighbors(report), apart=apart, gaps=gaps)
+
+    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
+        return self._margins.under(w, self._search.neighbors())
+
+    def pairs(self, report: Report = nothing) -> NeighborPairs:
+        """Return the nearest hits and misses of every anchor side by side."""
+        return self._margins.pairs(self._search.neighbors(report))
+
+    def target_differences(self, y: NDArray[np.float64], report: Report = nothing) -> TargetDifferences:
+        """Return sums of differences between anchors and neighbors of targets y, and of features."""
+        return self._margins.target_differences(y, self._search.neighbors(report))
+
+
+# Hits and misses side by side, and distances between them.
+
+
+def mean_gaps(table: Packed, columns: Columns, neighbors: Neighbors) -> NDArray[np.float64]:
+    """Return E‖miss − hit‖₁ of every anchor over its neighbors by their shares, (n_anchors,)."""
+    hit_owner, hit = neighbors.listed(HITS)
+    miss_owner, miss = neighbors.listed(MISSES)
+    n_misses = np.bincount(miss_owner, minlength=neighbors.anchors.size)
+    first_miss = np.cumsum(n_misses) - n_misses
+    gaps = np.zeros(neighbors.anchors.size)
+    # Each hit is paired with all misses of its anchor.
+    n_pairs = n_misses[hit_owner]
+    for start, end in _portions(n_pairs):
+        repeats = n_pairs[start:end]
+        pair_hit = np.repeat(hit[start:end], repeats)
+        owner = np.repeat(hit_owner[start:end], repeats)
+        pair_miss = miss[first_miss[owner] + within_lists(repeats)]
+        distances = distances_between(table, columns, neighbors.rows[pair_hit], neighbors.rows[pair_miss])
+        shares = neighbors.shares[pair_hit] * neighbors.shares[pair_miss]
+        gaps += np.bincount(owner, weights=shares * distances, minlength=gaps.size)
+    return gaps
+
+
+@dataclass(frozen=True)
+class NeighborPairs:
+    """The j-th nearest hit and the j-th nearest miss of every sample, where both exist.
+
+    Ties are broken by the order of the samples.
+    """
+
+    #: (n_samples, n_pairs) indices of samples.
+    hits: Indices
+    misses: Indices
+    #: (n_samples,) number of pairs.
+    n_pairs: Indices
+    #: (n_samples, n_pairs) ‖miss − hit‖₁.
+    gaps: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n_samples: int, n_neighbors: int) -> Self:
+        """Return arrays for the pairs of all samples, all 0."""
+        shape = (n_samples, n_neighbors)
+        hits, misses = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        return cls(hits, misses, np.zeros(n_samples, np.int64), np.zeros(shape))
+
+    def fill(self, table: Packed, columns: Columns, neighbors: Neighbors) -> None:
+        """Write the pairs of some anchors."""
+        samples = table.position[neighbors.anchors]
+        n_found = []
+        for slot, places in ((HITS, self.hits), (MISSES, self.misses)):
+            owner, rank, row = _in_order(table, columns, neighbors, slot)
+            used = rank < places.shape[1]
+            places[samples[owner[used]], rank[used]] = table.position[row[used]]
+            n_found.append(np.bincount(owner[used], minlength=samples.size))
+        self.n_pairs[samples] = np.minimum(*n_found)
+        each, pair = np.nonzero(np.arange(self.hits.shape[1]) < self.n_pairs[samples][:, np.newaxis])
+        row_of = np.empty(table.n_samples, np.int64)
+        row_of[table.position[table.real]] = np.flatnonzero(table.real)
+        sample = samples[each]
+        self.gaps[sample, pair] = distances_between(
+            table, columns, row_of[self.hits[sample, pair]], row_of[self.misses[sample, pair]]
+        )
+
+
+def distances_between(table: Packed, columns: Columns, rows: Indices, others: Indices) -> NDArray[np.float64]:
+    """Return scaled Manhattan distances of pairs of rows of the layout."""
+    exact = np.zeros(rows.size)
+    start = np.arange(rows.size).reshape(-1, 1)
+    one, none = np.ones_like(start), np.zeros_like(start)
+    ranges = even_ranges(rows.size, table.n_threads)
+    for array, first, which in columns.blocks():
+        block = (array, first, columns.factors[which], nearest.MANHATTAN, table.position, rows)
+
+        def measure(a: int, b: int, block: tuple[Any, ...] = block) -> None:
+            nearest.add_exact(*block, a, b, start, one, none, others, exact)
+
+        run_all(measure, ranges, table.n_threads)
+        del array, block, measure  # before the next block is copied
+    if table.missing is not None:
+        table.missing.add_to_pairs(rows, others, np.ones(table.missing.features.size), exact)
+        np.maximum(exact, 0.0, out=exact)
+    return exact
+
+
+def _in_order(
+    table: Packed, columns: Columns, neighbors: Neighbors, slot: int
+) -> tuple[Indices, Indices, Indices]:
+    """Sort the neighbors in a slot by distance: return their anchors, ranks from 0 on, and rows."""
+    owner, place = neighbors.listed(slot)
+    rows = neighbors.rows[place]
+    distance = distances_between(table, columns, neighbors.anchors[owner], rows)
+    order = np.lexsort((distance, owner))
+    owner, rows, distance = owner[order], rows[order], distance[order]
+    # Distances that differ by rounding are tied.
+    farther = np.diff(distance, prepend=0.0) > table.tie_tolerance * distance
+    order = np.lexsort((table.position[rows], np.cumsum(farther), owner))
+    rank = within_lists(np.bincount(owner, minlength=neighbors.anchors.size))
+    return owner, rank, rows[order]
+
+
+def _portions(counts: Indices) -> list[tuple[int, int]]:
+    """Return ranges of a list over which the counts add up to about ``_PAIRS_AT_ONCE``."""
+    portion = np.cumsum(counts) // _PAIRS_AT_ONCE
+    borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [counts.size]])
+    return [(int(a), int(b)) for a, b in pairwise(borders) if b > a]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,10 @@ from .distances import ProductDistances, Range, TileDistances
 from .engine import LocalRows
 from .layout import SparsePacked, sum_in_order
 from .missing_pairs import MissingCorrection
-from .nearest import NearestPass
+from .nearest import LocalNearestPass, NeighborMargins
 from .neighbors import Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSums
-from .search import NeighborSearch, Report, nothing
+from .search import NeighborSearch
 from .soft import SoftPasses
 from .threads import even_ranges, run_all
 
@@ -397,43 +398,41 @@ class SparseSearch(NeighborSearch):
         run_all(measure, ranges, self._table.n_threads)
 
 
-class SparseNearestPass(NearestPass):
-    """One pass over the nearest neighbors of the anchors."""
+class SparseNeighborMargins(NeighborMargins):
+    """Margins at listed neighbors, from the stored values of the rows."""
 
-    _table: SparsePacked
-    _search: SparseSearch
-    _search_type = SparseSearch
+    _columns: SparseColumns
 
-    def __init__(self, table: SparsePacked, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
-        super().__init__(table, among, anchors)
-        # Whole numbers as coefficients, where all neighbors weigh the same: sums of counts are then exact.
+    def __init__(self, table: SparsePacked, columns: SparseColumns, among: Neighborhood) -> None:
+        super().__init__(table, columns, among)
+        # Integer coefficients where all neighbors have the same share: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
-        self._factors = self._factors * self._unit
+        self._slot_factors = self._slot_factors * self._unit
 
-    def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
-        total = super().sums(report, with_squares=with_squares)
+    def sums(self, lists: Iterable[Neighbors], *, with_squares: bool) -> NDArray[np.float64]:
+        """Return Σ s·z over all anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
+        total = super().sums(lists, with_squares=with_squares)
         total[:2] /= self._unit
         total[2:] /= self._unit**2
         return total
 
-    def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        table, columns = self._table, self._search.columns
+    def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
+        """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
+        table, columns = self._table, self._columns
         out = np.zeros(table.n_samples)
-        weights = w * self._margin_factors() / self._unit
-        for neighbors in self._search.neighbors():
+        weights = w * self.column_factors / self._unit
+        for neighbors in lists:
 
             def of_anchors(a: int, b: int, found: Neighbors = neighbors) -> None:
                 sparse.margins_under(
                     *columns.rows_from_origin,
-                    self._metric == nearest.SQUARED_EUCLIDEAN,
+                    self._squared,
                     table.position,
                     found.anchors,
                     a,
                     b,
                     table.codes,
-                    self._factors,
+                    self._slot_factors,
                     found.start,
                     found.count,
                     found.rows,
@@ -458,15 +457,15 @@ class SparseNearestPass(NearestPass):
     ) -> None:
         table = self._table
         sparse.margins(
-            *self._search.columns.rows_from_origin,
-            self._metric == nearest.SQUARED_EUCLIDEAN,
+            *self._columns.rows_from_origin,
+            self._squared,
             table.position,
             neighbors.anchors,
             a,
             b,
             table.codes,
             table.row_weights,
-            self._factors,
+            self._slot_factors,
             neighbors.start,
             neighbors.count,
             neighbors.rows,
@@ -489,8 +488,10 @@ class SparseRows(LocalRows):
         columns = self._table.columns
         return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
 
-    def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
-        return SparseNearestPass(self._table, among, anchors)
+    def _local_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> LocalNearestPass:
+        search = SparseSearch(self._table, among, anchors)
+        margins = SparseNeighborMargins(self._table, search.columns, among)
+        return LocalNearestPass(self._table, among, anchors, search, margins)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""

@@ -218,11 +218,11 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
         target = to_unit_range(np.asarray(y, dtype=np.float64).reshape(-1)[table.kept])
         ranked = self.neighbor_weights == "rank"
         among = Neighborhood(
-            self.n_neighbors, self.metric, rank_decay=float(self.rank_decay) if ranked else None
+            self.n_neighbors, self.metric, pooled=True, rank_decay=float(self.rank_decay) if ranked else None
         )
-        nearest = rows.nearest_targets(among, self._anchors(target.size))
+        nearest = rows.local_nearest(among, self._anchors(target.size))
         with watched(self, total=nearest.n_reports) as progress:
-            self._set_weights(_weights(nearest.differences(target, progress.advance)))
+            self._set_weights(_weights(nearest.target_differences(target, progress.advance)))
         self.n_anchors_ = target.size if self.n_anchors is None else int(self.n_anchors)
         self.execution_ = rows.execution() | nearest.describe()
         return self
