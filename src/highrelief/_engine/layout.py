@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -283,12 +282,6 @@ class Packed:
         amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
         found = amounts.sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
-
-    def as_if_complete(self) -> Packed:
-        """The same rows, with what stands for missing values taken for values."""
-        table = copy(self)
-        table.__dict__["missing"] = None
-        return table
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""

@@ -20,25 +20,27 @@ CorrectionArrays = tuple[Places, Places, Places, NDArray[np.floating], NDArray[n
 
 
 class MissingCorrection:
-    """What the rows of a table lack, and what that adds to distances under weights, and to sums over pairs.
+    """What missing values add to distances under weights, and to sums over pairs.
 
-    Copies of a row that lacks values are not equal: each may have others.
+    Duplicates of a row with missing values are not equal: each may have other values there.
 
     Parameters
     ----------
     table : Packed
         The rows.
+    ignored : bool
+        Correct nothing: the caller does, or values that stand for missing ones are taken as they are.
     """
 
-    def __init__(self, table: Packed) -> None:
+    def __init__(self, table: Packed, *, ignored: bool = False) -> None:
         self._table = table
-        missing = table.missing
+        missing = None if ignored else table.missing
         if missing is None:
             self.features = self._which = self._rows = np.empty(0, np.int64)
             self._start = np.zeros(table.n_rows + 1, np.int64)
             self._excess = packing.aligned_zeros((0, 0, CHUNK), table.dtype)
         else:
-            # Of numbers: what is expected of them does not depend on classes.
+            # Numeric features only: their expectations do not depend on classes.
             assert isinstance(missing, MissingValues)
             self.features, self._start, self._which = missing.features, missing.start, missing.which
             self._excess = missing.excess[0]

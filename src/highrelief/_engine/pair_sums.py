@@ -169,18 +169,20 @@ class WeightedRows:
     ----------
     table : Packed
         The rows.
+    correction : MissingCorrection or None
+        Of its missing values; None: the one of the table.
     """
 
     #: Whether distances must be stored before anything is made of them.
     by_blocks = False
 
-    def __init__(self, table: Packed) -> None:
+    def __init__(self, table: Packed, correction: MissingCorrection | None = None) -> None:
         self._table = table
         self._sample_weight = table.sample_weight.astype(table.dtype)
         self._far = soft.masked_distance(table.dtype)
         self._order = np.arange(table.n_features)
         self._n_active = 0
-        self.correction = MissingCorrection(table)
+        self.correction = MissingCorrection(table) if correction is None else correction
         self.X = table.scaled.whole()
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
@@ -352,11 +354,13 @@ class WeightedBlocks:
         The rows.
     first : int
         The place of its first column, where these are some of the columns of a wider table.
+    correction : MissingCorrection or None
+        Of its missing values; None: the one of the table.
     """
 
     by_blocks = True
 
-    def __init__(self, table: Packed, first: int = 0) -> None:
+    def __init__(self, table: Packed, first: int = 0, correction: MissingCorrection | None = None) -> None:
         self._table = table
         self._first = first
         self._far = soft.masked_distance(table.dtype)
@@ -364,7 +368,7 @@ class WeightedBlocks:
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
-        self.correction = MissingCorrection(table)
+        self.correction = MissingCorrection(table) if correction is None else correction
         self._given = np.empty(0)
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
@@ -438,14 +442,18 @@ def fill_from_minima(
     run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 
 
-def weighted_rows(table: Packed, memory: float) -> WeightedRows | WeightedBlocks:
-    """Rows of a table, in no copy where it is wide and its distances fit into the memory.
+def weighted_rows(
+    table: Packed, memory: float, correction: MissingCorrection | None = None
+) -> WeightedRows | WeightedBlocks:
+    """Return the rows of a table; without a copy if it is wide and its distances fit into memory.
 
-    The shape and the user decide, never the threads.
+    The shape and the user decide, never the number of threads.
     """
     accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
     wide = table.n_features >= WIDE * table.n_samples and table.raw.nbytes > SMALL
-    return WeightedBlocks(table) if wide and accumulators <= memory else WeightedRows(table)
+    if wide and accumulators <= memory:
+        return WeightedBlocks(table, correction=correction)
+    return WeightedRows(table, correction)
 
 
 def _whole_vectors(w: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:

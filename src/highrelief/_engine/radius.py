@@ -38,13 +38,15 @@ class RadiusPasses:
     def __init__(self, table: Packed, memory: float) -> None:
         self._table = table
         self._far = soft.masked_distance(table.dtype)
-        self._batch_constraint = self._far / 2.0
+        self._limit = self._far / 2.0
         of_tile = distances.TILE**2 * table.dtype.itemsize
         self.stored = float(table.n_tiles) * of_tile <= memory
         self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
-        # What is missing is added here: expectations may differ by class.
-        complete = table.as_if_complete()
-        self._rows = weighted_rows(complete, memory) if self.stored else WeightedRows(complete)
+        # Missing values are corrected here: expectations may differ by class.
+        uncorrected = MissingCorrection(table, ignored=True)
+        self._rows = (
+            weighted_rows(table, memory, uncorrected) if self.stored else WeightedRows(table, uncorrected)
+        )
         self._rows.put_under(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
         #: A sample's own further copies, and all that it can have as neighbors, copies counted.
@@ -80,9 +82,7 @@ class RadiusPasses:
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             sums = np.zeros(table.n_rows)
-            radius.tile_moments(
-                D, first, a, b, table.sample_weight, centers, squared, self._batch_constraint, sums
-            )
+            radius.tile_moments(D, first, a, b, table.sample_weight, centers, squared, self._limit, sums)
             return sums
 
         return self._sum(part, table.n_rows) + self._own * (of_own**2 if squared else of_own)
@@ -119,7 +119,7 @@ class RadiusPasses:
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             counts = np.zeros(shape)
             radius.tile_counts(
-                D, first, a, b, table.codes, table.sample_weight, near, far, self._batch_constraint, counts
+                D, first, a, b, table.codes, table.sample_weight, near, far, self._limit, counts
             )
             return counts
 
@@ -191,7 +191,7 @@ class RadiusPasses:
                 near,
                 far,
                 factors,
-                self._batch_constraint,
+                self._limit,
                 out[width:of_rows],
             )
             for (lists, _), start, end in zip(lacking, borders, borders[1:], strict=False):
@@ -292,4 +292,4 @@ class _GivenPairSums(PairSums):
 
     def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
         self._table, self.tiles, self.row_totals = table, tiles, row_totals
-        self._correction, self._own = MissingCorrection(table.as_if_complete()), None
+        self._correction, self._own = MissingCorrection(table, ignored=True), None
