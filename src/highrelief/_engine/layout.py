@@ -1,4 +1,4 @@
-"""A labeled table, scaled and laid out for the kernels."""
+"""Labeled tables as the kernels see them: the layout of the rows, and their scaled values."""
 
 from __future__ import annotations
 
@@ -23,33 +23,217 @@ _MOST_PARTS = 64
 _PARTIAL_SUMS_BYTES = 2**26
 
 
-class Packed:
-    """A labeled table, scaled and laid out for the kernels.
+class Layout:
+    """The order in which the kernels see the rows of a labeled table, with their weights; no values.
+
+    Rows are sorted by class and padded to whole blocks of the kernels.
+
+    Parameters
+    ----------
+    codes : (n_samples,) int
+        Class codes 0 … n_classes − 1, each present.
+    n_classes : int
+        Number of classes.
+    sample_weight : (n_samples,) float64, all > 0, or None
+        Sample weights: a sample of weight 2 counts as two equal ones. None: 1.
+    n_threads : int
+        Number of threads.
+    class_weights : (n_classes,) float64, all > 0, or None
+        Factor of the samples of a class in sums over samples, and of the class as a miss. None: 1.
+    batch_constraint : BatchConstraint or None
+        Which samples may be neighbors. None: all.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[np.integer],
+        n_classes: int,
+        *,
+        sample_weight: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+        class_weights: NDArray[np.float64] | None = None,
+        batch_constraint: BatchConstraint | None = None,
+    ) -> None:
+        self.n_samples = codes.size
+        self.n_classes = n_classes
+        self.n_threads = n_threads
+        self.counted = sample_weight is not None
+        self.position, self.codes = self._laid_out(codes)
+        self.real = self.position != packing.PADDING
+        self.input_codes, self._input_sample_weight = codes, sample_weight
+        self.sample_weight = np.zeros(self.n_rows)
+        self.sample_weight[self.real] = (
+            1.0 if sample_weight is None else sample_weight[self.position[self.real]]
+        )
+        self.total_sample_weight = float(self.sample_weight.sum())
+        of_classes = np.bincount(self.codes, weights=self.sample_weight, minlength=n_classes)
+        self.priors = of_classes / self.total_sample_weight
+        self.class_weights = None if class_weights is None else class_weights[:n_classes]
+        self.batch_constraint = batch_constraint
+        #: Factor of each row in a sum over samples.
+        self.row_weights = (
+            self.sample_weight if class_weights is None else self.sample_weight * class_weights[self.codes]
+        )
+        self.total_weight = (
+            self.total_sample_weight if class_weights is None else float(self.row_weights.sum())
+        )
+        self.n_tiles = distances.n_tiles(self.n_rows)
+
+    def _laid_out(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the sample of each row of the layout, or ``PADDING``, and its class."""
+        return packing.class_layout(codes, self.n_classes)
+
+    @cached_property
+    def padding(self) -> NDArray[np.int64]:
+        """Rows of the layout without a sample."""
+        return np.flatnonzero(~self.real)
+
+    @cached_property
+    def class_starts(self) -> NDArray[np.int64]:
+        """First row of every class, and the end of the last."""
+        return np.searchsorted(self.codes, np.arange(self.n_classes + 1))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the layout, padding included."""
+        return self.position.size
+
+    @cached_property
+    def class_sizes(self) -> NDArray[np.int64]:
+        """Number of samples of every class, whatever their weights."""
+        return np.bincount(self.codes[self.real], minlength=self.n_classes)
+
+    @cached_property
+    def has_hit(self) -> NDArray[np.bool_]:
+        """Rows that have a hit: another row of their class, or a weight above 1."""
+        if self.batch_constraint is not None:
+            hits = self.n_available_rows[np.arange(self.n_rows), self.codes]
+            # With a continuous target all samples are of one class, and there are no misses.
+            misses = (self.n_available_rows.sum(axis=1) > hits) | (self.n_classes == 1)
+            return self.real & (hits > 0) & misses
+        return self.real & ((self.class_sizes[self.codes] > 1) | (self.sample_weight > 1.0))
+
+    @cached_property
+    def miss_factors(self) -> NDArray[np.float64]:
+        """P(c)/(1 − P(y)) for anchors of a kind, of class y (rows), and misses of class c (columns).
+
+        Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes. P is
+        estimated among the samples that may be neighbors, with sample and class weights.
+        """
+        if self.batch_constraint is None:
+            priors = self.priors
+            if self.class_weights is not None:
+                priors = priors * self.class_weights
+                priors = priors / priors.sum()
+            others = 1.0 - priors
+            for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
+                others[c] = np.delete(priors, c).sum()
+            return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
+        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self._input_sample_weight)
+        if self.class_weights is not None:
+            amounts = amounts * self.class_weights
+        by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
+        of_misses = by_class.copy()
+        of_misses[np.arange(self.n_classes), :, np.arange(self.n_classes)] = 0.0
+        of_misses = of_misses.sum(axis=2, keepdims=True)
+        factors = np.divide(by_class, of_misses, out=np.zeros_like(by_class), where=of_misses > 0.0)
+        return factors.reshape(-1, self.n_classes)
+
+    @property
+    def within(self) -> bool:
+        """Whether only rows of the same batch may be neighbors."""
+        return self.batch_constraint is None or self.batch_constraint.within
+
+    @cached_property
+    def batches(self) -> NDArray[np.int64]:
+        """Batch of every row, 0 for padding; no entries if there is no batch constraint."""
+        if self.batch_constraint is None:
+            return np.empty(0, np.int64)
+        return np.where(self.real, self.batch_constraint.batches[self.position], 0)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """Rows of :attr:`miss_factors` for every row: its class, or its class and batch."""
+        return (
+            self.codes
+            if self.batch_constraint is None
+            else self.codes * self.batch_constraint.n_batches + self.batches
+        )
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of rows of :attr:`miss_factors`."""
+        return self.n_classes * (1 if self.batch_constraint is None else self.batch_constraint.n_batches)
+
+    @cached_property
+    def own_weight(self) -> NDArray[np.float64]:
+        """Weight of every row among its own neighbors: its duplicates, itself included."""
+        return self.sample_weight if self.within else np.minimum(self.sample_weight, 1.0)
+
+    @cached_property
+    def n_available_rows(self) -> NDArray[np.int64]:
+        """Number of rows that may be neighbors of every row, by class; with a batch constraint only."""
+        assert self.batch_constraint is not None
+        found = self.batch_constraint.amounts(self.input_codes, self.n_classes)[self.batches].astype(np.int64)
+        if self.within:
+            # A row of weight above 1 is a neighbor of itself.
+            found[np.arange(self.n_rows), self.codes] -= self.sample_weight <= 1.0
+        return found
+
+    @cached_property
+    def n_pairs(self) -> float:
+        """Total weight of the ordered pairs that may be neighbors, a sample and itself included."""
+        if self.batch_constraint is None:
+            return self.total_sample_weight**2
+        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        return float(self.sample_weight @ amounts.sum(axis=1)[self.batches])
+
+    @property
+    def input_sample_weight(self) -> NDArray[np.float64]:
+        """Sample weights in the order of the input."""
+        return np.ones(self.n_samples) if self._input_sample_weight is None else self._input_sample_weight
+
+    @cached_property
+    def available_weight(self) -> NDArray[np.float64] | None:
+        """Total weight of the possible neighbors of every row; None: all others."""
+        if self.batch_constraint is None:
+            return None
+        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        found = amounts.sum(axis=1)[self.batches]
+        return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
+
+    def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return values by row of the layout in the order of the samples."""
+        out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)
+        out[self.position[self.real]] = rows[self.real]
+        return out
+
+    def n_parts(self, width: int) -> int:
+        """Number of partial sums of ``width`` numbers that a sum is cut into."""
+        return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)
+
+    def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
+        """Ranges of rows, each with a partial sum of ``width`` numbers."""
+        return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
+
+
+class Packed(Layout):
+    """A labeled table: its layout, and its values, scaled for the kernels.
 
     Parameters
     ----------
     X : (n_samples, n_features) float32, float64 or one-byte numbers
         The table.
-    codes : (n_samples,) int
-        Class codes 0 … n_classes − 1, each present.
-    n_classes : int
-        Number of classes.
+    codes, n_classes, sample_weight, n_threads, class_weights, batch_constraint
+        As in :class:`Layout`.
     scaling : Scaling
         Of the features.
-    sample_weight : (n_samples,) float64, all > 0, or None
-        How often each sample counts; None: once.
-    n_threads : int
-        Threads to use.
     ranges : ColumnRanges or None
-        Of the columns, if they are known.
-    missing_mask : Absent or None
-        What is missing from the table, where the smallest value of the column stands for it.
-    class_weights : (n_classes,) float64, all > 0, or None
-        By how much more the samples of a class count in sums over samples, and the class as a miss; None: 1.
-    batch_constraint : Reach or None
-        Who may be whose neighbor; None: everyone.
+        Of the columns, if known.
+    missing_mask : MissingMask or None
+        Which values are missing; the smallest value of the column stands in their place.
     encoding : Encoding or None
-        The features that the columns belong to, where some are categorical; None: each is a feature.
+        The features that the columns belong to, if some are categorical. None: each column is a feature.
     """
 
     def __init__(
@@ -67,35 +251,17 @@ class Packed:
         batch_constraint: BatchConstraint | None = None,
         encoding: Encoding | None = None,
     ) -> None:
-        self.n_samples, self.n_features = X.shape
-        self.n_classes = n_classes
-        self.n_threads = n_threads
-        self.counted = sample_weight is not None
-        self.position, self.codes = self._laid_out(codes)
-        self.real = self.position != packing.PADDING
+        super().__init__(
+            codes,
+            n_classes,
+            sample_weight=sample_weight,
+            n_threads=n_threads,
+            class_weights=class_weights,
+            batch_constraint=batch_constraint,
+        )
+        self.n_features = X.shape[1]
         self.raw, self.scaling, self.ranges, self.encoding = X, scaling, ranges, encoding
-        self.input_codes, self._input_sample_weight, self._missing_mask = codes, sample_weight, missing_mask
-        self.sample_weight = np.zeros(self.n_rows)
-        self.sample_weight[self.real] = (
-            1.0 if sample_weight is None else sample_weight[self.position[self.real]]
-        )
-        self.total_sample_weight = float(self.sample_weight.sum())
-        of_classes = np.bincount(self.codes, weights=self.sample_weight, minlength=n_classes)
-        self.priors = of_classes / self.total_sample_weight
-        self.class_weights = None if class_weights is None else class_weights[:n_classes]
-        self.batch_constraint = batch_constraint
-        #: How much the term of a row counts in a sum over samples.
-        self.row_weights = (
-            self.sample_weight if class_weights is None else self.sample_weight * class_weights[self.codes]
-        )
-        self.total_weight = (
-            self.total_sample_weight if class_weights is None else float(self.row_weights.sum())
-        )
-        self.n_tiles = distances.n_tiles(self.n_rows)
-
-    def _laid_out(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The row of the table at each row of the layout, or ``PADDING``, and its class."""
-        return packing.class_layout(codes, self.n_classes)
+        self._missing_mask = missing_mask
 
     @cached_property
     def X(self) -> NDArray[np.floating]:  # noqa: N802
@@ -158,130 +324,9 @@ class Packed:
         return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
 
     @cached_property
-    def padding(self) -> NDArray[np.int64]:
-        """Rows of the layout that hold no sample."""
-        return np.flatnonzero(~self.real)
-
-    @cached_property
-    def class_starts(self) -> NDArray[np.int64]:
-        """First row of every class, and the end of the last."""
-        return np.searchsorted(self.codes, np.arange(self.n_classes + 1))
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the layout, padding included."""
-        return self.position.size
-
-    @cached_property
     def row_sums(self) -> NDArray[np.float64]:
         """Sum of every row, as the distance tiles need it."""
         return row_sums(self.X)
-
-    @cached_property
-    def class_sizes(self) -> NDArray[np.int64]:
-        """Number of rows, not copies, of every class."""
-        return np.bincount(self.codes[self.real], minlength=self.n_classes)
-
-    @cached_property
-    def has_hit(self) -> NDArray[np.bool_]:
-        """Rows that have another row of their class, or another copy of themselves, to compare with."""
-        if self.batch_constraint is not None:
-            hits = self.n_available_rows[np.arange(self.n_rows), self.codes]
-            # Where samples have targets, all are of one class, and there are no misses.
-            misses = (self.n_available_rows.sum(axis=1) > hits) | (self.n_classes == 1)
-            return self.real & (hits > 0) & misses
-        return self.real & ((self.class_sizes[self.codes] > 1) | (self.sample_weight > 1.0))
-
-    @cached_property
-    def miss_factors(self) -> NDArray[np.float64]:
-        """P(c)/(1 − P(y)) for anchors of a kind, of class y (rows), and misses of class c (columns).
-
-        Kononenko's factor; P(c)/(1 − P(c)), as Sun 2007 prints it in eq. (19), is not 1 for two classes. P is
-        counted among those in reach, a class by its weight.
-        """
-        if self.batch_constraint is None:
-            priors = self.priors
-            if self.class_weights is not None:
-                priors = priors * self.class_weights
-                priors = priors / priors.sum()
-            others = 1.0 - priors
-            for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
-                others[c] = np.delete(priors, c).sum()
-            return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self._input_sample_weight)
-        if self.class_weights is not None:
-            amounts = amounts * self.class_weights
-        by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
-        of_misses = by_class.copy()
-        of_misses[np.arange(self.n_classes), :, np.arange(self.n_classes)] = 0.0
-        of_misses = of_misses.sum(axis=2, keepdims=True)
-        factors = np.divide(by_class, of_misses, out=np.zeros_like(by_class), where=of_misses > 0.0)
-        return factors.reshape(-1, self.n_classes)
-
-    # Who is in reach
-
-    @property
-    def within(self) -> bool:
-        """Whether rows of the same batch are in reach, and no others."""
-        return self.batch_constraint is None or self.batch_constraint.within
-
-    @cached_property
-    def batches(self) -> NDArray[np.int64]:
-        """Batch of every row, 0 for padding; no entries if everyone is in reach."""
-        if self.batch_constraint is None:
-            return np.empty(0, np.int64)
-        return np.where(self.real, self.batch_constraint.batches[self.position], 0)
-
-    @cached_property
-    def kinds(self) -> NDArray[np.int64]:
-        """Rows of :attr:`miss_factors` for every row: its class, or its class and batch."""
-        return (
-            self.codes
-            if self.batch_constraint is None
-            else self.codes * self.batch_constraint.n_batches + self.batches
-        )
-
-    @property
-    def n_kinds(self) -> int:
-        """Number of rows of :attr:`miss_factors`."""
-        return self.n_classes * (1 if self.batch_constraint is None else self.batch_constraint.n_batches)
-
-    @cached_property
-    def own_weight(self) -> NDArray[np.float64]:
-        """Copies of every row that are in reach of each other, itself included."""
-        return self.sample_weight if self.within else np.minimum(self.sample_weight, 1.0)
-
-    @cached_property
-    def n_available_rows(self) -> NDArray[np.int64]:
-        """Number of rows that could be neighbors of every row, by their class; for batches."""
-        assert self.batch_constraint is not None
-        found = self.batch_constraint.amounts(self.input_codes, self.n_classes)[self.batches].astype(np.int64)
-        if self.within:
-            # A row that stands for several copies of a sample is a neighbor of itself.
-            found[np.arange(self.n_rows), self.codes] -= self.sample_weight <= 1.0
-        return found
-
-    @cached_property
-    def n_pairs(self) -> float:
-        """Ordered pairs of copies in reach of each other, each with itself if it reaches its own batch."""
-        if self.batch_constraint is None:
-            return self.total_sample_weight**2
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
-        return float(self.sample_weight @ amounts.sum(axis=1)[self.batches])
-
-    @property
-    def input_sample_weight(self) -> NDArray[np.float64]:
-        """How often each sample of the table counts."""
-        return np.ones(self.n_samples) if self._input_sample_weight is None else self._input_sample_weight
-
-    @cached_property
-    def available_weight(self) -> NDArray[np.float64] | None:
-        """Copies of others, and of itself but for one, that every row reaches; None: of all samples."""
-        if self.batch_constraint is None:
-            return None
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
-        found = amounts.sum(axis=1)[self.batches]
-        return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
         """The same rows with some of the features only."""
@@ -321,24 +366,10 @@ class Packed:
             batch_constraint=self.batch_constraint,
         )
 
-    def unpacked(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Bring values by packed row back to the order of the table."""
-        out = np.empty((self.n_samples, *rows.shape[1:]), dtype=rows.dtype)
-        out[self.position[self.real]] = rows[self.real]
-        return out
-
-    def n_parts(self, width: int) -> int:
-        """Into how many partial sums of ``width`` numbers a sum is cut."""
-        return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)
-
     @property
     def n_pieces(self) -> int:
         """Into how many pieces a pass over all pairs is cut, so that progress is seen."""
         return n_pieces(self.n_rows**2 / 2 * self.n_features)
-
-    def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
-        """Parts of the rows to work on, each with a partial sum of ``width`` numbers."""
-        return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
