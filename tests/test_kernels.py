@@ -200,7 +200,7 @@ class TestSoftMargins:
             packed = rows._table
             features = np.arange(X.shape[1])
             by_feature = near.margin_columns(
-                packed.X, features, MissingCorrection(packed), pooled=margin == "nearest"
+                packed.X, features, MissingCorrection.of(packed), pooled=margin == "nearest"
             )
             by_feature = rows._table.unpacked(by_feature)[:, : w.size]
             np.testing.assert_allclose(by_feature, Z, rtol=1e-9, atol=1e-13)

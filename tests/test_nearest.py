@@ -14,6 +14,7 @@ from test_kernels import draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
 from highrelief._engine import distances, nearest, quantized
+from highrelief._engine import neighbors as neighbors_module
 from highrelief._engine import scaling as scaling_module
 from highrelief._engine import search as search_module
 from highrelief._engine.columns import Columns
@@ -34,7 +35,7 @@ def way(request, monkeypatch):
     monkeypatch.setattr(search_module, "_way", lambda *_: request.param)
     monkeypatch.setattr(search_module, "BAND", 64)
     monkeypatch.setattr(search_module, "_ANCHORS_AT_ONCE", 12)
-    monkeypatch.setattr(search_module, "_SETTLED_AT_ONCE", 20)
+    monkeypatch.setattr(neighbors_module, "_SETTLED_AT_ONCE", 20)
     # A piece holds 64 columns at least.
     monkeypatch.setattr(search_module, "_PIECE_BYTES", 1.0)
     return request.param
@@ -184,8 +185,8 @@ def test_lists_of_many_classes_stay_small(monkeypatch):
 def test_pooled_misses_need_no_table_of_all_classes():
     X, _ = draw_table(18, 2000, 2, 2)
     table = packed_table(X, np.arange(2000) % 500)
-    assert peak_of(lambda: search_module.n_available(table, True)) < 2**20
-    available = search_module.n_available(table, True)
+    assert peak_of(lambda: neighbors_module.n_available(table, True)) < 2**20
+    available = neighbors_module.n_available(table, True)
     np.testing.assert_array_equal(available[table.real], np.tile([3, 1996], (2000, 1)))
 
 

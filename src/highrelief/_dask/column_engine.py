@@ -12,22 +12,36 @@ from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
 from .._engine.columns import CenteredColumns, Columns
-from .._engine.distances import ErrorBound, ProductDistances, TileDistances
+from .._engine.distances import ProductDistances, TileDistances
 from .._engine.engine import LocalRows
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
-from .._engine.layout import Packed
+from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
 from .._engine.nearest import Compared, NearestPass, NeighborMargins
-from .._engine.neighbors import Neighborhood, Neighbors
-from .._engine.pair_sums import Coefficients, PairSums, WeightedBlocks, fill_from_minima, sums_of_products
+from .._engine.neighbors import (
+    NearestK,
+    Neighborhood,
+    Neighbors,
+    TieSharing,
+    distance_array,
+    mask_pairs,
+    work_ranges,
+)
+from .._engine.pair_sums import (
+    Coefficients,
+    PairSums,
+    WeightedBlocks,
+    fill_from_minima,
+    sums_of_products,
+    tile_parts,
+    to_coefficients,
+)
 from .._engine.quantized import Plan, WholeNumbers, planned
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.search import (
-    Division,
     NeighborSearch,
     Report,
     added_exact,
-    distance_array,
     nothing,
     padded_rows,
 )
@@ -51,7 +65,7 @@ from .scheduler import added as sum_of_arrays
 from .table import ClusterPacked, ClusterTable, Cut
 
 
-class Layout(NamedTuple):
+class Labels(NamedTuple):
     """What all blocks have in common: the classes of the samples, and how much these count."""
 
     codes: NDArray[np.integer]
@@ -76,10 +90,15 @@ class Layout(NamedTuple):
             class_weights=self.class_weights,
         )
 
-    def bare(self, dtype: np.dtype[Any], n_threads: int) -> Packed:
-        """The layout alone, with no column."""
-        none = np.empty((self.codes.size, 0), dtype)
-        return self.packed(none, Scaling.none(0, np.dtype(np.float64)), n_threads=n_threads)
+    def layout(self, n_threads: int) -> Layout:
+        """Return the layout of the rows."""
+        return Layout(
+            self.codes,
+            self.n_classes,
+            sample_weight=self.sample_weight,
+            n_threads=n_threads,
+            class_weights=self.class_weights,
+        )
 
 
 class ColumnBlock:
@@ -89,7 +108,7 @@ class ColumnBlock:
     ----------
     X : (n_samples, width)
         The columns, not scaled.
-    layout : Layout
+    layout : Labels
         What all blocks share.
     scaling : Scaling
         Of these columns.
@@ -100,7 +119,7 @@ class ColumnBlock:
     """
 
     def __init__(
-        self, X: NDArray[Any], layout: Layout, scaling: Scaling, ranges: ColumnRanges, first: int
+        self, X: NDArray[Any], layout: Labels, scaling: Scaling, ranges: ColumnRanges, first: int
     ) -> None:
         self.X, self.layout, self.scaling, self.ranges, self.first = X, layout, scaling, ranges, first
 
@@ -138,7 +157,7 @@ class ColumnBlocks:
         self.source, self.table, self.work = source, table, source.work
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
         sample_weight = table.input_sample_weight if table.counted else None
-        self.layout = Layout(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
+        self.layout = Labels(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
     @property
     def cuts(self) -> list[Cut]:
@@ -259,7 +278,7 @@ Share = tuple[NDArray[Any], NDArray[np.float64]]
 class Sought:
     """Whose neighbors are looked for, and who may be one."""
 
-    layout: Layout
+    layout: Labels
     among: Neighborhood
     anchors: NDArray[np.bool_]
     #: Rows whose distances to all are wanted; None: all.
@@ -329,11 +348,11 @@ class ColumnSearch(NeighborSearch):
         sought = work.shared(self._sought(padded_rows(anchors) if self._way == "rows" else None))
         shares = boughs(self._distance_shares(sought), added)
         given = work.halfway(delayed(_candidates, pure=False)(sought, shares))
-        if not self._must_measure:
+        if not self._nearest.needs_exact:
             return given
         task = self._blocks.task
         lengths = boughs([task(_measured, block, given, self._metric) for block in blocks], added)
-        return work.halfway(delayed(_divided, pure=False)(given, lengths, self._division))
+        return work.halfway(delayed(_divided, pure=False)(given, lengths, self._nearest.tie_sharing))
 
     def _sought(self, rows: NDArray[np.int64] | None) -> Sought:
         layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
@@ -374,38 +393,6 @@ class ColumnSearch(NeighborSearch):
         room = _SHARE_OF_MEMORY * worker.memory / worker.n_threads
         n = max(worker.n_threads, int(min(room / block_bytes, len(which))))
         return [which[a : a + n] for a in range(0, len(which), n)]
-
-
-class _CandidateSearch(NeighborSearch):
-    """A search in distances that were added up already; who is left in doubt is measured later."""
-
-    def __init__(self, sought: Sought, distances: ErrorBound, D: NDArray[np.uint32]) -> None:
-        # The layout of the rows is all that counts here.
-        table = sought.layout.bare(sought.dtype, own_threads(sought.n_threads))
-        self._known, self._D, self._few = distances, D, sought.rows is not None
-        super().__init__(table, sought.among, sought.anchors)
-
-    def _make_columns(self) -> Any:
-        return None
-
-    def _choose_distances(self) -> Any:
-        return self._known
-
-    def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Candidates of all anchors that have a hit, divided unless they must be measured first."""
-        anchors = np.flatnonzero(self._chosen)
-        if not self._few:
-            yield from self._from_all_distances(anchors, report)
-            return
-        self._mask_pairs(self._D, anchors, (0, self._table.n_rows))
-        yield super()._candidates(self._D, anchors)
-
-    def _all_distances(self, report: Report) -> NDArray[np.uint32]:
-        return self._D
-
-    def _share(self, found: Neighbors) -> None:
-        if not self._must_measure:
-            super()._share(found)
 
 
 # What workers do
@@ -451,8 +438,21 @@ def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
     for part in parts[1:]:
         total += part
     error_bound = sought.kind.error_bound(noted, float_type(sought.dtype))
-    found = tuple(_CandidateSearch(sought, error_bound, keys).neighbors())
-    return GivenNeighbors(sought.among, sought.anchors, found)
+    layout = sought.layout.layout(own_threads(sought.n_threads))
+    nearest_k = NearestK(layout, sought.among, sought.tolerance, error_bound)
+    anchors = np.flatnonzero(sought.anchors & layout.has_hit)
+    mask_pairs(
+        layout, keys, anchors if sought.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
+    )
+    found = nearest_k.from_all_distances(keys, anchors)
+    if sought.rows is not None:
+        found = iter([nearest_k.candidates(keys, anchors)])
+    lists = tuple(found)
+    if not nearest_k.needs_exact:
+        for each in lists:
+            ranges = work_ranges(each.anchors.size, layout.n_threads)
+            nearest_k.tie_sharing.share(each, np.zeros(each.rows.size), ranges, layout.n_threads)
+    return GivenNeighbors(sought.among, sought.anchors, lists)
 
 
 @in_turn
@@ -467,13 +467,13 @@ def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[N
 
 
 def _divided(
-    given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], division: Division
+    given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
 ) -> GivenNeighbors:
     """Neighbors by the exact distances of all candidates."""
     divided = []
     for found, exact in zip(given.found, added(lengths), strict=True):
         divided.append(replace(found, shares=np.zeros(found.rows.size)))
-        division.divide(divided[-1], exact)
+        sharing.share(divided[-1], exact)
     return replace(given, found=tuple(divided))
 
 
@@ -598,7 +598,7 @@ class ColumnWeightedRows:
 
     def __init__(self, table: Packed, blocks: ColumnBlocks) -> None:
         self._table, self._blocks = table, blocks
-        self.correction = MissingCorrection(table)
+        self.correction = MissingCorrection.of(table)
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
         self._held: _Held | None = None
@@ -696,7 +696,7 @@ class Near:
     """
 
     def __init__(
-        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: Layout, n_threads: int
+        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: Labels, n_threads: int
     ) -> None:
         self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
         #: No row: kernels find all distances stored.
@@ -711,14 +711,14 @@ class Near:
         return Near, (self.tiles, self.sums, self._layout, self._n_threads)
 
     @cached_property
-    def table(self) -> Packed:
-        """The layout of the rows, for all threads of the worker whose task asks first."""
-        return self._layout.bare(self.tiles.dtype, own_threads(self._n_threads))
+    def table(self) -> Layout:
+        """The layout of the rows, for all threads of the worker whose task comes first."""
+        return self._layout.layout(own_threads(self._n_threads))
 
     @cached_property
     def correction(self) -> MissingCorrection:
         """Nothing is missing."""
-        return MissingCorrection(self.table)
+        return MissingCorrection(self.table, None, 0, self.tiles.dtype)
 
 
 @in_turn
@@ -733,7 +733,7 @@ def _minima(
 @in_turn
 def _near(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-    layout: Layout,
+    layout: Labels,
     dtype: np.dtype[Any],
     n_threads: int,
 ) -> Near:
@@ -759,8 +759,8 @@ def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], N
     """Coefficients of all pairs, and their sums by row."""
     tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
     tiles[...] = near.tiles  # which others will ask again
-    pairs = PairSums(near.table, tiles, by, near.correction)
-    return pairs.tiles, pairs.row_totals
+    parts = tile_parts(near.table, 0, tiles.dtype)
+    return tiles, to_coefficients(near.table, tiles, by, parts)
 
 
 @in_turn

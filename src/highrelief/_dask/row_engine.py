@@ -348,11 +348,11 @@ class RowSearch(NeighborSearch):
             distances.plan if isinstance(distances, WholeNumbers) else type(distances),  # type: ignore[arg-type]
             self._metric,
             self._tolerance,
-            float(self._n_ranks),
-            self._rank_weights,
-            self._uniform,
-            self._pooled,
-            self._n_slots,
+            float(self._nearest.n_ranks),
+            self._nearest.rank_weights,
+            self._nearest.uniform,
+            self._nearest.pooled,
+            self._nearest.n_slots,
             table.unpacked(self._chosen),
             table.input_sample_weight,
         )
@@ -624,7 +624,7 @@ class RowsUnderWeights:
 
     def __init__(self, table: Packed, blocks: RowBlocks) -> None:
         self._table, self._blocks = table, blocks
-        self.correction = MissingCorrection(table)
+        self.correction = MissingCorrection.of(table)
         self.given = np.empty(0)
         self._sums: NDArray[np.float64] | None = None
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
 from .._engine.distances import Distances, ProductDistances, TileDistances
-from .._engine.neighbors import Neighbors
+from .._engine.neighbors import Neighbors, distance_array
 from .._engine.quantized import Plan, WholeNumbers
-from .._engine.search import FEW_ANCHORS, added_exact, distance_array
+from .._engine.search import FEW_ANCHORS, added_exact
 from .._engine.threads import even_ranges
 from .._kernels import candidates, nearest
 from .._kernels import candidates as candidates_kernels
@@ -245,7 +245,7 @@ def settled(found: Candidates | None, wanted: Wanted) -> BlockNeighbors:
     """Neighbors of all anchors of a block."""
     if found is None:
         nobody, nothing = np.empty(0, np.int64), np.empty(0)
-        room = Neighbors.room(nobody, wanted.n_slots, 0)
+        room = Neighbors.empty(nobody, wanted.n_slots, 0)
         return BlockNeighbors(**vars(room), ties=Ties(nobody, nothing, nothing, nothing))
     candidates = found.shared(wanted)
     lists, cut_at = found.lists, found.cut_at.ravel()

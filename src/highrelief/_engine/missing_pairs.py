@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +12,8 @@ from .._kernels import packing
 from .._kernels.missing import CHUNK
 from .arrays import entries_of
 from .cached_property import cached_property
-from .layout import Packed, sum_in_order
-from .missing import MissingValues
+from .layout import Layout, Packed, sum_in_order
+from .missing import MissingOfBoth, MissingValues
 from .threads import run_all
 
 Places = NDArray[np.int64]
@@ -26,29 +28,43 @@ class MissingCorrection:
 
     Parameters
     ----------
-    table : Packed
+    layout : Layout
         The rows.
-    ignored : bool
-        Correct nothing: the caller does, or values that stand for missing ones are taken as they are.
+    missing : MissingValues, MissingOfBoth or None
+        Their missing values.
+    n_features : int
+        Number of features.
+    dtype : dtype
+        Type of the values.
     """
 
-    def __init__(self, table: Packed, *, ignored: bool = False) -> None:
-        self._table = table
-        missing = None if ignored else table.missing
+    def __init__(
+        self,
+        layout: Layout,
+        missing: MissingValues | MissingOfBoth | None,
+        n_features: int,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self._layout, self._n_features, self._dtype = layout, n_features, dtype
         if missing is None:
             self.features = self._which = self._rows = np.empty(0, np.int64)
-            self._start = np.zeros(table.n_rows + 1, np.int64)
-            self._excess = packing.aligned_zeros((0, 0, CHUNK), table.dtype)
+            self._start = np.zeros(layout.n_rows + 1, np.int64)
+            self._excess = packing.aligned_zeros((0, 0, CHUNK), dtype)
         else:
             # Numeric features only: their expectations do not depend on classes.
             assert isinstance(missing, MissingValues)
             self.features, self._start, self._which = missing.features, missing.start, missing.which
             self._excess = missing.excess[0]
-            self._rows = np.repeat(np.arange(table.n_rows), np.diff(self._start))
-        self._by_chunk = listed_by_chunk(self._rows, self._which, table.n_rows)
+            self._rows = np.repeat(np.arange(layout.n_rows), np.diff(self._start))
+        self._by_chunk = listed_by_chunk(self._rows, self._which, layout.n_rows)
         #: E|V − V'| of every value that is missing.
         self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
-        self.put_under(np.zeros(table.n_features))
+        self.put_under(np.zeros(n_features))
+
+    @classmethod
+    def of(cls, table: Packed, *, ignored: bool = False) -> Self:
+        """Return the correction of a table; ``ignored``: of nothing, as if no value were missing."""
+        return cls(table, None if ignored else table.missing, table.n_features, table.dtype)
 
     @property
     def any(self) -> bool:
@@ -59,7 +75,7 @@ class MissingCorrection:
         """Take these weights from now on."""
         factors = w[self.features]
         #: For the kernels.
-        self.arrays: CorrectionArrays = (*self._by_chunk, factors.astype(self._table.dtype), self._excess)
+        self.arrays: CorrectionArrays = (*self._by_chunk, factors.astype(self._dtype), self._excess)
         #: (n_rows,) how far two copies of a row are from each other.
         self.between_duplicates = self._by_row(self._between_duplicates * factors[self._which])
 
@@ -87,19 +103,19 @@ class MissingCorrection:
 
         From the coefficients S, summed by the same parts of the tiles as the rest; (n_incomplete,).
         """
-        wanted = np.zeros(self._table.n_features, dtype=bool)
+        wanted = np.zeros(self._n_features, dtype=bool)
         wanted[features] = True
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
             missing_kernels.add_products(
-                self.arrays, wanted[self.features], S, self._table.n_rows, a, b, found
+                self.arrays, wanted[self.features], S, self._layout.n_rows, a, b, found
             )
             return found
 
         if not self.any:
             return np.zeros(0)
-        return sum_in_order(run_all(of_tiles, parts, self._table.n_threads))
+        return sum_in_order(run_all(of_tiles, parts, self._layout.n_threads))
 
     def added_to(
         self, sums: NDArray[np.float64], correction_sums: NDArray[np.float64], own: NDArray[np.float64] | None
@@ -134,7 +150,7 @@ class MissingCorrection:
         return self._by_row(np.cos(self.features[self._which] + 0.5))[:, np.newaxis]
 
     def _columns_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        columns = np.full(self._table.n_features, -1)
+        columns = np.full(self._n_features, -1)
         columns[features] = np.arange(features.size)
         return columns[self.features]
 
@@ -142,7 +158,7 @@ class MissingCorrection:
         return self._excess[others // CHUNK, self._which, others % CHUNK]
 
     def _by_row(self, terms: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _sums_at(self._rows, terms, self._table.n_rows)
+        return _sums_at(self._rows, terms, self._layout.n_rows)
 
 
 def listed_by_chunk(rows: Places, which: Places, n_rows: int) -> tuple[Places, Places, Places]:

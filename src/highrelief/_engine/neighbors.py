@@ -1,16 +1,26 @@
-"""Which neighbors count, and who they turned out to be."""
+"""Neighbors: which count, the reduction of distances to the k nearest, and the lists that result.
+
+Distances are uint32 keys that may be a little off (:class:`.distances.ErrorBound`). :class:`NearestK` keeps
+every row that may be among the k nearest, ties included; where that is not certain, exact distances decide,
+and :class:`TieSharing` distributes the weight of the k places over them.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import nearest
+from .._kernels import candidates, nearest, soft
 from .arrays import entries_of
+from .cached_property import cached_property
+from .layout import Layout
 from .memory import check_room
+from .threads import even_ranges, run_all
 
 METRICS = {
     "manhattan": nearest.MANHATTAN,
@@ -23,10 +33,10 @@ HITS, MISSES = 0, 1
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """Which neighbors count, and how much.
+    """Which neighbors count, and with which weights.
 
     ``pooled``: the misses of all classes are one set; otherwise k come from each class, weighted by
-    P(c)/(1 − P(y)). ``rank_decay``: a neighbor weighs exp(−(rank/rank_decay)²); None: all the same.
+    P(c)/(1 − P(y)). ``rank_decay``: a neighbor has the weight exp(−(rank/rank_decay)²); None: all have 1.
     """
 
     n_neighbors: int
@@ -35,11 +45,11 @@ class Neighborhood:
     rank_decay: float | None = None
 
     def n_ranks(self, total_sample_weight: float) -> int:
-        """The number k of ranks, as far as there are samples."""
+        """Return the number k of ranks, at most the number of samples."""
         return min(self.n_neighbors, math.ceil(total_sample_weight))
 
     def rank_weights(self, total_sample_weight: float) -> NDArray[np.float64]:
-        """Weights of the ranks 1 … k."""
+        """Return the weights of the ranks 1 … k."""
         n_ranks = self.n_ranks(total_sample_weight)
         check_room(
             16.0 * n_ranks,
@@ -55,34 +65,40 @@ class Neighborhood:
 
 @dataclass
 class Neighbors:
-    """Neighbors of some anchors, by slot, in flat arrays; see :mod:`..kernels.nearest`."""
+    """Neighbors of some anchors in flat arrays.
+
+    A slot is a set of possible neighbors: hits and misses, or one class. The neighbors of anchor a in slot s
+    are ``rows[start[a, s] : start[a, s] + count[a, s]]``. The first ``sure[a, s]`` of them are certain to be
+    among the k nearest.
+    """
 
     anchors: NDArray[np.int64]
     start: NDArray[np.int64]
     count: NDArray[np.int64]
     sure: NDArray[np.int64]
     rows: NDArray[np.int64]
+    #: Share of each neighbor in the mean over its slot.
     shares: NDArray[np.float64]
 
     @classmethod
-    def room(cls, anchors: NDArray[np.int64], n_slots: int, n_places: int) -> Neighbors:
-        """Places for this many neighbors."""
+    def empty(cls, anchors: NDArray[np.int64], n_slots: int, n_places: int) -> Neighbors:
+        """Return lists with this many unused places."""
         shape = (anchors.size, n_slots)
         start, count, sure = (np.zeros(shape, np.int64) for _ in range(3))
         return cls(anchors, start, count, sure, np.empty(n_places, np.int64), np.zeros(n_places))
 
     def without(self, slot: int) -> Neighbors:
-        """Leave one slot empty."""
+        """Return the neighbors in all slots but one."""
         count = self.count.copy()
         count[:, slot] = 0
         return replace(self, count=count)
 
     def listed(self, slot: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of all neighbors in a slot that have a share: whose they are, and their places in the lists."""
+        """Return the anchors and the places in the lists of all neighbors in a slot that have a share."""
         return self._sharing(self.start[:, slot], self.count[:, slot])
 
     def all_listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same in all slots; an anchor has a number in each of them, one after the other."""
+        """Return the same for all slots; an anchor has one number per slot, in a row."""
         return self._sharing(self.start.ravel(), self.count.ravel())
 
     def _sharing(
@@ -93,14 +109,14 @@ class Neighbors:
         return owner[shares], place[shares]
 
     def unsure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Of all candidates that are not sure: whose they are, and their places in the lists."""
+        """Return the anchors and the places in the lists of all candidates that are not certain."""
         n_slots = self.start.shape[1]
         first, count = (self.start + self.sure).ravel(), (self.count - self.sure).ravel()
         owner, place = entries_of(first, count)
         return owner // n_slots, place
 
     def reordered(self, order: NDArray[np.int64]) -> Neighbors:
-        """The same with the anchors in another order."""
+        """Return the neighbors with the anchors in another order."""
         return replace(
             self,
             anchors=self.anchors[order],
@@ -108,3 +124,292 @@ class Neighbors:
             count=self.count[order],
             sure=self.sure[order],
         )
+
+
+class TieSharing(NamedTuple):
+    """How the weight of a slot is distributed over its candidates (:func:`.._kernels.candidates.share`)."""
+
+    sample_weight: NDArray[np.float64]
+    k: float
+    rank_weights: NDArray[np.float64]
+    uniform: bool
+    exact: bool
+    euclidean: bool
+    tolerance: float
+
+    def share(
+        self,
+        found: Neighbors,
+        exact: NDArray[np.float64],
+        ranges: list[tuple[int, int]] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        """Write the shares of the candidates from their exact distances."""
+        lists = found.start, found.count, found.sure, found.rows, exact, found.shares
+
+        def of_anchors(a: int, b: int) -> None:
+            candidates.share(a, b, found.anchors, *self, *lists)
+
+        run_all(of_anchors, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
+
+
+class ErrorBounded(Protocol):
+    """How far distances may be off; see :class:`.distances.Distances`."""
+
+    @property
+    def as_float(self) -> bool:
+        """Whether a key has the bits of a float32; otherwise it is a number of steps."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether distances are exact."""
+
+    @property
+    def off(self) -> NDArray[np.float64]:
+        """Absolute error bound of the distances of each row."""
+
+    @property
+    def relative(self) -> float:
+        """Relative error bound."""
+
+
+class CandidateLists(NamedTuple):
+    """For every row and slot the keys of the nearest rows so far, and how many there are."""
+
+    keys: NDArray[np.uint64]
+    filled: NDArray[np.int64]
+
+
+#: Bytes of all candidate lists; if they need more, distances are computed row by row.
+LISTS_BYTES = 2.0**26
+#: Bytes of the neighbors of a portion of the anchors if all rows are tied.
+_PORTION_BYTES = 2.0**27
+#: Anchors whose lists are turned into neighbors at a time.
+_SETTLED_AT_ONCE = 8192
+
+
+class NearestK:
+    """Reduction of distances to the k nearest neighbors in every slot, with all ties.
+
+    Parameters
+    ----------
+    layout : Layout
+        The rows.
+    among : Neighborhood
+        Which neighbors count.
+    tolerance : float
+        Distances that differ by less, relatively, are tied.
+    bound : ErrorBounded
+        How far the distances may be off. Read when candidates are selected, after all columns were summed.
+    """
+
+    def __init__(self, layout: Layout, among: Neighborhood, tolerance: float, bound: ErrorBounded) -> None:
+        self._layout, self._tolerance, self._bound = layout, tolerance, bound
+        self.pooled, self._metric = among.pooled, METRICS[among.metric]
+        self.n_slots = 2 if among.pooled else layout.n_classes
+        self.uniform = among.rank_decay is None
+        self.n_ranks = among.n_ranks(layout.total_sample_weight)
+        # Without a decay the ranks are not listed: with sample weights there may be too many.
+        self.rank_weights = np.empty(0) if self.uniform else among.rank_weights(layout.total_sample_weight)
+        self._capacity = (2 * self.n_ranks if layout.counted else self.n_ranks) + candidates.SPARE_KEYS
+
+    @property
+    def needs_exact(self) -> bool:
+        """Whether exact distances of uncertain candidates are needed."""
+        return not self._bound.exact or not self.uniform
+
+    @property
+    def tie_sharing(self) -> TieSharing:
+        """How the weight of a slot is distributed over its candidates."""
+        ranks = (float(self.n_ranks), self.rank_weights, self.uniform)
+        euclidean = self._metric == nearest.EUCLIDEAN
+        return TieSharing(self._layout.sample_weight, *ranks, self._bound.exact, euclidean, self._tolerance)
+
+    @property
+    def list_bytes(self) -> float:
+        """Bytes of the candidate lists of all rows."""
+        return 8.0 * self._layout.n_rows * self.n_slots * self._capacity
+
+    @property
+    def _bounds(self) -> tuple[NDArray[np.float64], float, float]:
+        """Absolute and relative error bound, and the relative difference of tied distances."""
+        if self._bound.exact:
+            return self._bound.off, 0.0, 0.0
+        # The relative difference of squares is twice that of their roots.
+        twice = 2.0 if self._metric == nearest.EUCLIDEAN else 1.0
+        return self._bound.off, self._bound.relative, twice * self._tolerance
+
+    def from_all_distances(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Iterator[Neighbors]:
+        """Yield the candidates of some anchors at a time from the masked distances of all pairs."""
+        most = max(64, int(_PORTION_BYTES / (24.0 * self._layout.n_rows)))
+        for start, end in even_ranges(anchors.size, -(-anchors.size // most)):
+            chosen = anchors[start:end]
+            # Rows of D in the order of the anchors, copied unless they are consecutive.
+            whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
+            rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
+            yield self.candidates(rows, chosen)
+
+    def candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Neighbors:
+        """Return the candidates of the anchors from their masked distances to all rows."""
+        layout = self._layout
+        found = Neighbors.empty(anchors, self.n_slots, 0)
+        bounds = self._bounds
+
+        def work(a: int, b: int) -> NDArray[np.int64]:
+            return candidates.find_candidates(
+                D,
+                a,
+                b,
+                anchors,
+                layout.codes,
+                layout.class_starts,
+                layout.sample_weight,
+                layout.counted,
+                self.pooled,
+                float(self.n_ranks),
+                self.uniform,
+                self._bound.as_float,
+                *bounds,
+                found.start,
+                found.count,
+                found.sure,
+            )
+
+        ranges = work_ranges(anchors.size, layout.n_threads)
+        parts = run_all(work, ranges, layout.n_threads)
+        free = 0
+        for (a, b), part in zip(ranges, parts, strict=True):
+            found.start[a:b] += free
+            free += part.size
+        found.rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        found.shares = np.zeros(free)
+        return found
+
+    def empty_lists(self) -> CandidateLists:
+        """Return candidate lists for all rows."""
+        shape = (self._layout.n_rows, self.n_slots)
+        return CandidateLists(
+            np.full((*shape, self._capacity), candidates.EMPTY_KEY), np.zeros(shape, np.int64)
+        )
+
+    def offer(
+        self,
+        D: NDArray[np.uint32],
+        rows: tuple[int, int],
+        others: tuple[int, int],
+        chosen: NDArray[np.bool_],
+        lists: CandidateLists,
+    ) -> None:
+        """Update the lists of the chosen ones of a range of rows with their distances to other rows."""
+        layout = self._layout
+
+        def work(a: int, b: int) -> None:
+            candidates.offer(
+                D,
+                rows[0],
+                a,
+                b,
+                others[0],
+                others[1] - others[0],
+                chosen,
+                layout.codes,
+                layout.class_starts,
+                self.pooled,
+                self._capacity,
+                *lists,
+            )
+
+        run_all(work, work_ranges(rows[1] - rows[0], layout.n_threads), layout.n_threads)
+
+    def portions(self, n_anchors: int) -> list[tuple[int, int]]:
+        """Ranges of the anchors whose lists are turned into neighbors at a time."""
+        # Candidates take three times the memory of the lists.
+        most = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self.n_slots * self._capacity))))
+        return [(start, min(start + most, n_anchors)) for start in range(0, n_anchors, most)]
+
+    @cached_property
+    def _available(self) -> NDArray[np.int64]:
+        return n_available(self._layout, self.pooled)
+
+    def from_lists(
+        self, lists: CandidateLists, anchors: NDArray[np.int64]
+    ) -> tuple[Neighbors, NDArray[np.int64]]:
+        """Return the candidates of the anchors, and the anchors whose lists are too short for their ties."""
+        layout = self._layout
+        found = Neighbors.empty(anchors, self.n_slots, anchors.size * self.n_slots * self._capacity)
+        short = np.zeros(anchors.size, dtype=bool)
+        bounds = self._bounds
+        available = self._available
+
+        def work(a: int, b: int) -> None:
+            candidates.settle_lists(
+                *lists,
+                available,
+                a,
+                b,
+                anchors,
+                layout.sample_weight,
+                layout.counted,
+                float(self.n_ranks),
+                self.uniform,
+                self._bound.as_float,
+                *bounds,
+                found.start,
+                found.count,
+                found.sure,
+                found.rows,
+                short,
+            )
+
+        run_all(work, work_ranges(anchors.size, layout.n_threads), layout.n_threads)
+        # The candidates of short lists are not used.
+        found.count[short] = 0
+        found.sure[short] = 0
+        return found, anchors[short]
+
+
+def n_available(layout: Layout, pooled: bool) -> NDArray[np.int64]:
+    """Return the number of rows that may be neighbors, by row and slot."""
+    if layout.batch_constraint is not None:
+        available = layout.n_available_rows
+        hits = available[np.arange(layout.n_rows), layout.codes]
+        return np.stack([hits, available.sum(axis=1) - hits], axis=1) if pooled else available
+    # A row of weight above 1 is a neighbor of itself.
+    hits = layout.class_sizes[layout.codes] - (layout.sample_weight <= 1.0)
+    if pooled:
+        return np.stack([hits, layout.n_samples - layout.class_sizes[layout.codes]], axis=1)
+    by_class = np.tile(layout.class_sizes, (layout.n_rows, 1))
+    by_class[np.arange(layout.n_rows), layout.codes] = hits
+    return by_class
+
+
+def mask_pairs(
+    layout: Layout, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
+) -> None:
+    """Mask in D, distances of the anchors to a range of rows: padding, the anchors, excluded batches."""
+    first, n_columns = others[0], others[1] - others[0]
+    candidates.mask_pairs(D, anchors, first, n_columns, layout.padding, layout.sample_weight)
+    if layout.batch_constraint is not None:
+        soft.mask_batches(D, anchors, first, n_columns, layout.batches, layout.within)
+
+
+def work_ranges(n: int, n_threads: int) -> list[tuple[int, int]]:
+    """Return ranges of independent work for the threads."""
+    return even_ranges(n, 4 * n_threads if n_threads > 1 else 1)
+
+
+def padded_columns(n: int) -> int:
+    """Return the number of columns of an array of distances to n rows."""
+    return -(-n // 64) * 64
+
+
+def distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
+    """Return an array for distances; the kernels read 64 columns at a time, and beyond the last."""
+    width = padded_columns(n_columns)
+    return np.empty(n_rows * width + 64, np.uint32)[: n_rows * width].reshape(n_rows, width)
+
+
+def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
+    copy = distance_array(rows.size, D.shape[1])
+    np.take(D, rows, axis=0, out=copy)
+    return copy

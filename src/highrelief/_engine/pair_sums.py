@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._kernels import distances, packing, pair_sums, soft
 from .cached_property import cached_property
-from .layout import Packed, sum_in_order
+from .layout import Layout, Packed, sum_in_order
 from .missing_pairs import MissingCorrection
 from .threads import even_ranges, run_all
 
@@ -43,8 +43,8 @@ class PairSums:
         Distances of all pairs, which become their coefficients.
     by : Coefficients
         How.
-    correction : Lacks
-        What is missing from the table.
+    correction : MissingCorrection
+        Of the missing values of the table.
     """
 
     def __init__(
@@ -52,24 +52,15 @@ class PairSums:
     ) -> None:
         self._table, self.tiles = table, tiles
         self._correction, self._own = correction, by.own
-        sample_weight = table.sample_weight.astype(table.dtype)
-
-        def of_tiles(a: int, b: int) -> NDArray[np.float64]:
-            totals = np.zeros(table.n_rows)
-            pair_sums.coefficients_from_distances(
-                tiles, table.codes, sample_weight, by.per_sigma, by.low, by.scales, a, b, totals
-            )
-            return totals
-
         #: Sums of the coefficients of every row.
-        self.row_totals = sum_in_order(run_all(of_tiles, parts_of_tiles(table), table.n_threads))
+        self.row_totals = to_coefficients(table, tiles, by, parts_of_tiles(table))
 
     def of(
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'| for some features, with ``block`` as room for columns."""
         sums = sums_of_products(self._table, features, self.tiles, self.row_totals, block)
-        return sums + self._lacked[features]
+        return sums + self._missing_sums[features]
 
     def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numbers between which the sums of all features lie, found in single precision."""
@@ -84,18 +75,34 @@ class PairSums:
         error = 2.0 * roundings * total * spans
         # What missing values add is at most as large.
         error[self._correction.features] *= 2.0
-        sums += self._lacked
+        sums += self._missing_sums
         # What is too large or too small for single precision may be anything.
         known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
         known &= np.isfinite(sums)
         return np.where(known, sums - error, -np.inf), np.where(known, sums + error, np.inf)
 
     @cached_property
-    def _lacked(self) -> NDArray[np.float64]:
+    def _missing_sums(self) -> NDArray[np.float64]:
         """What missing values add, for all features."""
         sums, all_features = np.zeros(self._table.n_features), np.arange(self._table.n_features)
         correction_sums = self._correction.sums(self.tiles, parts_of_tiles(self._table), all_features)
         return self._correction.added_to(sums, correction_sums, self._own)
+
+
+def to_coefficients(
+    layout: Layout, tiles: NDArray[np.floating], by: Coefficients, parts: list[tuple[int, int]]
+) -> NDArray[np.float64]:
+    """Replace the distances of all pairs by their coefficients; return the sums of these by row."""
+    sample_weight = layout.sample_weight.astype(tiles.dtype)
+
+    def of_tiles(a: int, b: int) -> NDArray[np.float64]:
+        totals = np.zeros(layout.n_rows)
+        pair_sums.coefficients_from_distances(
+            tiles, layout.codes, sample_weight, by.per_sigma, by.low, by.scales, a, b, totals
+        )
+        return totals
+
+    return sum_in_order(run_all(of_tiles, parts, layout.n_threads))
 
 
 def sums_of_products(
@@ -143,9 +150,14 @@ def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDA
 
 
 def parts_of_tiles(table: Packed) -> list[tuple[int, int]]:
-    """Into which partial sums over pairs a margin is cut."""
-    width = packing.padded_width(table.n_features, table.dtype.itemsize)
-    return even_ranges(table.n_tiles, table.n_parts(width + table.n_rows))
+    """Return the ranges of tiles whose partial sums make a sum over pairs."""
+    return tile_parts(table, table.n_features, table.dtype)
+
+
+def tile_parts(layout: Layout, n_features: int, dtype: np.dtype[Any]) -> list[tuple[int, int]]:
+    """Return the ranges of tiles whose partial sums, of this many features, make a sum over pairs."""
+    width = packing.padded_width(n_features, dtype.itemsize)
+    return even_ranges(layout.n_tiles, layout.n_parts(width + layout.n_rows))
 
 
 # Rows under weights that change: one scaled copy of them, or none.
@@ -182,7 +194,7 @@ class WeightedRows:
         self._far = soft.masked_distance(table.dtype)
         self._order = np.arange(table.n_features)
         self._n_active = 0
-        self.correction = MissingCorrection(table) if correction is None else correction
+        self.correction = MissingCorrection.of(table) if correction is None else correction
         self.X = table.scaled.whole()
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
@@ -368,7 +380,7 @@ class WeightedBlocks:
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
-        self.correction = MissingCorrection(table) if correction is None else correction
+        self.correction = MissingCorrection.of(table) if correction is None else correction
         self._given = np.empty(0)
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
@@ -425,19 +437,19 @@ class WeightedBlocks:
 
 
 def fill_from_minima(
-    table: Packed,
+    table: Layout,
     minima: NDArray[np.float64],
     sums: NDArray[np.float64],
     correction: MissingCorrection,
     tiles: NDArray[np.floating],
 ) -> None:
     """Store the distances of all pairs, d = a + b − 2·min(a, b), and put padding out of reach in the sums."""
-    far = soft.masked_distance(table.dtype)
+    far = soft.masked_distance(tiles.dtype)
     sums[~table.real] = far
 
     def finish(a: int, b: int) -> None:
-        batch_constraint = (table.batches, table.within)
-        soft.distances_from_minima(minima, sums, correction.arrays, far, *batch_constraint, a, b, tiles)
+        constraint = (table.batches, table.within)
+        soft.distances_from_minima(minima, sums, correction.arrays, far, *constraint, a, b, tiles)
 
     run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 

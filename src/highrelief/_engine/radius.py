@@ -43,7 +43,7 @@ class RadiusPasses:
         self.stored = float(table.n_tiles) * of_tile <= memory
         self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
         # Missing values are corrected here: expectations may differ by class.
-        uncorrected = MissingCorrection(table, ignored=True)
+        uncorrected = MissingCorrection.of(table, ignored=True)
         self._rows = (
             weighted_rows(table, memory, uncorrected) if self.stored else WeightedRows(table, uncorrected)
         )
@@ -292,4 +292,4 @@ class _GivenPairSums(PairSums):
 
     def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
         self._table, self.tiles, self.row_totals = table, tiles, row_totals
-        self._correction, self._own = MissingCorrection(table, ignored=True), None
+        self._correction, self._own = MissingCorrection.of(table, ignored=True), None

@@ -1,4 +1,4 @@
-"""The search for the nearest neighbors of every class."""
+"""The search for the nearest neighbors: from which pairs of rows distances are computed, and when."""
 
 from __future__ import annotations
 
@@ -8,45 +8,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import candidates, nearest, packing, soft
 from .._kernels import distances as distances_kernels
 from .._kernels import missing as missing_kernels
+from .._kernels import nearest, packing
 from .columns import Columns
 from .distances import Distances, ProductDistances, Range, TileDistances
 from .layout import Packed
 from .missing import MissingOfBoth, MissingValues
-from .neighbors import METRICS, Neighborhood, Neighbors
+from .neighbors import (
+    LISTS_BYTES,
+    METRICS,
+    CandidateLists,
+    NearestK,
+    Neighborhood,
+    Neighbors,
+    distance_array,
+    mask_pairs,
+    padded_columns,
+    work_ranges,
+)
 from .quantized import UNEQUAL, Plan, WholeNumbers
 from .threads import even_ranges, run_all
-
-# How the weight of a neighborhood is divided among its candidates, by their exact distances.
-
-
-class Division(NamedTuple):
-    """How the weight of a slot is divided among its candidates; see :func:`.kernels.shares.share`."""
-
-    sample_weight: NDArray[np.float64]
-    k: float
-    rank_weights: NDArray[np.float64]
-    uniform: bool
-    exact: bool
-    euclidean: bool
-    tolerance: float
-
-    def divide(
-        self,
-        found: Neighbors,
-        exact: NDArray[np.float64],
-        ranges: list[tuple[int, int]] | None = None,
-        n_threads: int = 1,
-    ) -> None:
-        """Write the shares of the candidates, whose exact distances are given."""
-        lists = found.start, found.count, found.sure, found.rows, exact, found.shares
-
-        def divide(a: int, b: int) -> None:
-            candidates.share(a, b, found.anchors, *self, *lists)
-
-        run_all(divide, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
 
 
 def added_exact(
@@ -69,34 +51,6 @@ def added_exact(
         run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
         del array, block, measure  # before the next block is copied
     return exact
-
-
-# Who cannot be a neighbor: padding, a sample itself, and who is in no batch that counts.
-
-
-def mask_pairs(
-    table: Packed, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]
-) -> None:
-    """Put them out of reach in D, distances of the anchors to a range of other rows."""
-    first, n_columns = others[0], others[1] - others[0]
-    candidates.mask_pairs(D, anchors, first, n_columns, table.padding, table.sample_weight)
-    if table.batch_constraint is not None:
-        soft.mask_batches(D, anchors, first, n_columns, table.batches, table.within)
-
-
-def n_available(table: Packed, pooled: bool) -> NDArray[np.int64]:
-    """Number of rows that could be neighbors, by row and slot."""
-    if table.batch_constraint is not None:
-        available = table.n_available_rows
-        hits = available[np.arange(table.n_rows), table.codes]
-        return np.stack([hits, available.sum(axis=1) - hits], axis=1) if pooled else available
-    # A row that stands for several copies of a sample is a neighbor of itself.
-    hits = table.class_sizes[table.codes] - (table.sample_weight <= 1.0)
-    if pooled:
-        return np.stack([hits, table.n_samples - table.class_sizes[table.codes]], axis=1)
-    by_class = np.tile(table.class_sizes, (table.n_rows, 1))
-    by_class[np.arange(table.n_rows), table.codes] = hits
-    return by_class
 
 
 # Expected distances, where values are missing: what is found without regard to it, and what that lacks.
@@ -263,16 +217,10 @@ FEW_ANCHORS = 1 / 4
 WIDE = 20
 #: Rows whose distances to each other are held at a time where there are too many for all.
 BAND = 2048
-#: Lists of neighbors may always be as large as this.
-LISTS_BYTES = 2.0**26
 #: Bytes of a piece of the columns where they are taken piece by piece, and of all where they are not.
 _PIECE_BYTES = 2.0**24
-#: Bytes that the neighbors of a batch of anchors take at most: all rows may be tied.
-_BATCH_BYTES = 2.0**27
 #: Anchors whose distances to all rows are held at a time.
 _ANCHORS_AT_ONCE = 256
-#: Anchors whose neighbors are held at a time.
-_SETTLED_AT_ONCE = 8192
 
 
 Report = Callable[[], object]
@@ -306,14 +254,8 @@ class NeighborSearch:
 
     def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
         self._table = table
-        self._pooled = among.pooled
         self._metric = METRICS[among.metric]
-        self._uniform = among.rank_decay is None
-        self._n_ranks = among.n_ranks(table.total_sample_weight)
-        # Copies may be more than there is room to list ranks of.
-        self._rank_weights = np.empty(0) if self._uniform else among.rank_weights(table.total_sample_weight)
         self._tolerance = table.tie_tolerance
-        self._n_slots = 2 if among.pooled else table.n_classes
         self.columns = self._make_columns()
         self._distances: Distances = self._choose_distances()
         if table.missing is not None:
@@ -321,12 +263,8 @@ class NeighborSearch:
             self._distances = ExpectedDistances(self._distances, table.missing, self.columns, squared)
         self._anchors = anchors
         self._chosen = anchors & table.has_hit
-        self._way = _way(table, anchors, self._n_slots, self._capacity)
-
-    @property
-    def _capacity(self) -> int:
-        k = self._n_ranks
-        return (2 * k if self._table.counted else k) + candidates.SPARE_KEYS
+        self._nearest = NearestK(table, among, self._tolerance, self._distances)
+        self._way = _way(table, anchors, self._nearest)
 
     def _make_columns(self) -> Columns:
         return Columns(self._table.raw, self._table.scaling, self._table.ranges)
@@ -362,22 +300,15 @@ class NeighborSearch:
         """Neighbors of all anchors that have a hit, some anchors at a time."""
         anchors = np.flatnonzero(self._chosen)
         if self._way == "all":
-            yield from self._from_all_distances(anchors, report)
+            D = self._all_distances(report)
+            self._mask_pairs(D, np.arange(self._table.n_rows), (0, self._table.n_rows))
+            for found in self._nearest.from_all_distances(D, anchors):
+                self._share(found)
+                yield found
         elif self._way == "bands":
             yield from self._from_lists(anchors, report)
         else:
             yield from self._from_rows(anchors, report)
-
-    def _from_all_distances(self, anchors: NDArray[np.int64], report: Report) -> Iterator[Neighbors]:
-        table = self._table
-        D = self._all_distances(report)
-        self._mask_pairs(D, np.arange(table.n_rows), (0, table.n_rows))
-        # Rows of D in the order of the anchors, unless they are all of them.
-        for start, end in self._batches(anchors):
-            chosen = anchors[start:end]
-            whole = chosen.size and chosen[-1] - chosen[0] + 1 == chosen.size
-            rows = D[chosen[0] : chosen[-1] + 1] if whole else _copied_rows(D, chosen)
-            yield self._candidates(rows, chosen)
 
     def _all_distances(self, report: Report) -> NDArray[np.uint32]:
         """Distances of all rows to all, gathered over blocks of columns."""
@@ -388,11 +319,6 @@ class NeighborSearch:
             distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
             report()
         return D
-
-    def _batches(self, anchors: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Cut anchors so that the neighbors of a batch, were they all rows, fit into little memory."""
-        most = max(64, int(_BATCH_BYTES / (24.0 * self._table.n_rows)))
-        return even_ranges(anchors.size, -(-anchors.size // most))
 
     def _from_rows(
         self, anchors: NDArray[np.int64], report: Report, whole: Any = None
@@ -410,13 +336,15 @@ class NeighborSearch:
         for start in range(0, anchors.size, at_once):
             chosen = anchors[start : start + at_once]
             rows = padded_rows(chosen)
-            D = distance_array(rows.size, _padded_columns(table.n_rows))
+            D = distance_array(rows.size, padded_columns(table.n_rows))
             for part, n_parts in pieces:
                 piece = distances.piece(part, n_parts) if whole is None else whole
                 distances.fill_rows(piece, rows, D, add=part > 0)
                 del piece
             self._mask_pairs(D, chosen, (0, table.n_rows))
-            yield self._candidates(D, chosen)
+            found = self._nearest.candidates(D, chosen)
+            self._share(found)
+            yield found
             report()
 
     @property
@@ -432,10 +360,8 @@ class NeighborSearch:
         return even_ranges(n_rows, -(-n_rows // BAND), multiple=distances_kernels.TILE)
 
     def _from_lists(self, anchors: NDArray[np.int64], report: Report) -> Iterator[Neighbors]:
-        table, distances = self._table, self._distances
-        capacity = self._capacity
-        lists = np.full((table.n_rows, self._n_slots, capacity), candidates.EMPTY_KEY)
-        filled = np.zeros((table.n_rows, self._n_slots), np.int64)
+        distances = self._distances
+        lists = self._nearest.empty_lists()
         piece = distances.piece(0, 1)
         bands = self._bands
         widest = max(b - a for a, b in bands)
@@ -444,49 +370,21 @@ class NeighborSearch:
             for others in bands[i:]:
                 mirror = D if rows == others else E
                 distances.add_tiles(piece, rows, others, D, mirror)
-                self._offer(D, rows, others, lists, filled)
+                self._offer(D, rows, others, lists)
                 if rows != others:
-                    self._offer(mirror, others, rows, lists, filled)
+                    self._offer(mirror, others, rows, lists)
                 report()
         del D, E
-        available = n_available(table, self._pooled)
-        # Candidates take three times the room of the lists that they come from.
-        at_once = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self._n_slots * capacity))))
-        for start in range(0, anchors.size, at_once):
-            found, short = self._settle(anchors[start : start + at_once], lists, filled, available)
+        for start, end in self._nearest.portions(anchors.size):
+            found, short = self._nearest.from_lists(lists, anchors[start:end])
+            self._share(found)
             yield found
             if short.size:
                 yield from self._from_rows(short, nothing, piece)
 
-    def _offer(
-        self,
-        D: NDArray[np.uint32],
-        rows: tuple[int, int],
-        others: tuple[int, int],
-        lists: NDArray[np.uint64],
-        filled: NDArray[np.int64],
-    ) -> None:
-        table = self._table
+    def _offer(self, D: NDArray[np.uint32], rows: Range, others: Range, lists: CandidateLists) -> None:
         self._mask_pairs(D, np.arange(*rows), others)
-
-        def work(a: int, b: int) -> None:
-            candidates.offer(
-                D,
-                rows[0],
-                a,
-                b,
-                others[0],
-                others[1] - others[0],
-                self._chosen,
-                table.codes,
-                table.class_starts,
-                self._pooled,
-                self._capacity,
-                lists,
-                filled,
-            )
-
-        run_all(work, self._shares_of_work(rows[1] - rows[0]), table.n_threads)
+        self._nearest.offer(D, rows, others, self._chosen, lists)
 
     def _mask_pairs(self, D: NDArray[np.uint32], anchors: NDArray[np.int64], others: tuple[int, int]) -> None:
         table = self._table
@@ -495,117 +393,15 @@ class NeighborSearch:
         if isinstance(self._distances, ExpectedDistances) and table.counted and available:
             self._distances.put_own(D, anchors, others, table.sample_weight)
 
-    @property
-    def _error_bound(self) -> tuple[NDArray[np.float64], float, float]:
-        """What distances may be off by, in their units and relatively, and which of them count as equal."""
-        distances = self._distances
-        if distances.exact:
-            return distances.off, 0.0, 0.0
-        # Squares differ, relatively, by twice as much as what they are squares of.
-        twice = 2.0 if self._metric == nearest.EUCLIDEAN else 1.0
-        return distances.off, distances.relative, twice * self._tolerance
-
-    def _candidates(self, D: NDArray[np.uint32], anchors: NDArray[np.int64]) -> Neighbors:
-        table = self._table
-        found = Neighbors.room(anchors, self._n_slots, 0)
-        error_bound = self._error_bound
-
-        def work(a: int, b: int) -> NDArray[np.int64]:
-            return candidates.find_candidates(
-                D,
-                a,
-                b,
-                anchors,
-                table.codes,
-                table.class_starts,
-                table.sample_weight,
-                table.counted,
-                self._pooled,
-                float(self._n_ranks),
-                self._uniform,
-                self._distances.as_float,
-                *error_bound,
-                found.start,
-                found.count,
-                found.sure,
-            )
-
-        ranges = self._shares_of_work(anchors.size)
-        parts = run_all(work, ranges, table.n_threads)
-        free = 0
-        for (a, b), part in zip(ranges, parts, strict=True):
-            found.start[a:b] += free
-            free += part.size
-        found.rows = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        found.shares = np.zeros(free)
-        self._share(found)
-        return found
-
-    def _settle(
-        self,
-        anchors: NDArray[np.int64],
-        lists: NDArray[np.uint64],
-        filled: NDArray[np.int64],
-        available: NDArray[np.int64],
-    ) -> tuple[Neighbors, NDArray[np.int64]]:
-        """Neighbors of the anchors whose lists say enough, and the other anchors."""
-        table = self._table
-        found = Neighbors.room(anchors, self._n_slots, anchors.size * self._n_slots * self._capacity)
-        short = np.zeros(anchors.size, dtype=bool)
-        error_bound = self._error_bound
-
-        def work(a: int, b: int) -> None:
-            candidates.settle_lists(
-                lists,
-                filled,
-                available,
-                a,
-                b,
-                anchors,
-                table.sample_weight,
-                table.counted,
-                float(self._n_ranks),
-                self._uniform,
-                self._distances.as_float,
-                *error_bound,
-                found.start,
-                found.count,
-                found.sure,
-                found.rows,
-                short,
-            )
-
-        run_all(work, self._shares_of_work(anchors.size), table.n_threads)
-        # What was found for the others is not used.
-        found.count[short] = 0
-        found.sure[short] = 0
-        self._share(found)
-        return found, anchors[short]
-
-    def _shares_of_work(self, n: int) -> list[tuple[int, int]]:
-        """Cut work whose parts do not depend on each other, for the threads there are."""
-        n_threads = self._table.n_threads
-        return even_ranges(n, 4 * n_threads if n_threads > 1 else 1)
-
     def _share(self, found: Neighbors) -> None:
-        """Divide the weight of each slot among its candidates, by their exact distances where it matters."""
+        """Distribute the weight of each slot over its candidates, by exact distances where they matter."""
         exact = np.zeros(found.rows.size)
-        ranges = self._shares_of_work(found.anchors.size)
-        if self._must_measure:
+        ranges = work_ranges(found.anchors.size, self._table.n_threads)
+        if self._nearest.needs_exact:
             self._measure(found, exact, ranges)
             if isinstance(self._distances, ExpectedDistances):
                 self._distances.add_exact(found, exact)
-        self._division.divide(found, exact, ranges, self._table.n_threads)
-
-    @property
-    def _must_measure(self) -> bool:
-        return not self._distances.exact or not self._uniform
-
-    @property
-    def _division(self) -> Division:
-        euclidean = self._metric == nearest.EUCLIDEAN
-        ranks = (float(self._n_ranks), self._rank_weights, self._uniform)
-        return Division(self._table.sample_weight, *ranks, self._distances.exact, euclidean, self._tolerance)
+        self._nearest.tie_sharing.share(found, exact, ranges, self._table.n_threads)
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         """Add up the exact distances of the candidates that are not sure."""
@@ -623,27 +419,10 @@ def _is_wide(table: Packed) -> bool:
     return table.row_bytes >= WIDE * table.n_samples
 
 
-def _way(table: Packed, anchors: NDArray[np.bool_], n_slots: int, capacity: int) -> str:
-    """How neighbors are looked for, by the shape of the data alone."""
+def _way(table: Packed, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
+    """Choose how neighbors are searched for, by the shape of the data alone."""
     if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
         return "rows"
     if _is_wide(table) or table.n_rows <= BAND:
         return "all"
-    lists = 8.0 * table.n_rows * n_slots * capacity
-    return "rows" if lists > LISTS_BYTES else "bands"
-
-
-def _padded_columns(n: int) -> int:
-    return -(-n // 64) * 64
-
-
-def distance_array(n_rows: int, n_columns: int) -> NDArray[np.uint32]:
-    """Room for distances; the kernels look at 64 columns at a time, and beyond the last."""
-    width = _padded_columns(n_columns)
-    return np.empty(n_rows * width + 64, np.uint32)[: n_rows * width].reshape(n_rows, width)
-
-
-def _copied_rows(D: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
-    copy = distance_array(rows.size, D.shape[1])
-    np.take(D, rows, axis=0, out=copy)
-    return copy
+    return "rows" if nearest.list_bytes > LISTS_BYTES else "bands"

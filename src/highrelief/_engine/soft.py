@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._kernels import distances, packing, soft
 from .._kernels import missing as missing_kernels
 from .cached_property import cached_property
-from .layout import Packed, sum_in_order
+from .layout import Layout, Packed, sum_in_order
 from .memory import check_room
 from .missing_pairs import MissingCorrection
 from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedBlocks, WeightedRows, weighted_rows
@@ -609,14 +609,14 @@ class SoftNeighborhoods:
         return moments
 
 
-def parts_of_pass(table: Packed) -> Parts:
+def parts_of_pass(table: Layout) -> Parts:
     """Into which parts a pass over all pairs is cut that gathers something of every row."""
     cut = even_ranges(table.n_tiles, table.n_parts(2 * table.n_classes * table.n_rows))
     return [(each,) for each in cut]
 
 
 def tile_statistics(
-    table: Packed,
+    table: Layout,
     rows: RowsOfPass,
     tiles: NDArray[np.floating],
     known: bool,
@@ -629,10 +629,10 @@ def tile_statistics(
     room. ``parts``: ranges of the tiles, those of a part one after the other.
     """
     shape = (table.n_classes, table.n_rows)
-    sample_weight, far = table.sample_weight.astype(table.dtype), soft.masked_distance(table.dtype)
+    sample_weight, far = table.sample_weight.astype(tiles.dtype), soft.masked_distance(tiles.dtype)
 
     def part(*ranges: tuple[int, int]) -> Statistics:
-        found = np.full(shape, far, table.dtype), np.zeros(shape)
+        found = np.full(shape, far, tiles.dtype), np.zeros(shape)
         for a, b in ranges:
             soft.tile_statistics(
                 rows.X,
@@ -673,7 +673,7 @@ def merge_statistics(
 
 
 def tile_moments(
-    table: Packed,
+    table: Layout,
     rows: RowsOfPass,
     tiles: NDArray[np.floating],
     known: bool,
@@ -682,7 +682,7 @@ def tile_moments(
     parts: Parts,
 ) -> NDArray[np.float64]:
     """Σ f·(d − low)/σ over the rows of every class, seen from every row; as :func:`tile_statistics`."""
-    sample_weight, far = table.sample_weight.astype(table.dtype), soft.masked_distance(table.dtype)
+    sample_weight, far = table.sample_weight.astype(tiles.dtype), soft.masked_distance(tiles.dtype)
 
     def part(*ranges: tuple[int, int]) -> NDArray[np.float64]:
         moment = np.zeros((table.n_classes, table.n_rows))
@@ -754,7 +754,7 @@ class SparseMargins:
         self.n_summed: list[int] = []
         self._features: NDArray[np.int64] | None = None
         #: What is missing, of all features.
-        self.correction = MissingCorrection(table)
+        self.correction = MissingCorrection.of(table)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return σ at which a neighborhood holds, in effect, ``share`` of the other samples."""

@@ -298,7 +298,7 @@ class SparseWeightedRows:
         self._given = np.empty(0)
         self._plain = self._scaled(table.columns.factors)
         #: Nothing: a sparse table has no missing values.
-        self.correction = MissingCorrection(table)
+        self.correction = MissingCorrection.of(table)
 
     def put_under(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
