@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .selection.elimination import IterativeElimination
     from .selection.ensemble import EnsembleWeighting
     from .selection.error_control import ErrorControlledSelector
-    from .selection.kernel_width import IM4ECV, LOGOCV, IReliefCV
+    from .selection.kernel_width import KernelWidthCV
     from .selection.redundancy import RedundancyFilter
     from .selection.variance_reduction import VarianceReduction
 
@@ -47,10 +47,8 @@ __all__ = [
     "DANN",
     "FREL",
     "IM4E",
-    "IM4ECV",
     "LFE",
     "LOGO",
-    "LOGOCV",
     "SURF",
     "CrossValidatedSelector",
     "EnsembleWeighting",
@@ -59,8 +57,8 @@ __all__ = [
     "GFlip",
     "HKNNClassifier",
     "IRelief",
-    "IReliefCV",
     "IterativeElimination",
+    "KernelWidthCV",
     "LHRelief",
     "Lmba",
     "MultiSURF",
@@ -81,7 +79,6 @@ _HOMES = {
     "FREL": "methods.frel",
     "LFE": "methods.lfe",
     "LOGO": "methods.logo",
-    "LOGOCV": "selection.kernel_width",
     "CrossValidatedSelector": "selection.cross_validation",
     "EnsembleWeighting": "selection.ensemble",
     "ErrorControlledSelector": "selection.error_control",
@@ -89,10 +86,9 @@ _HOMES = {
     "HKNNClassifier": "methods.hknn",
     "GFlip": "methods.gflip",
     "IM4E": "methods.im4e",
-    "IM4ECV": "selection.kernel_width",
     "IRelief": "methods.irelief",
-    "IReliefCV": "selection.kernel_width",
     "IterativeElimination": "selection.elimination",
+    "KernelWidthCV": "selection.kernel_width",
     "LHRelief": "methods.lhr",
     "Lmba": "methods.lmba",
     "MultiSURF": "methods.surf",

@@ -36,12 +36,10 @@ from ._kernels.jit import ALL_KERNELS
 #: Parameters that lead to other kernels than the defaults do; none for what runs those of others.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "CrossValidatedSelector": [],
-    "IM4ECV": [],
-    "IReliefCV": [],
-    "LOGOCV": [],
     "EnsembleWeighting": [],
     "ErrorControlledSelector": [],
     "IterativeElimination": [],
+    "KernelWidthCV": [],
     "RedundancyFilter": [],
     "VarianceReduction": [],
     "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],

@@ -108,9 +108,16 @@ def _places(samples: Any, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def warn_of_fewer_folds(cv: Any, n_folds: int) -> None:
-    """Warn if there are fewer folds than a number of them that was asked for."""
+    """Warn if there are fewer folds than the number ``cv``."""
     if isinstance(cv, Integral) and n_folds < int(cv):
         warn_user(f"cv={int(cv)} folds are not possible here: {n_folds} are used.", UserWarning)
+
+
+def lowest_accepted(best_mean: float, scores_of_best: NDArray[np.float64], rule: str | None) -> float:
+    """Return the lowest mean score that a rule accepts, given the scores of the best value in the folds."""
+    if rule == "one-se" and scores_of_best.size > 1:
+        return best_mean - float(scores_of_best.std(ddof=1) / np.sqrt(scores_of_best.size))
+    return best_mean
 
 
 def told_of(

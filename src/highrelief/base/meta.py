@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._dask.collections import gathered, on_cluster
+from .._engine.parameters import check_choice
 from .._engine.scaling import ColumnRanges, MissingMask, Scaling
 from .abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from .categorical import (
@@ -27,6 +28,7 @@ from .categorical import (
     refuse_text,
     refuse_to_multiply,
 )
+from .folds import RULES, check_folds, warn_of_fewer_folds
 from .selector import WeighterTags, WeightSelector
 from .validation import (
     IN_MEMORY,
@@ -37,12 +39,14 @@ from .validation import (
     checked_dask,
     checked_sample_weight,
     is_dask_backed,
+    label_codes,
     ranges_of,
     refuse_dask,
     refuse_single_class,
     scaling_of,
     type_of_target,
     validate_data,
+    warn_user,
 )
 from .weighter import FeatureWeighter
 
@@ -431,6 +435,57 @@ class SingleFitWeighter(MetaWeighter):
         samples, classes = self._checked(X, y, reset=False)
         more = {} if batches is None else {"batches": batches}
         return np.asarray(self.estimator_.margins(samples, classes, **more))
+
+
+class CrossValidatedWeighter(SingleFitWeighter):
+    """Base of the meta-estimators that choose a value by its scores in the folds of ``cv``."""
+
+    cv: Any
+    rule: str | None
+
+    #: What ``rule`` may be.
+    _rules: tuple[str | None, ...] = RULES
+
+    def _check_parameters(self, n_samples: int) -> None:
+        super()._check_parameters(n_samples)
+        check_folds("cv", self.cv)
+        check_choice("rule", self.rule, self._rules)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return how ``fit`` routes metadata; see scikit-learn's user guide.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            To ``fit`` itself, to the fit of ``estimator``, and to the splits of ``cv``.
+        """
+        router = super().get_metadata_routing()
+        if hasattr(self.cv, "get_n_splits"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def _fold_groups(self, table: MetaTable, groups: ArrayLike | None) -> NDArray[np.int64] | None:
+        """Return the groups that folds keep together; where metadata is routed, ``cv`` must request them."""
+        codes = label_codes("groups", groups, table.kept)
+        requested = "splitter" not in table.told or "groups" in table.told["splitter"]
+        return codes if requested else None
+
+    def _warn_of_folds(self, n_folds: int, choice: str, fallback: str) -> None:
+        """Warn if there is no fold, or fewer folds than ``cv``."""
+        if n_folds == 0:
+            warn_user(
+                f"cv gives no fold {choice} (of two classes and different samples): {fallback}.", UserWarning
+            )
+        else:
+            warn_of_fewer_folds(self.cv, n_folds)
+
+    def _warn_of_stop(self, n_scored: int, n_folds: int) -> None:
+        """Warn if a callback stopped the cross-validation."""
+        if n_scored < n_folds:
+            warn_user(
+                f"{type(self).__name__} was stopped by a callback after {n_scored} of {n_folds} folds.",
+                UserWarning,
+            )
 
 
 def innermost(fitted: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from .._engine.parameters import (
 )
 from .._solvers.fixed_point import FixedPoint, Settled, Step, euclidean_norm, fixed_point, unit_positive_part
 from .progress import watched
+from .validation import Table
 from .weighter import FeatureWeighter
 
 # Weights where the user chooses no kernel width: what margins tell before and after weights are learned.
@@ -165,6 +166,11 @@ class RepeatedWeighter(SoftWeighter):
 
     #: Steps of the plain iteration where the user does not say.
     _plain_steps: ClassVar[int] = 100
+    #: What ``init="uniform"`` stands for, None for 1/n_features; and the norm of ``init="random"``.
+    _uniform: ClassVar[float | None] = 1.0
+    _random_norm: ClassVar[int] = 2
+    #: σ at weights of norm 1, where a search over kernel widths sets it; ``sigma`` must then be "auto".
+    _sigma_at_norm_1: float | None = None
 
     def __init__(
         self,
@@ -245,6 +251,19 @@ class RepeatedWeighter(SoftWeighter):
         self._set_iterations(end, complete=whole_schedule, advice=self._advice(end))
         return end.weights
 
+    def _width(self, rows: WithDistances, w: NDArray[np.float64]) -> float:
+        if self._sigma_at_norm_1 is not None:
+            return self._sigma_at_norm_1 * (euclidean_norm(w) or 1.0)
+        return super()._width(rows, w)
+
+    def _workspace(self, table: Table) -> Any:
+        """Return what repeated fits to one table share: its rows, and what is computed from them once."""
+        return self._rows(table)
+
+    def _learn(self, table: Table, workspace: Any, w: NDArray[np.float64]) -> Self:
+        """Iterate from weights w, and store the results."""
+        raise NotImplementedError
+
     def _first_margin(self, rows: LocalRows) -> NDArray[np.float64] | None:
         """What the features tell before weights are learned; None where the user wants no more than these."""
         return first_margin(rows, self.n_features_in_) if self._parameter_free else None
@@ -262,15 +281,15 @@ class RepeatedWeighter(SoftWeighter):
             return 'A larger sigma or sigma="auto" may help.'
         return 'A larger sigma, averaging=True or sigma="auto" may help.'
 
-    def _first_weights(self, *, uniform: float, norm: int) -> NDArray[np.float64]:
-        """Weights to begin with: all ``uniform``, or random ones of the given norm, or the user's."""
+    def _first_weights(self) -> NDArray[np.float64]:
+        """Return initial weights as ``init`` defines them."""
         n_features = self.n_features_in_
         if isinstance(self.init, str):
             check_choice("init", self.init, ("uniform", "random"))
             if self.init == "uniform":
-                return np.full(n_features, uniform)
+                return np.full(n_features, 1.0 / n_features if self._uniform is None else self._uniform)
             drawn = np.asarray(random_generator("random_state", self.random_state).uniform(size=n_features))
-            return drawn / np.linalg.norm(drawn, norm)
+            return drawn / np.linalg.norm(drawn, self._random_norm)
         try:
             start = np.asarray(self.init, dtype=np.float64)
         except (TypeError, ValueError):

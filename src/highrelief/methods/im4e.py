@@ -177,6 +177,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
 
     _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
+    _random_norm = 1
 
     def __init__(
         self,
@@ -256,12 +257,12 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             The fitted weighter and classifier.
         """
         table = self._check_fit(X, y, sample_weight, batches)
-        w = self._first_weights(uniform=1.0, norm=1)
+        w = self._first_weights()
         if self.sigma == "path":
             self.sigma_, w = self._best_of_path(table, w, label_codes("groups", groups, table.kept))
         elif not self._automatic:
             self.sigma_ = float(self.sigma)
-        return self._learn(table, self._rows(table), w)
+        return self._learn(table, self._workspace(table), w)
 
     def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """Algorithm 1 from weights w on, with the width in ``sigma_``."""
@@ -378,7 +379,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the whole fit is told of, if it happens there
             part = model._check_fit(*told_of(table, self.classes_, which))
-            rows = model._rows(part)
+            rows = model._workspace(part)
         for width in widths:
             model.sigma_ = float(width)
             with warnings.catch_warnings():

@@ -138,6 +138,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
     _refuses_dask: str | None = None
     _takes_sparse = True
     _margin_may_follow = True
+    _uniform = None
 
     def __init__(
         self,
@@ -209,8 +210,7 @@ class IRelief(ClassMargins, RepeatedWeighter):
             The fitted weighter.
         """
         table = self._check_fit(X, y, sample_weight, batches)
-        w = self._first_weights(uniform=1.0 / self.n_features_in_, norm=2)  # (1)
-        return self._learn(table, self._rows(table), w)
+        return self._learn(table, self._workspace(table), self._first_weights())  # (1)
 
     def _learn(self, table: Table, rows: LocalRows, w: NDArray[np.float64]) -> Self:
         """The iteration of Fig. 2, from weights w on."""

@@ -14,10 +14,7 @@ from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
 from ..base.soft import RepeatedWeighter
-from ..base.validation import warn_user
-
-#: λ of ``alpha="auto"``, as a share of the smallest that leaves no feature.
-SHARE_OF_LARGEST = 0.2
+from ..base.validation import Table, warn_user
 
 
 class LOGO(RepeatedWeighter):
@@ -130,6 +127,8 @@ class LOGO(RepeatedWeighter):
     _allows_missing = True
     _refuses_dask: str | None = None
     _plain_steps = 50
+    #: λ of ``alpha="auto"``, as a share of the smallest that leaves no feature; set by a search over shares.
+    _alpha_share: float = 0.2
 
     def __init__(
         self,
@@ -198,11 +197,19 @@ class LOGO(RepeatedWeighter):
         self : object
             The fitted weighter.
         """
-        rows = self._rows(self._check_fit(X, y, sample_weight, batches))
-        return self._learn(rows, rows.sparse_margins(), self._first_weights(uniform=1.0, norm=2))
+        table = self._check_fit(X, y, sample_weight, batches)
+        return self._learn(table, self._workspace(table), self._first_weights())
 
-    def _learn(self, rows: LocalRows, margins: SparseMargins, w: NDArray[np.float64]) -> Self:
+    def _workspace(self, table: Table) -> tuple[LocalRows, SparseMargins]:
+        # Margins that one fit has summed bound those of the next.
+        rows = self._rows(table)
+        return rows, rows.sparse_margins()
+
+    def _learn(
+        self, table: Table, workspace: tuple[LocalRows, SparseMargins], w: NDArray[np.float64]
+    ) -> Self:
         """The iteration from weights w on."""
+        rows, margins = workspace
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
 
@@ -233,7 +240,7 @@ class LOGO(RepeatedWeighter):
     def _penalty(self, near: MarginColumns, solution: NDArray[np.float64]) -> float:
         """λ as the user gave it, or a share of the smallest that leaves no feature."""
         if isinstance(self.alpha, str):
-            return SHARE_OF_LARGEST * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
+            return self._alpha_share * near.largest_sum(0.5 * near.sample_weight, np.flatnonzero(solution))
         return float(self.alpha)
 
     def _nothing_left(self, near: MarginColumns) -> NDArray[np.float64] | None:

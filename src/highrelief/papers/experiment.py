@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from ..selection.cross_validation import NestedNeighbors
+from ..selection.knn import NestedKNN
 from .data import DataSet
 from .results import Results
 
@@ -146,7 +146,7 @@ def errors_at(
 ) -> list[float]:
     """Errors of k-NN on the first columns, for some rising numbers of them."""
     n_classes = int(max(y.max(), y_new.max())) + 1
-    neighbors = NestedNeighbors(known, y, n_classes, n_neighbors=k, scale=None)
+    neighbors = NestedKNN(known, y, n_classes, n_neighbors=k, scale=None)
     predicted = neighbors.predict(new, np.arange(known.shape[1]), cuts)
     return [float(np.mean(each != y_new)) for each in predicted]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple, Self
@@ -18,11 +17,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
-from .._engine.memory import check_room
-from .._engine.parameters import check_choice, check_seed, random_generator
-from .._engine.scaling import Scaling, feature_scaling
-from ..base.folds import RULES, SAME_SCORE, check_folds, usable_folds, warn_of_fewer_folds
-from ..base.meta import MetaTable, SingleFitWeighter, Told, scaling_by, weights_of
+from .._engine.parameters import check_seed, random_generator
+from ..base.folds import SAME_SCORE, lowest_accepted, usable_folds
+from ..base.meta import CrossValidatedWeighter, MetaTable, Told, scaling_by, weights_of
 from ..base.progress import watched, with_callbacks
 from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
 from ..base.selector import (
@@ -35,149 +32,8 @@ from ..base.selector import (
     n_positive,
     weighted_columns,
 )
-from ..base.validation import assert_all_finite, label_codes, precise, ranges_of, unwarned, warn_user
-
-# k-NN on the first few features of a ranking, for many numbers of them at once.
-
-
-#: Columns that are copied at a time.
-_COLUMNS_AT_ONCE = 1024
-#: Part of the squared lengths of two rows by which rounding may move the square of their distance.
-_ROUNDING = 1e-13
-#: Scaled values beyond this, of samples far outside of what was fitted, are cut off: squares stay finite.
-_FAR = 1e100
-
-
-class NestedNeighbors:
-    """The k nearest of some samples to others, by the Euclidean distance in more and more features.
-
-    Neighbors that are as far as the k-th share the votes that are left, so that the order of the samples
-    does not matter. A class that has as many votes as another wins by its lower code, as in scikit-learn.
-
-    Parameters
-    ----------
-    X : array of shape (n_fitted, n_features)
-        Samples of known classes.
-    codes : array of shape (n_fitted,)
-        Their classes, 0 … n_classes − 1.
-    n_classes : int
-        Number of classes, of which some may be missing here.
-    n_neighbors : int
-        k; all samples if there are fewer.
-    scale : "range", "standard" or None
-        How the features are scaled, by ``X`` alone.
-    sample_weight : array of shape (n_fitted,) or None
-        How often each sample counts: two copies are two neighbors.
-    """
-
-    def __init__(
-        self,
-        X: NDArray[Any],
-        codes: NDArray[np.int64],
-        n_classes: int,
-        *,
-        n_neighbors: int,
-        scale: str | None,
-        sample_weight: NDArray[np.float64] | None = None,
-    ) -> None:
-        self._X, self._codes, self._scale, self._sample_weight = X, codes, scale, sample_weight
-        self._members = np.zeros((len(codes), n_classes))
-        self._members[np.arange(len(codes)), codes] = 1.0 if sample_weight is None else sample_weight
-        self._k = min(float(n_neighbors), self._members.sum())
-
-    def predict(
-        self, X: NDArray[Any], order: NDArray[np.int64], cuts: Sequence[int]
-    ) -> Iterator[NDArray[np.int64]]:
-        """Classes of new samples by the first features in ``order``, one array for each of the rising cuts.
-
-        What the features of one cut contribute to the distances is kept for the next.
-        """
-        # Squares of distances less the squared lengths of the new samples, which make no neighbor nearer.
-        check_room(
-            24.0 * len(X) * len(self._X),
-            f"The distances of {len(X)} samples to {len(self._X)}",
-            "More folds would do, or a classifier that finds neighbors without them.",
-        )
-        squares = np.zeros((len(X), len(self._X)))
-        added, lengths, own_lengths = np.empty_like(squares), np.zeros(len(X)), np.zeros(len(self._X))
-        for begin, end in pairwise([0, *cuts]):
-            for start in range(begin, end, _COLUMNS_AT_ONCE):
-                new, own = self._scaled(X, order[start : min(start + _COLUMNS_AT_ONCE, end)])
-                lengths += np.sum(new**2, axis=1)
-                own_length = np.sum(own**2, axis=1)
-                own_lengths += own_length
-                np.matmul(-2.0 * new, own.T, out=added)
-                added += own_length
-                squares += added
-            rounding = _ROUNDING * (lengths + own_lengths.max())
-            # Sums of parts of votes that are the same may differ in their last bits.
-            yield np.argmax(np.round(self._votes(squares, rounding, added), 9), axis=1)
-
-    def _scaled(
-        self, X: NDArray[Any], features: NDArray[np.int64]
-    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Some columns of the new and of the own samples, near 0, where distances keep their digits."""
-        own = np.asarray(self._X[:, features], dtype=np.float64)
-        new = np.asarray(X[:, features], dtype=np.float64)
-        # A feature that is the same in all own samples tells none from another; new ones may be far off.
-        constant = np.all(own == own[0], axis=0)
-        new = np.where(constant, own[0], new)
-        scaling = (
-            self._unscaled()
-            if self._scale is None
-            else feature_scaling(own, self._scale, self._sample_weight)
-        )
-        near = scaling.apply(own)
-        with np.errstate(over="ignore"):
-            far = np.clip(scaling.apply(new), -_FAR, _FAR)
-        middle = near.mean(axis=0)
-        return far - middle, near - middle
-
-    def _unscaled(self) -> Scaling:
-        """One unit for all features: distances keep their order, and squares stay finite."""
-        largest = float(np.max(np.abs(self._X), initial=0.0))
-        return Scaling(np.zeros(1), np.array([largest if largest > 0.0 else 1.0]))
-
-    def _votes(
-        self, squares: NDArray[np.float64], rounding: NDArray[np.float64], scratch: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """How many of the k nearest are of each class; ``scratch`` is overwritten."""
-        n_new, n_own = squares.shape
-        if self._sample_weight is not None or self._k == n_own:
-            return self._shared_votes(squares, rounding)
-        k, n_classes = int(self._k), self._members.shape[1]
-        np.copyto(scratch, squares)
-        scratch.partition((k - 1, k), axis=1)
-        last, following = scratch[:, k - 1], scratch[:, k]
-        rows, near = np.nonzero(squares <= last[:, np.newaxis])
-        places = rows * n_classes + self._codes[near]
-        votes = np.bincount(places, minlength=n_new * n_classes).reshape(n_new, n_classes).astype(np.float64)
-        tied = following - last <= rounding
-        votes[tied] = self._shared_votes(squares[tied], rounding[tied])
-        return votes
-
-    def _shared_votes(
-        self, squares: NDArray[np.float64], rounding: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """The same where several may be as far as the k-th, and share the votes that are left."""
-        beyond = squares - self._last(squares)[:, np.newaxis]
-        rounding = rounding[:, np.newaxis]
-        votes = (beyond < -rounding).astype(np.float64) @ self._members
-        as_far = (np.abs(beyond) <= rounding).astype(np.float64) @ self._members
-        left = self._k - votes.sum(axis=1, keepdims=True)
-        return votes + left / as_far.sum(axis=1, keepdims=True) * as_far
-
-    def _last(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Where the k-th neighbor is."""
-        if self._sample_weight is None:
-            k = int(self._k)
-            return np.partition(squares, k - 1, axis=1)[:, k - 1]
-        order = np.argsort(squares, axis=1)
-        counted = np.cumsum(self._sample_weight[order], axis=1)
-        # The sum of all may be a little below k.
-        place = np.minimum(np.sum(counted < self._k, axis=1), squares.shape[1] - 1)
-        return np.take_along_axis(squares, np.take_along_axis(order, place[:, np.newaxis], 1), 1)[:, 0]
-
+from ..base.validation import assert_all_finite, precise, ranges_of, unwarned, warn_user
+from .knn import NestedKNN
 
 #: Neighbors of the classifier that is asked where none is given (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
@@ -195,7 +51,7 @@ class Fold(NamedTuple):
     seed: int
 
 
-class CrossValidatedSelector(SingleFitWeighter):
+class CrossValidatedSelector(CrossValidatedWeighter):
     r"""Keep as many features as classify best, found by a cross-validation that ranks in every fold anew.
 
     For each fold v the features are weighed by the other samples alone; for each cut c the c features that
@@ -325,8 +181,6 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_folds("cv", self.cv)
-        check_choice("rule", self.rule, RULES)
         check_seed("random_state", self.random_state)
         if self.classifier is not None and not _classifies(self.classifier):
             raise TypeError(
@@ -369,20 +223,18 @@ class CrossValidatedSelector(SingleFitWeighter):
         return samples, target
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Whom ``fit`` tells of what it is told, where metadata is routed; see scikit-learn's user guide.
+        """Return how ``fit`` routes metadata; see scikit-learn's user guide.
 
         Returns
         -------
         routing : MetadataRouter
-            What ``fit`` itself takes, the fits of ``estimator`` and ``classifier``, and the splits of ``cv``.
+            To ``fit`` itself, to the fits of ``estimator`` and ``classifier``, and to the splits of ``cv``.
         """
         router = super().get_metadata_routing()
         if _classifies(self.classifier):
             router.add(
                 classifier=self.classifier, method_mapping=MethodMapping().add(caller="fit", callee="fit")
             )
-        if hasattr(self.cv, "get_n_splits"):
-            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
         return router
 
     def _told(self, given: Told) -> dict[str, Told]:
@@ -431,22 +283,21 @@ class CrossValidatedSelector(SingleFitWeighter):
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the folds.
         seed = int(random.randint(SEEDS))
-        parts = usable_folds(self.cv, table.X, table.codes, table.kept, self._groups_of(table, groups))
+        parts = usable_folds(self.cv, table.X, table.codes, table.kept, self._fold_groups(table, groups))
         folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
         with watched(self, total=len(folds) + 1) as progress:
             weights = self._weigh_all(table, seed)
-            self._warn_of_folds(len(folds), table)
+            self._warn_of_folds(
+                len(folds), "to choose a number of features by", "those of weight > 0 are kept"
+            )
+            self._warn_of_small_class(len(folds), table)
             self.cuts_ = self._cuts(weights)
             score = partial(_fold_scores, self._judge(), self.cuts_, table)
             ours = self._weighter is not None
             wanted = [] if progress.advance() else folds
             scores = run_some(score, wanted, progress.advance, ours=ours, n_jobs=self.n_jobs)
         done = [each for each in scores if each is not None]
-        if len(done) < len(folds):
-            warn_user(
-                f"{type(self).__name__} was stopped by a callback after {len(done)} of {len(folds)} folds.",
-                UserWarning,
-            )
+        self._warn_of_stop(len(done), len(folds))
         self.cv_scores_ = np.array(done).reshape(len(done), len(self.cuts_))
         self.n_features_ = self._chosen(weights)
         return self._set_weights(weights)
@@ -460,28 +311,14 @@ class CrossValidatedSelector(SingleFitWeighter):
 
     # Steps of the fit
 
-    def _groups_of(self, table: MetaTable, groups: ArrayLike | None) -> NDArray[np.int64] | None:
-        """Groups that the folds keep together; where metadata is routed, a splitter says whether it does."""
-        codes = label_codes("groups", groups, table.kept)
-        asks = "splitter" not in table.told or "groups" in table.told["splitter"]
-        return codes if asks else None
-
-    def _warn_of_folds(self, n_folds: int, table: MetaTable) -> None:
-        """Folds are not what was asked for, or of little use to a class; scikit-learn warns of the latter."""
-        asked = int(self.cv) if isinstance(self.cv, Integral) else 0
+    def _warn_of_small_class(self, n_folds: int, table: MetaTable) -> None:
+        """Warn, as scikit-learn does, if a class has fewer samples than there are folds."""
+        n_splits = int(self.cv) if isinstance(self.cv, Integral) else 0
         smallest = int(np.bincount(table.codes).min())
-        if n_folds == 0:
+        if n_folds >= n_splits > smallest:
             warn_user(
-                "cv gives no fold to choose a number of features by (of two classes and different samples):"
-                " those of weight > 0 are kept.",
-                UserWarning,
-            )
-            return
-        warn_of_fewer_folds(self.cv, n_folds)
-        if n_folds >= asked > smallest:
-            warn_user(
-                f"The smallest class in y has fewer samples ({smallest}) than there are folds (cv={asked}):"
-                " not every fold has one of them.",
+                f"The smallest class in y has fewer samples ({smallest}) than there are folds"
+                f" (cv={n_splits}): not every fold has one of them.",
                 UserWarning,
             )
 
@@ -554,7 +391,7 @@ def _right_by_neighbors(
     judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64]
 ) -> Iterator[NDArray[np.bool_]]:
     """Which of the samples left out k-NN puts into their class, cut by cut."""
-    neighbors = NestedNeighbors(
+    neighbors = NestedKNN(
         known.X,
         known.codes,
         max(known.codes.max(), new.codes.max()) + 1,
@@ -590,13 +427,11 @@ def _right(
         yield unwarned(model.predict)(X_new) == new.y
 
 
-def chosen_cut(scores: NDArray[np.float64], rule: str) -> int:
+def chosen_cut(scores: NDArray[np.float64], rule: str | None) -> int:
     """Place of the cut that is taken, given the scores of (folds, rising cuts)."""
     means = scores.mean(axis=0)
     best = int(np.argmax(means > means.max() - SAME_SCORE))
-    least = means[best]
-    if rule == "one-se" and len(scores) > 1:
-        least -= scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    least = lowest_accepted(means[best], scores[:, best], rule)
     return int(np.argmax(means > least - SAME_SCORE))
 
 
