@@ -53,9 +53,7 @@ def kind(value: Any) -> str:
         return "Functions"
     if not issubclass(value, SelectorMixin):
         return "Feature extraction" if issubclass(value, TransformerMixin) else "Classification"
-    if issubclass(value, MetaEstimatorMixin):
-        return "Around any weighter"
-    return "Widths by cross-validation" if value.__name__.endswith("CV") else "Feature weighters"
+    return "Around any weighter" if issubclass(value, MetaEstimatorMixin) else "Feature weighters"
 
 
 def entries() -> list[Entry]:
@@ -68,7 +66,6 @@ def entries() -> list[Entry]:
     ]
     order = (
         "Feature weighters",
-        "Widths by cross-validation",
         "Around any weighter",
         "Feature extraction",
         "Classification",

@@ -1,4 +1,4 @@
-"""The table "Where a path starts" of docs/methods/cross-validated-widths.md: what to choose a width by.
+"""The table "Where a path starts" of docs/methods/kernel-width-cv.md: what to choose a width by.
 
 python docs/width_rules.py       # ten minutes
 """

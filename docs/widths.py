@@ -1,4 +1,4 @@
-"""The tables of docs/methods/cross-validated-widths.md: widths by rule and by cross-validation.
+"""The tables of docs/methods/kernel-width-cv.md: widths by rule and by cross-validation.
 
 python docs/widths.py            # a few minutes
 """
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from highrelief import IM4E, IM4ECV, LOGO, LOGOCV, IRelief, IReliefCV
+from highrelief import IM4E, LOGO, IRelief, KernelWidthCV
 from highrelief.datasets import (
     flip_labels,
     make_fermat_spiral,
@@ -24,7 +24,7 @@ from highrelief.datasets import (
 
 SEEDS = range(100, 103)
 N_FITTED, N_NEW, N_IRRELEVANT = 120, 500, 50
-PAIRS = ((IRelief, IReliefCV), (IM4E, IM4ECV), (LOGO, LOGOCV))
+METHODS = (IRelief, IM4E, LOGO)
 
 
 def problems(seed):
@@ -41,7 +41,7 @@ def problems(seed):
 def measured(estimator, X, y, relevant):
     """Area under the ROC of the relevant features, error of 5-NN in the learned metric, CPU seconds."""
     begin = time.process_time()
-    fitted = estimator(perplexity=0.5, weighted=True, n_jobs=1).fit(X[:N_FITTED], y[:N_FITTED])
+    fitted = estimator.set_params(weighted=True, n_jobs=1).fit(X[:N_FITTED], y[:N_FITTED])
     seconds = time.process_time() - begin
     truth = np.isin(np.arange(X.shape[1]), np.flatnonzero(relevant) if relevant.dtype == bool else relevant)
     neighbors = KNeighborsClassifier(5, metric="manhattan").fit(fitted.transform(X[:N_FITTED]), y[:N_FITTED])
@@ -52,15 +52,19 @@ def measured(estimator, X, y, relevant):
 def collect(seed, found):
     """Measure all on the problems of one seed."""
     for name, X, y, relevant in problems(seed):
-        for pair in PAIRS:
-            for estimator in pair:
-                row = found.setdefault(name, {}).setdefault(estimator.__name__, [])
+        for method in METHODS:
+            plain = method(perplexity=0.5)
+            for label, estimator in (
+                (method.__name__, plain),
+                (f"{method.__name__}, width by CV", KernelWidthCV(plain)),
+            ):
+                row = found.setdefault(name, {}).setdefault(label, [])
                 row.append(measured(estimator, X, y, np.asarray(relevant)))
 
 
 def show(found):
     """Print one table for each measure."""
-    names = [each.__name__ for pair in PAIRS for each in pair]
+    names = list(next(iter(found.values())))
     for place, title in enumerate(("area under the ROC", "error of 5-NN, %", "CPU seconds")):
         print(f"\n| {title} | {' | '.join(f'`{each}`' for each in names)} |")
         print(f"| --- |{' ---: |' * len(names)}")

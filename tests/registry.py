@@ -25,10 +25,8 @@ from highrelief import (
     DANN,
     FREL,
     IM4E,
-    IM4ECV,
     LFE,
     LOGO,
-    LOGOCV,
     SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
@@ -37,8 +35,8 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
-    IReliefCV,
     IterativeElimination,
+    KernelWidthCV,
     LHRelief,
     Lmba,
     MultiSURF,
@@ -52,7 +50,6 @@ from highrelief import (
     SURFStar,
     VarianceReduction,
 )
-from highrelief.selection.kernel_width import CrossValidatedWidth
 
 
 @dataclass(frozen=True)
@@ -188,22 +185,24 @@ FAMILIES = [
     ),
     # Wide widths, few folds: each is fitted in every fold, in hundreds of tests.
     Family(
-        IReliefCV,
+        KernelWidthCV,
         {
             "": {"sigmas": [2.0, 1.0], "cv": 2, "averaging": False},
             "averaged": {"sigmas": [2.0, 1.0], "cv": 2},
         },
         unit_norm=True,
         iterative=True,
+        inside=IRelief(),
     ),
     Family(
-        IM4ECV,
+        KernelWidthCV,
         {
             "": {"sigmas": [1.0, 0.5], "cv": 2, "averaging": False},
             "averaged": {"sigmas": [1.0, 0.5], "cv": 2},
         },
         unit_sum=True,
         iterative=True,
+        inside=IM4E(),
     ),
     Family(
         OnlineIRelief,
@@ -246,13 +245,14 @@ FAMILIES = [
         iterative=True,
     ),
     Family(
-        LOGOCV,
+        KernelWidthCV,
         {
             "": {"sigmas": [2.0, 1.0], "alphas": [0.02, 0.01], "cv": 2, "averaging": False},
             "averaged": {"sigmas": [1.0, 0.3], "alphas": [0.02], "cv": 2},
         },
         unit_norm=True,
         iterative=True,
+        inside=LOGO(),
     ),
     Family(
         Simba,
@@ -447,8 +447,7 @@ class Entry:
     @property
     def cuts_folds(self) -> bool:
         """Whether something is chosen by a cross-validation, whose folds go by the place of the rows."""
-        chooses_width = issubclass(self.family.estimator, CrossValidatedWidth)
-        return chooses_width or self.parameters.get("sigma") == "path"
+        return self.family.estimator is KernelWidthCV or self.parameters.get("sigma") == "path"
 
     @property
     def order_dependent(self) -> bool:

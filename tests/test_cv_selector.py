@@ -38,7 +38,8 @@ from highrelief import (
     VarianceReduction,
 )
 from highrelief.datasets import make_xor
-from highrelief.selection.cross_validation import NestedNeighbors, automatic_cuts, checked_cuts, chosen_cut
+from highrelief.selection.cross_validation import automatic_cuts, checked_cuts, chosen_cut
+from highrelief.selection.knn import NestedKNN
 
 SCALERS = {"range": MinMaxScaler(), "standard": StandardScaler(), None: FunctionTransformer()}
 
@@ -360,7 +361,7 @@ def test_neighbors_are_counted_exactly_where_there_are_ties(seed, n_fitted, k, c
     codes = rng.integers(0, 3, size=n_fitted)
     copies = rng.integers(1, 4, size=n_fitted) if copied else np.ones(n_fitted, dtype=int)
     order, cuts = rng.permutation(5), [1, 2, 5]
-    neighbors = NestedNeighbors(
+    neighbors = NestedKNN(
         X, codes, 3, n_neighbors=k, scale=None, sample_weight=copies.astype(float) if copied else None
     )
     k = min(k, int(copies.sum()))
@@ -381,7 +382,7 @@ def test_the_same_as_scikit_learn_without_ties(n_neighbors, dtype):
     new[3] *= 1e3
     codes = rng.integers(0, 3, size=50)
     order, cuts = rng.permutation(3000), [1, 2, 10, 1500, 3000]
-    neighbors = NestedNeighbors(X, codes, 3, n_neighbors=n_neighbors, scale="range")
+    neighbors = NestedKNN(X, codes, 3, n_neighbors=n_neighbors, scale="range")
     for cut, told in zip(cuts, neighbors.predict(new, order, cuts), strict=True):
         model = make_pipeline(MinMaxScaler(), KNeighborsClassifier(n_neighbors))
         model.fit(X[:, order[:cut]].astype(np.float64), codes)
@@ -395,7 +396,7 @@ def test_extreme_units_of_the_neighbors(scale, factor):
     X = X - X.mean(axis=0)
     told = [
         list(
-            NestedNeighbors(each[:40], codes[:40], 3, n_neighbors=3, scale=scale).predict(
+            NestedKNN(each[:40], codes[:40], 3, n_neighbors=3, scale=scale).predict(
                 each[40:], np.arange(6), [2, 6]
             )
         )
@@ -409,7 +410,7 @@ def test_a_sample_far_outside_of_what_was_fitted():
     new = np.array([[1e308, -1e308], [0.9, 1e308]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        (told,) = NestedNeighbors(X, np.array([0, 0, 1]), 2, n_neighbors=1, scale="range").predict(
+        (told,) = NestedKNN(X, np.array([0, 0, 1]), 2, n_neighbors=1, scale="range").predict(
             new, np.arange(2), [2]
         )
     assert told[1] == 1

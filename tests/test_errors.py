@@ -26,10 +26,8 @@ from highrelief import (
     DANN,
     FREL,
     IM4E,
-    IM4ECV,
     LFE,
     LOGO,
-    LOGOCV,
     SURF,
     CrossValidatedSelector,
     EnsembleWeighting,
@@ -38,8 +36,8 @@ from highrelief import (
     GFlip,
     HKNNClassifier,
     IRelief,
-    IReliefCV,
     IterativeElimination,
+    KernelWidthCV,
     LHRelief,
     Lmba,
     MultiSURF,
@@ -144,10 +142,10 @@ FOLDS = [1, 0, True, 2.5, "five", None, [0, 1]]
 BAD_GRIDS = ["auto", 3.0, [], [0.0], [1.0, -1.0], [np.nan], [np.inf], ["a"], [True], [[1.0]], [[1.0], 2.0]]
 WIDTH_CV = {
     "sigmas": BAD_GRIDS,
-    "perplexity": SOFT["perplexity"],
+    "alphas": [*BAD_GRIDS, [1.5], [0.1, 2.0]],
     "cv": FOLDS,
     "scoring": ["best", 3, True, Relief],
-    "rule": choice(None, True, "1-se"),
+    "rule": choice(True, "1-se"),
     "warm_steps": [-1, 2.5, "few", True],
 }
 BAD_PARAMETERS = {
@@ -183,20 +181,10 @@ BAD_PARAMETERS = {
         **IM4E_ITSELF,
         "cv": FOLDS,
     },
-    IReliefCV: {**SHARED, **WIDTH_CV, **CLASS_MARGINS, **REPEATED, **BATCHES},
-    IM4ECV: {
-        **SHARED,
+    KernelWidthCV: {
+        **{name: values for name, values in SHARED.items() if name != "scale"},
         **WIDTH_CV,
-        **REPEATED,
-        "batch_neighbors": BATCHES["batch_neighbors"],
-        **IM4E_ITSELF,
-    },
-    LOGOCV: {
-        **SHARED,
-        **WIDTH_CV,
-        **REPEATED,
-        **BATCHES,
-        "alphas": [*BAD_GRIDS, [1.5], [0.1, 2.0]],
+        "estimator": ["irelief", IRelief, None, 3, ReliefF()],
     },
     OnlineIRelief: {
         **SHARED,

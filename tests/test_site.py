@@ -44,7 +44,7 @@ def test_pages_list_what_is_ours_and_name_what_is_not(reference):
 def test_names_stand_under_the_right_headings(reference):
     groups = {entry.name: entry.group for entry in reference["entries"]()}
     assert groups["ReliefF"] == "Feature weighters"
-    assert groups["LOGOCV"] == "Widths by cross-validation"
+    assert groups["KernelWidthCV"] == "Around any weighter"
     assert groups["EnsembleWeighting"] == "Around any weighter"
     assert groups["LFE"] == "Feature extraction"
     assert groups["HKNNClassifier"] == "Classification"

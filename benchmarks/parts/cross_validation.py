@@ -9,7 +9,7 @@ from ..results import Part
 TITLE = "Widths chosen by cross-validation, five folds, one thread, warm"
 SHAPE, SMALL = Shape(500, 1000), Shape(100, 100)
 DTYPE = "float64"
-#: Plain estimator, and number of values that its cross-validated variant tries.
+#: Estimator, and number of values that KernelWidthCV tries.
 METHODS = (("IRelief", 5), ("IM4E", 5), ("LOGO", 15))
 
 
@@ -22,8 +22,8 @@ def run(arena: Arena, part: Part, quick: bool) -> None:
             Entrant("highrelief", "any_of", DTYPE, settings, suffix=suffix, compared=False)
             for suffix, settings in (
                 ("single fit", {"name": plain}),
-                ("path", {"name": f"{plain}CV"}),
-                ("cold starts", {"name": f"{plain}CV", "parameters": {"warm_steps": 0}}),
+                ("path", {"name": "KernelWidthCV", "inside": plain}),
+                ("cold starts", {"name": "KernelWidthCV", "inside": plain, "parameters": {"warm_steps": 0}}),
             )
         ]
         arena.race(part, case, shape, entrants, reference=0)

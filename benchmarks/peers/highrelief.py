@@ -263,10 +263,12 @@ def any_of(
     name: str,
     parameters: dict[str, Any] | None = None,
     n_jobs: int = 1,
+    inside: str | None = None,
 ) -> Call:
     import highrelief
 
-    weighter = getattr(highrelief, name)(n_jobs=n_jobs, **parameters or {})
+    wrapped = [] if inside is None else [getattr(highrelief, inside)()]
+    weighter = getattr(highrelief, name)(*wrapped, n_jobs=n_jobs, **parameters or {})
     return lambda: weighter.fit(X, y).feature_weights_
 
 

@@ -21,9 +21,11 @@ class Method:
     title: str
     #: How it decides, in a sentence or two that a stranger understands.
     words: str
+    #: Name of the class that ``home`` is wrapped around; empty if it is no meta-estimator.
+    inside: str = ""
 
 
-METHODS: Mapping[str, Method] = {
+_WEIGHTERS: Mapping[str, Method] = {
     "irelief": Method(
         "IRelief",
         "I-RELIEF: margins under the weights they make; nothing to tune",
@@ -41,15 +43,6 @@ METHODS: Mapping[str, Method] = {
         "Online I-RELIEF weighs a feature by its margin: how much farther a sample is from samples of other"
         " classes than from those of its own. It looks at one sample after another, and each moves the"
         " weights a little.",
-    ),
-    "irelief-cv": Method(
-        "IReliefCV",
-        "I-RELIEF, the kernel width chosen by cross-validation",
-        ("sun2007",),
-        "Cross-validated I-RELIEF",
-        "I-RELIEF weighs a feature by its margin: how much farther a sample is from samples of other classes"
-        " than from those of its own, near samples counted more. How near is near was chosen by how well"
-        " samples that were left out are classified under the weights.",
     ),
     "relief": Method(
         "Relief",
@@ -118,15 +111,6 @@ METHODS: Mapping[str, Method] = {
         "LOGO looks for few features by which samples are nearer to their own class than to others. A penalty"
         " sets the weights of all others to 0: of features that say the same it keeps one or a few.",
     ),
-    "logo-cv": Method(
-        "LOGOCV",
-        "LOGO, kernel width and penalty chosen by cross-validation",
-        ("sun2010",),
-        "Cross-validated LOGO",
-        "LOGO looks for few features by which samples are nearer to their own class than to others; a penalty"
-        " sets the weights of all others to 0. How large it is, and how near is near, were chosen by how well"
-        " samples that were left out are classified under the weights.",
-    ),
     "im4e": Method(
         "IM4E",
         "margins that do not hang on single samples",
@@ -134,15 +118,6 @@ METHODS: Mapping[str, Method] = {
         "I-M4E",
         "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
         " which this does not hang on single neighbors.",
-    ),
-    "im4e-cv": Method(
-        "IM4ECV",
-        "I-M4E, the kernel width chosen by cross-validation",
-        ("bei2015",),
-        "Cross-validated I-M4E",
-        "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
-        " which this does not hang on single neighbors. How near is near was chosen by how well samples that"
-        " were left out are classified.",
     ),
     "frel": Method(
         "FREL",
@@ -229,6 +204,14 @@ WRAPPERS: Mapping[str, Method] = {
         "How many features are kept was decided by how well a classifier does with the best 1, 2, 3, 5, … on"
         " samples that were left out.",
     ),
+    "KernelWidthCV": Method(
+        "KernelWidthCV",
+        "the kernel width by cross-validation",
+        (),
+        "Cross-validated",
+        "How near is near, and with LOGO how large the penalty is, were chosen by how well samples that were"
+        " left out are classified under the weights.",
+    ),
     "RedundancyFilter": Method(
         "RedundancyFilter",
         "one of each group that says the same",
@@ -244,6 +227,27 @@ WRAPPERS: Mapping[str, Method] = {
         "Which features are kept was decided by how much of this chance alone would make, so that few of"
         " them, or probably none, are false.",
     ),
+}
+
+
+def _with_cross_validated_width(name: str, chosen: str) -> Method:
+    method, search = _WEIGHTERS[name], WRAPPERS["KernelWidthCV"]
+    return Method(
+        search.home,
+        f"{method.title}, {chosen} chosen by cross-validation",
+        method.references,
+        f"{search.title} {method.title}",
+        f"{method.words} {search.words}",
+        inside=method.home,
+    )
+
+
+#: What the command offers.
+METHODS: Mapping[str, Method] = {
+    **_WEIGHTERS,
+    "irelief-cv": _with_cross_validated_width("irelief", "the kernel width"),
+    "logo-cv": _with_cross_validated_width("logo", "kernel width and penalty"),
+    "im4e-cv": _with_cross_validated_width("im4e", "the kernel width"),
 }
 
 #: Papers of what is no weighter, by the names of the classes in small letters.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
+from ..base.meta import fit_inside
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.origin import about_software, plain
 from ..io.cells import MeasurementError, TableError, WordsError, counted, shown
@@ -259,7 +260,7 @@ class Ranking:
     def record(self) -> dict[str, Any]:
         """``run.json``: what was asked for, of what, with what, and how it went."""
         estimator = self.estimator
-        inside = getattr(estimator, "estimator_", estimator)
+        inside = fit_inside(estimator)
         outcomes = ("n_iter_", "converged_", "cycle_length_", "sigma_", "execution_")
         found = {name.rstrip("_"): plain(getattr(inside, name)) for name in outcomes if hasattr(inside, name)}
         found |= groups_as_json(estimator, self.table.feature_names)

@@ -237,13 +237,17 @@ def weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs: int |
     """An estimator for a method, with its parameters."""
     import highrelief  # noqa: PLC0415  a method's class is imported when it is asked for
 
-    home = getattr(highrelief, named(name).home)
-    known = inspect.signature(home).parameters
+    method = named(name)
+    home = getattr(highrelief, method.home)
+    inside = getattr(highrelief, method.inside) if method.inside else None
+    own = [each for each in inspect.signature(home).parameters if inside is None or each != "estimator"]
+    inner = [each for each in (inspect.signature(inside).parameters if inside else ()) if each not in own]
     for setting in settings:
-        if setting not in known:
-            raise UsageError(f"{name} has no parameter {setting!r}; it has {', '.join(known)}.")
-    common = {"random_state": seed, "n_jobs": n_jobs}
-    return home(**{key: value for key, value in common.items() if key in known} | dict(settings))
+        if setting not in (*own, *inner):
+            raise UsageError(f"{name} has no parameter {setting!r}; it has {', '.join([*own, *inner])}.")
+    values = {"random_state": seed, "n_jobs": n_jobs, **settings}
+    wrapped = [inside(**{each: values[each] for each in inner if each in values})] if inside else []
+    return home(*wrapped, **{each: values[each] for each in own if each in values})
 
 
 def able(ability: Callable[[Any], bool]) -> list[str]:

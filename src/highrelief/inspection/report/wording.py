@@ -56,7 +56,7 @@ def with_interval(estimate: Estimate) -> str:
 # What a fitted estimator is called, how it decides, and which papers are behind it.
 
 
-_OF_CLASS = {method.home: method for method in METHODS.values()}
+_OF_CLASS = {method.home: method for method in METHODS.values() if not method.inside}
 
 
 def title(estimator: Any) -> str:
