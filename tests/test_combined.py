@@ -100,7 +100,7 @@ def test_nearest_neighbors_do_not_judge_categories():
     """They would take them for numbers; a forest does as it likes."""
     X, y, _, _ = mixed_table(0)
     X, inside = np.nan_to_num(X), ReliefF(categorical_features=[3, 4])
-    with pytest.raises(ValueError, match="asks k-NN, for which the categories"):
+    with pytest.raises(ValueError, match="scores by k-NN, which does not support categorical_features"):
         CrossValidatedSelector(inside, cv=2).fit(X, y)
     forest = RandomForestClassifier(5, random_state=0)
     fitted = CrossValidatedSelector(inside, classifier=forest, cv=2).fit(X, y)

@@ -502,7 +502,7 @@ def test_sparse_tables_and_missing_values_where_all_inside_take_them():
     dense = CrossValidatedSelector(model, classifier=knn, cv=3).fit(X, y)
     taken = CrossValidatedSelector(model, classifier=knn, cv=3).fit(table, y)
     np.testing.assert_allclose(taken.cv_scores_, dense.cv_scores_, rtol=1e-12)
-    with pytest.raises(TypeError, match="asks k-NN on dense rows, but X is sparse"):
+    with pytest.raises(TypeError, match="does not support sparse X: it scores by k-NN on dense rows"):
         CrossValidatedSelector(model, cv=3).fit(table, y)
     holes = np.where(np.random.default_rng(0).uniform(size=X.shape) < 0.1, np.nan, X)
     forest = RandomForestClassifier(5, random_state=0)

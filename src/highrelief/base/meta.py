@@ -322,6 +322,14 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
                 f"weighted={self.weighted!r} needs a weighter of highrelief inside; use weighted=False."
             )
 
+    def _warn_of_stop(self, n_done: int, n_all: int, unit: str) -> None:
+        """Warn if a callback stopped the fit after some of its members or folds."""
+        if n_done < n_all:
+            warn_user(
+                f"{type(self).__name__} was stopped by a callback after {n_done} of {n_all} {unit}.",
+                UserWarning,
+            )
+
     def _set_weights(self, weights: NDArray[np.float64]) -> Self:
         """Store the weights, and what follows from them."""
         self.feature_weights_ = weights
@@ -415,12 +423,12 @@ class SingleFitWeighter(MetaWeighter):
 
     @available_if(wrapped_has("margins"))
     def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Margins that the wrapped weighter gives to samples among the given ones.
+        """Margins of samples by ``estimator_``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The samples.
+            The samples, with all features.
         y : array-like of shape (n_samples,)
             Their classes.
         batches : array-like of shape (n_samples,), default=None
@@ -434,7 +442,11 @@ class SingleFitWeighter(MetaWeighter):
         check_is_fitted(self)
         samples, classes = self._checked(X, y, reset=False)
         more = {} if batches is None else {"batches": batches}
-        return np.asarray(self.estimator_.margins(samples, classes, **more))
+        return np.asarray(self.estimator_.margins(self._columns_of_fit(samples), classes, **more))
+
+    def _columns_of_fit(self, X: Any) -> Any:
+        """Return the columns of X that ``estimator_`` was fitted to."""
+        return X
 
 
 class CrossValidatedWeighter(SingleFitWeighter):
@@ -471,21 +483,13 @@ class CrossValidatedWeighter(SingleFitWeighter):
         return codes if requested else None
 
     def _warn_of_folds(self, n_folds: int, choice: str, fallback: str) -> None:
-        """Warn if there is no fold, or fewer folds than ``cv``."""
+        """Warn if there is no fold, or if there are fewer folds than ``cv``."""
         if n_folds == 0:
             warn_user(
                 f"cv gives no fold {choice} (of two classes and different samples): {fallback}.", UserWarning
             )
         else:
             warn_of_fewer_folds(self.cv, n_folds)
-
-    def _warn_of_stop(self, n_scored: int, n_folds: int) -> None:
-        """Warn if a callback stopped the cross-validation."""
-        if n_scored < n_folds:
-            warn_user(
-                f"{type(self).__name__} was stopped by a callback after {n_scored} of {n_folds} folds.",
-                UserWarning,
-            )
 
 
 def innermost(fitted: Any) -> Any:

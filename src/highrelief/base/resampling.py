@@ -21,7 +21,7 @@ from .._dask.collections import on_cluster
 from .._engine.memory import check_room
 from .._engine.parameters import check_count, check_number, check_seed, checked_thread_count, random_generator
 from .._engine.threads import Exclusive, one_blas_thread, run_all
-from .meta import MetaTable, MetaWeighter, weights_of
+from .meta import MetaTable, MetaWeighter, SingleFitWeighter, weights_of
 from .progress import watched
 from .selector import is_share
 from .validation import label_codes, warn_user
@@ -181,6 +181,13 @@ def seeded_clone(estimator: Any, names: list[str], seed: int) -> Any:
     return member.set_params(**{name: int(random.randint(SEEDS)) for name in names})
 
 
+def fit_to_all(meta: SingleFitWeighter, table: MetaTable, seed: int) -> NDArray[np.float64]:
+    """Store a clone fitted to all samples as ``estimator_``, and return its weights."""
+    meta.estimator_ = seeded_clone(meta._clone_for_all(), unseeded(meta.estimator), seed)
+    meta.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
+    return weights_of(meta.estimator_, meta.n_features_in_)
+
+
 # Random subsets of the samples, without replacement, groups kept together.
 
 
@@ -338,11 +345,7 @@ class ResampledWeighter(MetaWeighter):
             self.execution_ = hands.execution
             fitted = run_some(fit, draws, progress.advance, hands=hands, **how)
         done = [(draw.samples, *each) for draw, each in zip(draws, fitted, strict=True) if each is not None]
-        if len(done) < len(draws):
-            warn_user(
-                f"{type(self).__name__} was stopped by a callback after {len(done)} of {len(draws)} members.",
-                UserWarning,
-            )
+        self._warn_of_stop(len(done), len(draws), "members")
         rows = np.flatnonzero(table.kept)
         self.estimators_samples_ = [rows[samples] for samples, _, _ in done]
         self.estimators_ = [member for _, member, _ in done]

@@ -1,4 +1,4 @@
-"""Where to cut a ranking: as many features as classify best, with one ranking for every fold."""
+"""Number of features chosen by cross-validation, with one ranking per fold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .._engine.parameters import check_seed, random_generator
 from ..base.folds import SAME_SCORE, lowest_accepted, usable_folds
 from ..base.meta import CrossValidatedWeighter, MetaTable, Told, scaling_by, weights_of
 from ..base.progress import watched, with_callbacks
-from ..base.resampling import SEEDS, run_some, seeded_clone, unseeded
+from ..base.resampling import SEEDS, fit_to_all, run_some, seeded_clone, unseeded
 from ..base.selector import (
     WeighterTags,
     best_features,
@@ -35,32 +35,30 @@ from ..base.selector import (
 from ..base.validation import assert_all_finite, precise, ranges_of, unwarned, warn_user
 from .knn import NestedKNN
 
-#: Neighbors of the classifier that is asked where none is given (3-NN in Li et al. 2015).
+#: Neighbors of the default classifier (3-NN in Li et al. 2015).
 N_NEIGHBORS = 3
-#: Steps of the automatic cuts within ten times as many features.
+#: Automatic cuts within a factor of ten.
 _STEPS = (10, 15, 20, 30, 50, 70)
 
 
 class Fold(NamedTuple):
-    """One part of a cross-validation."""
+    """Rows of one fold, and the seed of its random numbers."""
 
-    #: Rows to weigh by, and rows that are left out.
-    fitted: NDArray[np.int64]
-    left_out: NDArray[np.int64]
-    #: Where the random numbers of the fold begin.
+    training: NDArray[np.int64]
+    test: NDArray[np.int64]
     seed: int
 
 
 class CrossValidatedSelector(CrossValidatedWeighter):
-    r"""Keep as many features as classify best, found by a cross-validation that ranks in every fold anew.
+    r"""Keep as many features as classify best, by a cross-validation that ranks the features in each fold.
 
-    For each fold v the features are weighed by the other samples alone; for each cut c the c features that
-    weigh most there are given to a classifier, which is fitted to the same samples and scored on the fold.
-    The number of features is
+    For each fold v the features are weighted on the training samples; for each cut c a classifier is fitted
+    to the c features of the largest weights, on the same samples, and scored on the fold. The number of
+    features is
 
     .. math:: c^* = \arg\max_c \; \frac{1}{V} \sum_{v=1}^{V} \mathrm{accuracy}_v(c),
 
-    the smallest of those that do equally well. Then all samples are weighed, and the best c* features kept.
+    the smallest of those that score equally well. The best c* features by all samples are kept.
 
     The scores of the chosen cut, ``cv_scores_``, are those of the best of many and so too high. An honest
     estimate needs a second loop around this one, the two-loop protocol: ``cross_val_score`` of a pipeline
@@ -72,17 +70,17 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         A weighter, or any estimator of scikit-learn that has ``feature_importances_`` or ``coef_`` after its
         fit. It is cloned, never fitted itself.
     classifier : classifier or None, default=None
-        Who is asked how good a cut is. None: 3-NN by the Euclidean distance on the kept features, scaled as
-        ``estimator`` does (to [0, 1] if it has no scaling) by the samples that are fitted and not weighted,
-        whatever ``weighted`` says; neighbors as far as the third share its vote. All cuts together cost
-        about as much as the largest. A classifier that is given gets the columns that ``transform`` would
-        return, and is fitted anew for each cut.
+        Scored with each cut. None: 3-NN by the Euclidean distance on the kept features, scaled as
+        ``estimator`` does (to [0, 1] if it has no scaling) by the training samples and not weighted, whatever
+        ``weighted`` is; neighbors as far as the third share its vote. All cuts together cost about as much as
+        the largest. Any other classifier is fitted once per cut, to the columns that ``transform`` would
+        return.
     cv : int, splitter or list of pairs, default=10
         Number of stratified folds, in the order of the samples; or, as in scikit-learn, an object with a
-        method ``split``, or a list of (samples to fit, samples to leave out). With ``groups`` a number means
-        folds that keep groups together.
+        method ``split``, or a list of (training samples, test samples). With ``groups`` a number means folds
+        that keep groups together.
     cuts : "auto" or array-like, default="auto"
-        Numbers of features that are tried: whole numbers, or floats in (0, 1], shares of all features.
+        Numbers of features to try: integers, or floats in (0, 1], shares of all features.
         "auto": 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 …, up to the number of features whose weight by all
         samples is > 0, and this number.
     rule : {"best", "one-se"}, default="best"
@@ -90,20 +88,20 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         folds) below the best: a shorter list for a score that may be a little lower. Folds share samples, so
         that the standard error is a rule of thumb.
     n_features_to_select : int, float or None, default=None
-        None: what the cross-validation says. A number, or a share of the features, is kept instead, and may
+        None: as the cross-validation chooses. A number, or a share of the features, is kept instead, and may
         be set after ``fit``, when the scores are known.
     weighted : bool, "manhattan" or "euclidean", default=False
         Whether ``transform`` scales the kept columns (as ``estimator`` does) and multiplies them by the
         weights, or their square roots for "euclidean"; True is the metric of ``estimator``. Only around a
         weighter of this package.
     n_jobs : int or None, default=None
-        How many folds are worked on at a time: by threads where ``estimator`` is of this package, by joblib
-        otherwise. The result does not depend on it.
+        Number of folds computed at a time: by threads where ``estimator`` is of this package, by joblib
+        otherwise. Results do not depend on it.
     verbose : int, default=0
         1 shows how many folds are done.
     random_state : int, RandomState or None, default=None
-        Where random numbers begin that ``estimator`` and ``classifier`` leave to chance (their own
-        ``random_state`` is None). Folds are drawn by ``cv`` alone.
+        Seed of ``estimator`` and ``classifier``, where their own ``random_state`` is None. Folds are drawn
+        by ``cv`` alone.
 
     Attributes
     ----------
@@ -192,10 +190,12 @@ class CrossValidatedSelector(CrossValidatedWeighter):
 
     def __sklearn_tags__(self) -> WeighterTags:
         tags = super().__sklearn_tags__()
-        asked = get_tags(self.classifier).input_tags if _classifies(self.classifier) else None
-        tags.input_tags.sparse &= asked is not None and asked.sparse and _metric_takes_sparse(self.classifier)
-        tags.input_tags.allow_nan &= asked is not None and asked.allow_nan
-        tags.categories &= asked is not None
+        inputs = get_tags(self.classifier).input_tags if _classifies(self.classifier) else None
+        tags.input_tags.sparse &= (
+            inputs is not None and inputs.sparse and _metric_takes_sparse(self.classifier)
+        )
+        tags.input_tags.allow_nan &= inputs is not None and inputs.allow_nan
+        tags.categories &= inputs is not None
         return tags
 
     def _check_categories(self) -> None:
@@ -203,19 +203,19 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         chosen = getattr(self._weighter, "categorical_features", None)
         if self.classifier is None and chosen is not None and np.size(chosen):
             raise ValueError(
-                "CrossValidatedSelector(classifier=None) asks k-NN, for which the categories that"
-                f" categorical_features={chosen!r} names would be numbers. Give a classifier that takes them,"
-                " such as a pipeline that encodes them, or a forest."
+                f"CrossValidatedSelector(classifier=None) scores by k-NN, which does not support"
+                f" categorical_features={chosen!r}. Pass a classifier that does, such as a pipeline that"
+                " encodes categories, or a forest."
             )
 
     def _checked(self, X: Any, y: Any, *, reset: bool, min_samples: int = 2) -> tuple[Any, Any]:
-        """As any meta-estimator; but the distances of k-NN need all values, whatever is wrapped."""
+        # The distances of k-NN need all values, whatever is wrapped.
         samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
         if self.classifier is None:
             if sparse.issparse(samples):
                 raise TypeError(
-                    "CrossValidatedSelector(classifier=None) asks k-NN on dense rows, but X is sparse. Give a"
-                    " classifier that takes sparse tables, or X.toarray(), if it fits into memory."
+                    "CrossValidatedSelector(classifier=None) does not support sparse X: it scores by k-NN on"
+                    " dense rows. Pass a classifier that supports it, or X.toarray(), if it fits into memory."
                 )
             if self._weighter is None:
                 samples = np.asarray(samples, dtype=None if samples.dtype.kind in "biuf" else np.float64)
@@ -254,7 +254,7 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         groups: ArrayLike | None = None,
         batches: ArrayLike | None = None,
     ) -> Self:
-        """Weigh the features, and find how many of them to keep.
+        """Weight the features, and choose how many of them to keep.
 
         Parameters
         ----------
@@ -263,15 +263,13 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts, if the fit of ``estimator`` takes it: as fitted, as neighbor and in
-            the score. All copies of a sample are in one fold. A classifier that is given gets it if its fit
-            takes it.
+            Weights of the samples, if the fit of ``estimator`` takes them: in the fits, as neighbors and in
+            the score. All copies of a sample are in one fold. A classifier gets them if its fit takes them.
         groups : array-like of shape (n_samples,), default=None
-            For ``cv``: samples of the same group (such as those of one patient) are in one fold. Also handed
-            on to the fit of ``estimator``, if that takes them.
+            For ``cv``: samples of the same group (such as those of one patient) are in one fold. Also passed
+            to the fit of ``estimator``, if that takes them.
         batches : array-like of shape (n_samples,), default=None
-            Handed on to the fit of ``estimator``, if that takes them. The folds do not go by them, and k-NN
-            sees one table.
+            Passed to the fit of ``estimator``, if that takes them. Folds and k-NN ignore batches.
 
         Returns
         -------
@@ -286,24 +284,25 @@ class CrossValidatedSelector(CrossValidatedWeighter):
         parts = usable_folds(self.cv, table.X, table.codes, table.kept, self._fold_groups(table, groups))
         folds = [Fold(*each, seed=int(random.randint(SEEDS))) for each in parts]
         with watched(self, total=len(folds) + 1) as progress:
-            weights = self._weigh_all(table, seed)
+            start = perf_counter()
+            weights = fit_to_all(self, table, seed)
+            self.refit_time_ = perf_counter() - start
             self._warn_of_folds(
                 len(folds), "to choose a number of features by", "those of weight > 0 are kept"
             )
             self._warn_of_small_class(len(folds), table)
             self.cuts_ = self._cuts(weights)
-            score = partial(_fold_scores, self._judge(), self.cuts_, table)
+            score = partial(_fold_scores, self._scoring(), self.cuts_, table)
             ours = self._weighter is not None
-            wanted = [] if progress.advance() else folds
-            scores = run_some(score, wanted, progress.advance, ours=ours, n_jobs=self.n_jobs)
+            remaining = [] if progress.advance() else folds
+            scores = run_some(score, remaining, progress.advance, ours=ours, n_jobs=self.n_jobs)
         done = [each for each in scores if each is not None]
-        self._warn_of_stop(len(done), len(folds))
+        self._warn_of_stop(len(done), len(folds), "folds")
         self.cv_scores_ = np.array(done).reshape(len(done), len(self.cuts_))
         self.n_features_ = self._chosen(weights)
         return self._set_weights(weights)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
-        """What ``n_features_to_select`` says, or the cross-validation if that is None."""
         mask = super()._get_support_mask()
         if self.n_features_to_select is None:
             mask = best_features(self.feature_weights_, self.n_features_)
@@ -322,34 +321,25 @@ class CrossValidatedSelector(CrossValidatedWeighter):
                 UserWarning,
             )
 
-    def _weigh_all(self, table: MetaTable, seed: int) -> NDArray[np.float64]:
-        """Weights by all samples; the clone that found them is kept."""
-        names = unseeded(self.estimator)
-        self.estimator_ = seeded_clone(self._clone_for_all(), names, seed)
-        begin = perf_counter()
-        self.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
-        self.refit_time_ = perf_counter() - begin
-        return weights_of(self.estimator_, self.n_features_in_)
-
     def _cuts(self, weights: NDArray[np.float64]) -> NDArray[np.int64]:
         if isinstance(self.cuts, str):
             return automatic_cuts(n_positive(weights))
         return checked_cuts(self.cuts, weights.size)
 
-    def _judge(self) -> _Judge:
+    def _scoring(self) -> _Scoring:
         scale = "range" if self._weighter is None else self._weighter.scale
         metric = self._own_metric if self.weighted is True else self.weighted
-        return _Judge(self.estimator, self.classifier, scale, metric)
+        return _Scoring(self.estimator, self.classifier, scale, metric)
 
     def _chosen(self, weights: NDArray[np.float64]) -> int:
-        """The number of features, by the rule; without any fold, those of weight > 0."""
+        """Return the number of features by the rule; without any fold, those of weight > 0."""
         if not len(self.cv_scores_):
             return n_positive(weights)
         return int(self.cuts_[chosen_cut(self.cv_scores_, self.rule)])
 
 
-class _Judge(NamedTuple):
-    """Who ranks in a fold, and who is asked about the cuts."""
+class _Scoring(NamedTuple):
+    """What ranks the features in a fold, and what scores the cuts."""
 
     estimator: Any
     classifier: Any
@@ -373,62 +363,62 @@ class _Part(NamedTuple):
         return cls(table.X[rows], table.y[rows], table.codes[rows], sample_weight)
 
 
-def _fold_scores(judge: _Judge, cuts: NDArray[np.int64], table: MetaTable, fold: Fold) -> list[float]:
-    """Weigh by one part of the samples, score every cut on the other."""
-    known, new = _Part.of(table, fold.fitted), _Part.of(table, fold.left_out)
-    member = seeded_clone(judge.estimator, unseeded(judge.estimator), fold.seed)
-    member.fit(known.X, known.y, **table.told_to("estimator", fold.fitted))
-    weights = weights_of(member, known.X.shape[1])
-    if judge.classifier is None:
-        judged = _right_by_neighbors(judge, cuts, known, new, weights)
+def _fold_scores(scoring: _Scoring, cuts: NDArray[np.int64], table: MetaTable, fold: Fold) -> list[float]:
+    """Return the accuracy of every cut on the test samples of a fold."""
+    training, test = _Part.of(table, fold.training), _Part.of(table, fold.test)
+    member = seeded_clone(scoring.estimator, unseeded(scoring.estimator), fold.seed)
+    member.fit(training.X, training.y, **table.told_to("estimator", fold.training))
+    weights = weights_of(member, training.X.shape[1])
+    if scoring.classifier is None:
+        correct = _correct_by_knn(scoring, cuts, training, test, weights)
     else:
-        told = table.told_to("classifier", fold.fitted)
-        judged = _right(judge, cuts, known, new, weights, fold.seed, told)
-    return [float(np.average(right, weights=new.sample_weight)) for right in judged]
+        metadata = table.told_to("classifier", fold.training)
+        correct = _correct_by_classifier(scoring, cuts, training, test, weights, fold.seed, metadata)
+    return [float(np.average(each, weights=test.sample_weight)) for each in correct]
 
 
-def _right_by_neighbors(
-    judge: _Judge, cuts: NDArray[np.int64], known: _Part, new: _Part, weights: NDArray[np.float64]
+def _correct_by_knn(
+    scoring: _Scoring, cuts: NDArray[np.int64], training: _Part, test: _Part, weights: NDArray[np.float64]
 ) -> Iterator[NDArray[np.bool_]]:
-    """Which of the samples left out k-NN puts into their class, cut by cut."""
+    """Yield, cut by cut, which test samples k-NN puts into their class."""
     neighbors = NestedKNN(
-        known.X,
-        known.codes,
-        max(known.codes.max(), new.codes.max()) + 1,
+        training.X,
+        training.codes,
+        max(training.codes.max(), test.codes.max()) + 1,
         n_neighbors=N_NEIGHBORS,
-        scale=judge.scale,
-        sample_weight=known.sample_weight,
+        scale=scoring.scale,
+        sample_weight=training.sample_weight,
     )
-    for told in neighbors.predict(new.X, falling(weights), cuts.tolist()):
-        yield told == new.codes
+    for predicted in neighbors.predict(test.X, falling(weights), cuts.tolist()):
+        yield predicted == test.codes
 
 
-def _right(
-    judge: _Judge,
+def _correct_by_classifier(
+    scoring: _Scoring,
     cuts: NDArray[np.int64],
-    known: _Part,
-    new: _Part,
+    training: _Part,
+    test: _Part,
     weights: NDArray[np.float64],
     seed: int,
-    told: Told,
+    metadata: Told,
 ) -> Iterator[NDArray[np.bool_]]:
-    """The same by the classifier that was given, which is fitted once for each cut."""
-    order, names = falling(weights), unseeded(judge.classifier)
+    """Yield, cut by cut, which test samples the classifier puts into their class."""
+    order, names = falling(weights), unseeded(scoring.classifier)
     for cut in cuts:
         kept = np.sort(order[:cut])
-        X, X_new = known.X[:, kept], new.X[:, kept]
-        if judge.metric is not False:
-            X, X_new = precise(X), precise(X_new)
-            scaling = scaling_by(X, judge.scale, known.sample_weight, ranges_of(X))
-            factors = metric_factors(weights[kept], judge.metric)
-            X, X_new = (weighted_columns(each, scaling, factors) for each in (X, X_new))
-        model = seeded_clone(judge.classifier, names, seed)
-        unwarned(model.fit)(X, known.y, **told)
-        yield unwarned(model.predict)(X_new) == new.y
+        X, X_test = training.X[:, kept], test.X[:, kept]
+        if scoring.metric is not False:
+            X, X_test = precise(X), precise(X_test)
+            scaling = scaling_by(X, scoring.scale, training.sample_weight, ranges_of(X))
+            factors = metric_factors(weights[kept], scoring.metric)
+            X, X_test = (weighted_columns(each, scaling, factors) for each in (X, X_test))
+        model = seeded_clone(scoring.classifier, names, seed)
+        unwarned(model.fit)(X, training.y, **metadata)
+        yield unwarned(model.predict)(X_test) == test.y
 
 
 def chosen_cut(scores: NDArray[np.float64], rule: str | None) -> int:
-    """Place of the cut that is taken, given the scores of (folds, rising cuts)."""
+    """Return the index of the chosen cut, given the scores of (folds, rising cuts)."""
     means = scores.mean(axis=0)
     best = int(np.argmax(means > means.max() - SAME_SCORE))
     least = lowest_accepted(means[best], scores[:, best], rule)
@@ -436,7 +426,7 @@ def chosen_cut(scores: NDArray[np.float64], rule: str | None) -> int:
 
 
 def automatic_cuts(most: int) -> NDArray[np.int64]:
-    """1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 … up to ``most``, which is the last."""
+    """Return 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 … up to ``most``, which is the last."""
     steps = [1, 2, 3, 5, 7]
     scale = 1
     while steps[-1] < most:
@@ -446,25 +436,25 @@ def automatic_cuts(most: int) -> NDArray[np.int64]:
 
 
 def checked_cuts(cuts: Any, n_features: int) -> NDArray[np.int64]:
-    """Numbers of features, rising and each once, from whole numbers and shares."""
+    """Return numbers of features, rising and each once, from integers and shares."""
     wrong = ValueError(
         f"cuts={cuts!r} must be 'auto', or a list of whole numbers from 1 to {n_features}, the features of X,"
         " or of shares of them, floats in (0, 1]."
     )
     if isinstance(cuts, str) or not isinstance(cuts, (Sequence, np.ndarray)) or len(cuts) == 0:
         raise wrong
-    found = []
+    numbers = []
     for cut in cuts:
         share = is_share(cut)
         whole = isinstance(cut, Integral) and not isinstance(cut, (bool, np.bool_))
         if not (share and 0.0 < cut <= 1.0) and not (whole and 1 <= cut <= n_features):
             raise wrong
-        found.append(n_features_kept(cut, n_features))
-    return np.unique(found)
+        numbers.append(n_features_kept(cut, n_features))
+    return np.unique(numbers)
 
 
 def _metric_takes_sparse(classifier: Any) -> bool:
-    """Whether the distance of a k-NN, which its tags do not look at, is defined for sparse tables."""
+    """Return whether the metric of a k-NN, which its tags ignore, is defined for sparse tables."""
     metric = getattr(classifier, "metric", None)
     if not isinstance(classifier, KNeighborsClassifier) or callable(metric):
         return True

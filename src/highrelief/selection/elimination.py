@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._engine.parameters import check_count, check_number
 from ..base.abilities import categories_parameter
-from ..base.meta import MetaTable, MixedSingleFitWeighter, ranked_by, weights_of, wrapped_has
+from ..base.meta import MetaTable, MixedSingleFitWeighter, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
 from ..base.selector import falling, n_features_kept, n_positive
 
@@ -216,28 +214,8 @@ class IterativeElimination(MixedSingleFitWeighter):
     def _ranked_by(self) -> NDArray[np.float64]:
         return self._ranked
 
-    @available_if(wrapped_has("margins"))
-    def margins(self, X: ArrayLike, y: ArrayLike, batches: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Margins that the wrapped weighter gives to samples by the features that stayed.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            The samples, with all features.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        batches : array-like of shape (n_samples,), default=None
-            Their batches, if the wrapped weighter takes them.
-
-        Returns
-        -------
-        margins : array of shape (n_samples,)
-            As the wrapped weighter defines them.
-        """
-        check_is_fitted(self)
-        samples, classes = self._checked(X, y, reset=False)
-        more = {} if batches is None else {"batches": batches}
-        return np.asarray(self.estimator_.margins(samples[:, self.eliminated_in_ == 0], classes, **more))
+    def _columns_of_fit(self, X: Any) -> Any:
+        return X[:, self.eliminated_in_ == 0]
 
 
 def _refuse_places(estimator: Any, chosen: Any) -> None:

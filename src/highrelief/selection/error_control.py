@@ -18,9 +18,9 @@ from .._engine.parameters import (
     check_seed,
     random_generator,
 )
-from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told, weights_of
+from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told
 from ..base.progress import watched, with_callbacks
-from ..base.resampling import SEEDS, Hands, seeded_clone, unseeded
+from ..base.resampling import SEEDS, Hands, fit_to_all
 from ..base.selector import best_features
 from ..base.validation import label_codes, refuse_dask, warn_user
 from .permutation import MOST_REALIGNED, STATISTICS, Exchange, PermutationTest
@@ -281,9 +281,7 @@ class ErrorControlledSelector(SingleFitWeighter):
         random = random_generator("random_state", self.random_state)
         # Drawn first: the weights do not depend on the method.
         seed = int(random.randint(SEEDS))
-        self.estimator_ = seeded_clone(self._clone_for_all(), unseeded(self.estimator), seed)
-        self.estimator_.fit(table.X, table.y, **table.told_to("estimator"))
-        weights = weights_of(self.estimator_, self.n_features_in_)
+        weights = fit_to_all(self, table, seed)
         if self.method == "permutation":
             decision = self._by_permutation(table, groups, batches, random)
         else:

@@ -26,7 +26,7 @@ from ..base.selector import WeighterTags, compared_columns
 from ..base.soft import AVERAGED_STEPS, LEARNED_SHARE, RepeatedWeighter
 from ..base.validation import PRECISIONS, Table, is_dask_backed, validate_data
 from ..methods.logo import LOGO
-from .knn import TIED, LearnedMetricKNN
+from .knn import LearnedMetricKNN, accuracy
 
 #: Default widths, as multiples of the automatic one.
 FACTORS: NDArray[np.float64] = np.ldexp(1.0, np.arange(2, -3, -1))
@@ -276,7 +276,7 @@ class KernelWidthCV(CrossValidatedWeighter):
                 if progress.advance():
                     break
             self._warn_of_folds(len(folds), "to choose by", "the middle of what was to be tried is taken")
-            self._warn_of_stop(len(scores), len(folds))
+            self._warn_of_stop(len(scores), len(folds), "folds")
             self._choose(np.stack(scores, axis=-1) if scores else np.empty((*self._shape, 0)))
             _Search(model, table, model._workspace(table)).run(*self._chosen, initial)
         self.estimator_, self.sigma_ = model, model.sigma_
@@ -410,7 +410,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         classes : array of shape (n_samples,)
             One of ``classes_`` for every sample.
         """
-        return np.asarray(self.estimator_.predict(self._new_samples(X)))
+        return np.asarray(self._delegate("predict", X))
 
     @available_if(wrapped_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -426,7 +426,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         scores : array of shape (n_samples, n_classes)
             Rows sum to 1.
         """
-        return np.asarray(self.estimator_.predict_proba(self._new_samples(X)))
+        return np.asarray(self._delegate("predict_proba", X))
 
     @available_if(wrapped_has("decision_function"))
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -442,7 +442,7 @@ class KernelWidthCV(CrossValidatedWeighter):
         decision : array of shape (n_samples, n_classes), or (n_samples,) for two classes
             As ``estimator_`` defines them.
         """
-        return np.asarray(self.estimator_.decision_function(self._new_samples(X)))
+        return np.asarray(self._delegate("decision_function", X))
 
     @available_if(wrapped_has("score"))
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -462,15 +462,17 @@ class KernelWidthCV(CrossValidatedWeighter):
         score : float
             Share of the samples whose class is predicted.
         """
-        return float(self.estimator_.score(self._new_samples(X), y, sample_weight))
+        return float(self._delegate("score", X, y, sample_weight))
 
-    def _new_samples(self, X: Any) -> Any:
-        """Return samples as ``estimator_`` reads them, without the names of their features."""
+    def _delegate(self, method: str, X: Any, *arguments: Any) -> Any:
+        """Call a method of ``estimator_``, which was fitted without the names of the features."""
         check_is_fitted(self)
         if is_dask_backed(X):
             compared_columns(self, X)
-            return X.to_dask_array() if hasattr(X, "to_dask_array") else X
-        return validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+            X = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+        else:
+            X = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
+        return getattr(self.estimator_, method)(X, *arguments)
 
 
 class _Search(NamedTuple):
@@ -539,19 +541,6 @@ def checked_grid(name: str, values: Any, at_most: float | None = None) -> NDArra
 
 #: From a classifier, samples, their classes and their weights to a score.
 Scorer = Callable[[Any, NDArray[Any], NDArray[Any], NDArray[np.float64] | None], float]
-
-
-def accuracy(
-    classifier: Any, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None
-) -> float:
-    """Return the weighted share of samples whose class is predicted.
-
-    Of several classes that are equally likely each is right by its share: names of classes decide nothing.
-    """
-    shares = classifier.predict_proba(X)
-    likely = shares >= shares.max(axis=1, keepdims=True) * (1.0 - TIED)
-    right = (likely & (classifier.classes_ == y[:, np.newaxis])).any(axis=1) / likely.sum(axis=1)
-    return float(np.average(right, weights=sample_weight))
 
 
 def checked_scorer(scoring: Any) -> Scorer:

@@ -17,7 +17,7 @@ from .._engine.scaling import Scaling, feature_scaling
 #: Neighbors of :class:`LearnedMetricKNN`.
 N_NEIGHBORS = 5
 #: Distances and votes that differ by less, relatively, are equal: scaling splits true ties by rounding.
-TIED = 1e-9
+_TIED = 1e-9
 #: Columns that :class:`NestedKNN` copies at a time.
 _COLUMNS_AT_ONCE = 1024
 #: Part of the squared lengths of two rows by which rounding may move the square of their distance.
@@ -81,8 +81,8 @@ class LearnedMetricKNN(ClassifierMixin, BaseEstimator):
         order = np.argsort(distances, axis=1)
         last = np.argmax(np.cumsum(counts[order], axis=1) >= k, axis=1)
         farthest = np.take_along_axis(distances, order[np.arange(len(rows)), last][:, np.newaxis], axis=1)
-        nearer = distances < farthest * (1.0 - TIED)
-        as_far = ~nearer & (distances <= farthest * (1.0 + TIED))
+        nearer = distances < farthest * (1.0 - _TIED)
+        as_far = ~nearer & (distances <= farthest * (1.0 + _TIED))
         left = k - nearer @ counts
         votes = nearer @ self._members + (left / (as_far @ counts))[:, np.newaxis] * (as_far @ self._members)
         return votes / k
@@ -91,7 +91,20 @@ class LearnedMetricKNN(ClassifierMixin, BaseEstimator):
         """Return the class with the most votes."""
         votes = self.predict_proba(X)
         most = votes.max(axis=1, keepdims=True)
-        return self.classes_[np.argmax(votes >= most * (1.0 - TIED), axis=1)]
+        return self.classes_[np.argmax(votes >= most * (1.0 - _TIED), axis=1)]
+
+
+def accuracy(
+    classifier: Any, X: NDArray[Any], y: NDArray[Any], sample_weight: NDArray[np.float64] | None = None
+) -> float:
+    """Return the weighted share of samples whose class is predicted.
+
+    Of several classes that are equally likely each is right by its share: names of classes decide nothing.
+    """
+    shares = classifier.predict_proba(X)
+    likely = shares >= shares.max(axis=1, keepdims=True) * (1.0 - _TIED)
+    right = (likely & (classifier.classes_ == y[:, np.newaxis])).any(axis=1) / likely.sum(axis=1)
+    return float(np.average(right, weights=sample_weight))
 
 
 def _observed_means(X: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -141,8 +141,8 @@ class VarianceReduction(SingleFitWeighter):
         samples, target = super()._checked(X, y, reset=reset, min_samples=min_samples)
         if sparse.issparse(samples):
             raise TypeError(
-                "VarianceReduction compares dense rows, but X is sparse. Use X.toarray(), if it fits into"
-                " memory."
+                "VarianceReduction does not support sparse X: it compares dense rows. Use X.toarray(), if it"
+                " fits into memory."
             )
         assert_all_finite(samples, input_name="X", estimator_name=type(self).__name__)
         return samples, target
