@@ -17,7 +17,7 @@ from .._engine.engine import LocalRows
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import Compared, NearestPass, NeighborMargins
+from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins
 from .._engine.neighbors import (
     NearestK,
     Neighborhood,
@@ -36,21 +36,21 @@ from .._engine.pair_sums import (
     tile_parts,
     to_coefficients,
 )
-from .._engine.quantized import Plan, WholeNumbers, planned
+from .._engine.quantized import Plan, QuantizedDistances, plan_columns
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.search import (
     NeighborSearch,
     Report,
-    added_exact,
+    exact_distances,
     nothing,
     padded_rows,
 )
 from .._engine.soft import (
+    ActiveSetMargins,
     BoundedSums,
     MarginColumns,
+    PairwiseDistances,
     SoftNeighborhoods,
-    SoftPasses,
-    SparseMargins,
     Statistics,
     parts_of_pass,
     tile_moments,
@@ -65,14 +65,14 @@ from .scheduler import added as sum_of_arrays
 from .table import ClusterPacked, ClusterTable, Cut
 
 
-class Labels(NamedTuple):
+class LayoutSpec(NamedTuple):
     """What all blocks have in common: the classes of the samples, and how much these count."""
 
     codes: NDArray[np.integer]
     n_classes: int
     sample_weight: NDArray[np.float64] | None
     class_weights: NDArray[np.float64] | None
-    #: A power of 2 that brings the largest scaled range of all columns near 1.
+    #: A power of 2 that brings the largest scaled range of all columns stored 1.
     distance_unit: float
 
     def packed(
@@ -108,7 +108,7 @@ class ColumnBlock:
     ----------
     X : (n_samples, width)
         The columns, not scaled.
-    layout : Labels
+    layout : LayoutSpec
         What all blocks share.
     scaling : Scaling
         Of these columns.
@@ -119,7 +119,7 @@ class ColumnBlock:
     """
 
     def __init__(
-        self, X: NDArray[Any], layout: Labels, scaling: Scaling, ranges: ColumnRanges, first: int
+        self, X: NDArray[Any], layout: LayoutSpec, scaling: Scaling, ranges: ColumnRanges, first: int
     ) -> None:
         self.X, self.layout, self.scaling, self.ranges, self.first = X, layout, scaling, ranges, first
 
@@ -157,7 +157,7 @@ class ColumnBlocks:
         self.source, self.table, self.work = source, table, source.work
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
         sample_weight = table.input_sample_weight if table.counted else None
-        self.layout = Labels(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
+        self.layout = LayoutSpec(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
     @property
     def cuts(self) -> list[Cut]:
@@ -166,7 +166,7 @@ class ColumnBlocks:
 
     @property
     def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """What :func:`.whole_numbers.marked_levels` says of all columns."""
+        """What :func:`.whole_numbers.find_levels` says of all columns."""
         return self.source.levels
 
     @property
@@ -261,7 +261,7 @@ def added(parts: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]
     return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))
 
 
-# Who is near whom, by blocks of columns: workers add up distances, and one of them looks for the nearest.
+# Who is stored whom, by blocks of columns: workers add up distances, and one of them looks for the nearest.
 
 
 #: Bytes of the columns that a worker turns into whole numbers at a time.
@@ -269,16 +269,16 @@ _PIECE_BYTES = 2.0**24
 #: How much of its memory a worker may need for blocks that wait to be worked on, some of which lie on disk.
 _SHARE_OF_MEMORY = 0.25
 
-Kind = type[WholeNumbers] | type[ProductDistances] | type[TileDistances]
+Kind = type[QuantizedDistances] | type[ProductDistances] | type[TileDistances]
 #: Distances of rows to all over some columns, and what their errors follow from.
 Share = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class Sought:
+class NeighborQuery:
     """Whose neighbors are looked for, and who may be one."""
 
-    layout: Labels
+    layout: LayoutSpec
     among: Neighborhood
     anchors: NDArray[np.bool_]
     #: Rows whose distances to all are wanted; None: all.
@@ -295,8 +295,8 @@ class Sought:
 
 
 @dataclass(frozen=True)
-class GivenNeighbors:
-    """Neighbors that were found, for passes over some of the columns alone."""
+class NeighborLists:
+    """Neighbors that were found, for pairs over some of the columns alone."""
 
     among: Neighborhood
     anchors: NDArray[np.bool_]
@@ -322,7 +322,7 @@ class ColumnSearch(NeighborSearch):
         super().__init__(table, among, anchors)
 
     def _plan(self) -> Plan:
-        return planned(self.columns, *self._blocks.levels, self._tolerance)
+        return plan_columns(self.columns, *self._blocks.levels, self._tolerance)
 
     @property
     def n_reports(self) -> int:
@@ -344,22 +344,22 @@ class ColumnSearch(NeighborSearch):
         work, blocks = self._blocks.work, self._blocks.blocks
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
-            return work.shared(GivenNeighbors(self._among, self._anchors, ()))
-        sought = work.shared(self._sought(padded_rows(anchors) if self._way == "rows" else None))
-        shares = boughs(self._distance_shares(sought), added)
-        given = work.halfway(delayed(_candidates, pure=False)(sought, shares))
+            return work.shared(NeighborLists(self._among, self._anchors, ()))
+        query = work.shared(self._query(padded_rows(anchors) if self._way == "rows" else None))
+        shares = boughs(self._distance_shares(query), added)
+        given = work.halfway(delayed(_candidates, pure=False)(query, shares))
         if not self._nearest.needs_exact:
             return given
         task = self._blocks.task
-        lengths = boughs([task(_measured, block, given, self._metric) for block in blocks], added)
-        return work.halfway(delayed(_divided, pure=False)(given, lengths, self._nearest.tie_sharing))
+        lengths = boughs([task(_exact_distances, block, given, self._metric) for block in blocks], added)
+        return work.halfway(delayed(_with_shares, pure=False)(given, lengths, self._nearest.tie_sharing))
 
-    def _sought(self, rows: NDArray[np.int64] | None) -> Sought:
+    def _query(self, rows: NDArray[np.int64] | None) -> NeighborQuery:
         layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
         of_table = self._table.dtype, self._tolerance, self._table.n_threads
-        return Sought(layout, self._among, self._anchors, rows, kind, *of_table)
+        return NeighborQuery(layout, self._among, self._anchors, rows, kind, *of_table)
 
-    def _distance_shares(self, sought: Delayed) -> list[Delayed]:
+    def _distance_shares(self, query: Delayed) -> list[Delayed]:
         """Tasks that have the distances over some of the columns each, and over all of them together.
 
         Whole numbers add up to the same in any order: each worker adds the shares of its blocks to each
@@ -367,7 +367,7 @@ class ColumnSearch(NeighborSearch):
         shape does not depend on where these lie.
         """
         work, blocks, cuts = self._blocks.work, self._blocks.blocks, self._blocks.cuts
-        plan = self._distances.plan if isinstance(self._distances, WholeNumbers) else None
+        plan = self._distances.plan if isinstance(self._distances, QuantizedDistances) else None
         if plan is not None:
             chains = [self._at_a_time(*each) for each in work.by_worker(blocks)]
         else:
@@ -379,7 +379,7 @@ class ColumnSearch(NeighborSearch):
             for which in chain:
                 plans = None if plan is None else [plan.of_columns(*cuts[i]) for i in which]
                 with work.beside(blocks[which[0]]):
-                    total = share(total, [blocks[i] for i in which], plans, sought)
+                    total = share(total, [blocks[i] for i in which], plans, query)
             ends.append(total)
         return ends
 
@@ -400,21 +400,21 @@ class ColumnSearch(NeighborSearch):
 
 @in_turn
 def _share(
-    before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, sought: Sought
+    before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, query: NeighborQuery
 ) -> Share:
     """The share of some blocks in the distances of rows to all, added to that of those before."""
-    n_rows, rows = blocks[0].table.n_rows, sought.rows
+    n_rows, rows = blocks[0].table.n_rows, query.rows
     D = distance_array(n_rows if rows is None else rows.size, n_rows)
-    noted: Any = 0.0
+    error_terms: Any = 0.0
     if before is not None:
-        D[...], noted = before
+        D[...], error_terms = before
     n_threads, everything = own_threads(1), (0, n_rows)
     for i, block in enumerate(blocks):
         of_block = block.columns, block.table.position
         if plans is not None:
-            distances: Any = WholeNumbers(*of_block, sought.tolerance, n_threads, plans[i])
+            distances: Any = QuantizedDistances(*of_block, query.tolerance, n_threads, plans[i])
         else:
-            distances = cast("type[TileDistances]", sought.kind)(*of_block, n_threads)
+            distances = cast("type[TileDistances]", query.kind)(*of_block, n_threads)
         for part, n_parts in distances.pieces(_PIECE_BYTES):
             piece = distances.piece(part, n_parts)
             add = before is not None or i > 0 or part > 0
@@ -422,53 +422,55 @@ def _share(
                 distances.add_tiles(piece, everything, everything, D, D, add=add)
             else:
                 distances.fill_rows(piece, rows, D, add=add)
-        noted = noted + distances.noted
+        error_terms = error_terms + distances.error_terms
     D[:, n_rows:] = 0  # what the kernels look at, and nobody has written
     # As what they are, so that they can be added up.
-    return D.view(np.float32) if sought.kind.as_float else D, noted
+    return D.view(np.float32) if query.kind.as_float else D, error_terms
 
 
 @in_turn
-def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
+def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
     """Who may be a neighbor of each anchor, by the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
-    keys, noted = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
+    keys, error_terms = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
     total = keys.view(parts[0].dtype)
     total[...] = parts[0]
     for part in parts[1:]:
         total += part
-    error_bound = sought.kind.error_bound(noted, float_type(sought.dtype))
-    layout = sought.layout.layout(own_threads(sought.n_threads))
-    nearest_k = NearestK(layout, sought.among, sought.tolerance, error_bound)
-    anchors = np.flatnonzero(sought.anchors & layout.has_hit)
+    error_bound = query.kind.error_bound(error_terms, float_type(query.dtype))
+    layout = query.layout.layout(own_threads(query.n_threads))
+    nearest_k = NearestK(layout, query.among, query.tolerance, error_bound)
+    anchors = np.flatnonzero(query.anchors & layout.has_hit)
     mask_pairs(
-        layout, keys, anchors if sought.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
+        layout, keys, anchors if query.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
     )
     found = nearest_k.from_all_distances(keys, anchors)
-    if sought.rows is not None:
+    if query.rows is not None:
         found = iter([nearest_k.candidates(keys, anchors)])
     lists = tuple(found)
     if not nearest_k.needs_exact:
         for each in lists:
             ranges = work_ranges(each.anchors.size, layout.n_threads)
             nearest_k.tie_sharing.share(each, np.zeros(each.rows.size), ranges, layout.n_threads)
-    return GivenNeighbors(sought.among, sought.anchors, lists)
+    return NeighborLists(query.among, query.anchors, lists)
 
 
 @in_turn
-def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[NDArray[np.float64], ...]:
+def _exact_distances(
+    block: ColumnBlock, given: NeighborLists, metric: int
+) -> tuple[NDArray[np.float64], ...]:
     """Shares of the columns of a block in the exact distances of candidates that are not sure."""
     columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
     shares = []
     for found in given.found:
         ranges = even_ranges(found.anchors.size, 4 * n_threads)
-        shares.append(added_exact(columns, position, found, metric, ranges, n_threads))
+        shares.append(exact_distances(columns, position, found, metric, ranges, n_threads))
     return tuple(shares)
 
 
-def _divided(
-    given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
-) -> GivenNeighbors:
+def _with_shares(
+    given: NeighborLists, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
+) -> NeighborLists:
     """Neighbors by the exact distances of all candidates."""
     divided = []
     for found, exact in zip(given.found, added(lengths), strict=True):
@@ -505,7 +507,9 @@ class ColumnNearestPass(NearestPass):
         report()
         return np.concatenate(parts, axis=-1)
 
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Every anchor compared with its neighbors.
 
         The rows are a matrix that lies with the workers, unless it is smaller than all distances.
@@ -519,7 +523,7 @@ class ColumnNearestPass(NearestPass):
             rows: Any = self._blocks.joined(_compared, apart, shared=found)
         else:
             rows = self._blocks.matrix(_compared, apart, shared=found, n_rows=n_rows)
-        return Compared(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
+        return SampleMargins(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
@@ -528,12 +532,12 @@ class ColumnNearestPass(NearestPass):
         )
         return margins
 
-    def found(self, report: Report) -> GivenNeighbors:
+    def found(self, report: Report) -> NeighborLists:
         """The neighbors of all anchors, for workers to compare them with."""
-        return GivenNeighbors(self._among, self._anchors, tuple(self._search.neighbors(report)))
+        return NeighborLists(self._among, self._anchors, tuple(self._search.neighbors(report)))
 
 
-def _margins(block: ColumnBlock, given: GivenNeighbors) -> NeighborMargins:
+def _margins(block: ColumnBlock, given: NeighborLists) -> NeighborMargins:
     """Margins in the columns of a block."""
     return NeighborMargins(block.table, block.columns, given.among)
 
@@ -542,23 +546,23 @@ def _margins(block: ColumnBlock, given: GivenNeighbors) -> NeighborMargins:
 
 
 @in_turn
-def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:
+def _sums(block: ColumnBlock, given: NeighborLists, with_squares: bool) -> NDArray[np.float64]:
     return _margins(block, given).sums(given.found, with_squares=with_squares)
 
 
 @in_turn
-def _compared(block: ColumnBlock, given: GivenNeighbors, apart: bool) -> NDArray[np.float64]:
-    return _margins(block, given).compared(given.found, apart=apart).rows
+def _compared(block: ColumnBlock, given: NeighborLists, apart: bool) -> NDArray[np.float64]:
+    return _margins(block, given).sample_margins(given.found, apart=apart).rows
 
 
 @in_turn
-def _gaps(block: ColumnBlock, given: GivenNeighbors) -> tuple[NDArray[np.float64]]:
-    return (_margins(block, given).compared(given.found, gaps=True).gaps,)
+def _gaps(block: ColumnBlock, given: NeighborLists) -> tuple[NDArray[np.float64]]:
+    return (_margins(block, given).sample_margins(given.found, gaps=True).gaps,)
 
 
 @in_turn
 def _margins_under(
-    block: ColumnBlock, given: GivenNeighbors, w: NDArray[np.float64]
+    block: ColumnBlock, given: NeighborLists, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
     return (_margins(block, given).under(w, given.found),)
 
@@ -566,14 +570,12 @@ def _margins_under(
 # Soft neighborhoods by blocks of columns: workers add up distances, and weigh their own columns.
 
 
-class ColumnPasses(SoftPasses):
+class ColumnPairwiseDistances(PairwiseDistances):
     """Passes over all pairs of rows, whose distances lie with a worker."""
-
-    rows: ColumnWeightedRows  # type: ignore[assignment]
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
         super().__init__(table, memory)
-        self.rows = ColumnWeightedRows(table, blocks)
+        self._blocks = blocks
         if not self.stored:
             size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
             raise MemoryError(
@@ -582,13 +584,14 @@ class ColumnPasses(SoftPasses):
                 ' configuration say highrelief.partition="rows".'
             )
 
-    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature."""
-        return self.rows.summed(by)
+    @cached_property
+    def rows(self) -> ColumnWeightedRows:
+        """The rows under the last weights."""
+        return ColumnWeightedRows(self.table, self._blocks)
 
-    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
-        """The same: the workers do not know which can be left out."""
-        return self.sum_differences(by)
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+        return self.rows.sum_differences(by)
 
 
 class ColumnWeightedRows:
@@ -601,25 +604,25 @@ class ColumnWeightedRows:
         self.correction = MissingCorrection.of(table)
         self.sums = np.zeros(table.n_rows)
         self._given = np.empty(0)
-        self._held: _Held | None = None
+        self._held: _CachedDistances | None = None
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         self._given, self._held = w, None
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Bring the distances of all pairs here, and the sums of the rows."""
-        (near,) = self._blocks.work.results(lambda: [self._distances()])
-        tiles[...], self.sums = near.tiles, near.sums
+        (stored,) = self._blocks.work.results(lambda: [self._distances()])
+        tiles[...], self.sums = stored.tiles, stored.sums
 
-    def ask(self, function: Callable[..., Any], *more: Any) -> Any:
+    def apply(self, function: Callable[..., Any], *more: Any) -> Any:
         """What a function of the distances returns, with the worker that has them."""
         (answer,) = self._blocks.work.results(
             lambda: [delayed(function, pure=False)(self._distances(), *more)]
         )
         return answer
 
-    def summed(self, by: Coefficients) -> NDArray[np.float64]:
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature: each worker for its own columns."""
         work, blocks = self._blocks.work, self._blocks
 
@@ -629,10 +632,10 @@ class ColumnWeightedRows:
 
         return np.concatenate(work.results(tasks))
 
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        (content,) = self._blocks.total(_content)
-        return content
+        (fingerprints,) = self._blocks.total(_fingerprints)
+        return fingerprints
 
     def _distances(self) -> Delayed:
         """For the tasks of a round: the distances of all pairs. They stay until the weights change.
@@ -650,17 +653,17 @@ class ColumnWeightedRows:
                 where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
             )
             given = blocks.shared_layout, self._table.dtype, self._table.n_threads
-            near = delayed(_near, pure=False)(boughs(minima, added), *given)
-            self._held = _Held(work.made([near])[0], loss, work.places_of(blocks.blocks))
-        # Other fits may have noted a loss since.
+            stored = delayed(_stored_distances, pure=False)(boughs(minima, added), *given)
+            self._held = _CachedDistances(work.made([stored])[0], loss, work.places_of(blocks.blocks))
+        # Other fits may have error_terms a loss since.
         work.bind(self._held.places)
-        return self._held.near
+        return self._held.stored
 
 
-class _Held(NamedTuple):
+class _CachedDistances(NamedTuple):
     """Distances that a worker keeps for the next rounds."""
 
-    near: Delayed
+    stored: Delayed
     #: The last loss of workers before they were asked for.
     loss: object
     #: The workers that they are made by alone.
@@ -668,17 +671,17 @@ class _Held(NamedTuple):
 
 
 class ColumnNeighborhoods(SoftNeighborhoods):
-    """Who is near whom, from statistics that the worker gathers which has the distances."""
+    """Who is stored whom, from statistics that the worker gathers which has the distances."""
 
-    _passes: ColumnPasses
+    _pairs: ColumnPairwiseDistances
 
     def _statistics_of_pairs(self) -> Statistics:
-        self._passes.put_under(self._w)
-        return self._passes.rows.ask(_statistics, self._per_sigma)
+        self._pairs.set_weights(self._w)
+        return self._pairs.rows.apply(_statistics, self._per_sigma)
 
     def _moments_of_pairs(self) -> NDArray[np.float64]:
-        self._passes.put_under(self._w)
-        return self._passes.rows.ask(_moments, self._per_sigma, self._low)
+        self._pairs.set_weights(self._w)
+        return self._pairs.rows.apply(_moments, self._per_sigma, self._low)
 
 
 def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.float64]:
@@ -689,14 +692,14 @@ def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.floa
 # What workers do
 
 
-class Near:
+class StoredDistances:
     """The distances of all pairs, with the worker that has them.
 
-    Offers what passes over stored distances ask of rows.
+    Offers what pairs over stored distances ask of rows.
     """
 
     def __init__(
-        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: Labels, n_threads: int
+        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: LayoutSpec, n_threads: int
     ) -> None:
         self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
         #: No row: kernels find all distances stored.
@@ -708,7 +711,7 @@ class Near:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What is sent, or moved to the disk: nothing that can be made again."""
-        return Near, (self.tiles, self.sums, self._layout, self._n_threads)
+        return StoredDistances, (self.tiles, self.sums, self._layout, self._n_threads)
 
     @cached_property
     def table(self) -> Layout:
@@ -726,41 +729,45 @@ def _minima(
     block: ColumnBlock, shared: Any, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     rows = WeightedBlocks(block.table)
-    rows.put_under(w)
+    rows.set_weights(w)
     return rows.minima()
 
 
 @in_turn
-def _near(
+def _stored_distances(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-    layout: Labels,
+    layout: LayoutSpec,
     dtype: np.dtype[Any],
     n_threads: int,
-) -> Near:
+) -> StoredDistances:
     """Distances of all pairs, from the sums of smaller values over all columns."""
     minima, sums = added(parts)
-    near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
-    fill_from_minima(near.table, minima, near.sums, near.correction, near.tiles)
-    return near
+    stored = StoredDistances(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
+    fill_from_minima(stored.table, minima, stored.sums, stored.correction, stored.tiles)
+    return stored
 
 
 @in_turn
-def _statistics(near: Near, per_sigma: np.floating) -> Statistics:
-    return tile_statistics(near.table, near, near.tiles, True, per_sigma, parts_of_pass(near.table))
+def _statistics(stored: StoredDistances, per_sigma: np.floating) -> Statistics:
+    return tile_statistics(stored.table, stored, stored.tiles, True, per_sigma, parts_of_pass(stored.table))
 
 
 @in_turn
-def _moments(near: Near, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
-    return tile_moments(near.table, near, near.tiles, True, per_sigma, low, parts_of_pass(near.table))
+def _moments(
+    stored: StoredDistances, per_sigma: np.floating, low: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    return tile_moments(stored.table, stored, stored.tiles, True, per_sigma, low, parts_of_pass(stored.table))
 
 
 @in_turn
-def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+def _coefficients(
+    stored: StoredDistances, by: Coefficients
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
     """Coefficients of all pairs, and their sums by row."""
-    tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
-    tiles[...] = near.tiles  # which others will ask again
-    parts = tile_parts(near.table, 0, tiles.dtype)
-    return tiles, to_coefficients(near.table, tiles, by, parts)
+    tiles = packing.aligned_zeros(stored.tiles.shape, stored.tiles.dtype)
+    tiles[...] = stored.tiles  # which others will ask again
+    parts = tile_parts(stored.table, 0, tiles.dtype)
+    return tiles, to_coefficients(stored.table, tiles, by, parts)
 
 
 @in_turn
@@ -770,8 +777,8 @@ def _sums_of_products(
     return sums_of_products(block.table, np.arange(block.table.n_features), *shared)
 
 
-def _content(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
-    return (WeightedBlocks(block.table, block.first).content(),)
+def _fingerprints(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
+    return (WeightedBlocks(block.table, block.first).fingerprints(),)
 
 
 # Margins of single samples by blocks of columns, for the few features that a sparse solution is about.
@@ -781,7 +788,7 @@ def _content(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
 _FEW = 1 / 16
 
 
-class ColumnMargins(SparseMargins):
+class ColumnActiveSetMargins(ActiveSetMargins):
     """Margins under weights that change, of which few are not 0.
 
     The columns of these few are brought here, where all that is about them is found. The workers tell, by
@@ -795,14 +802,16 @@ class ColumnMargins(SparseMargins):
     def _few(self, n_features: int, n_all: int) -> bool:
         return n_features <= _FEW * n_all
 
-    def _passes_over(self, table: Packed) -> SoftPasses:
+    def _pairs_over(self, table: Packed) -> PairwiseDistances:
         if table is not self.table:
-            return SoftPasses(table, self._memory)
-        return ColumnPasses(table, self._memory, self.blocks)
+            return PairwiseDistances(table, self._memory)
+        return ColumnPairwiseDistances(table, self._memory, self.blocks)
 
-    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
-        of_passes = ColumnNeighborhoods if isinstance(passes, ColumnPasses) else SoftNeighborhoods
-        return of_passes(passes, w, sigma)
+    def _neighborhoods(
+        self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float
+    ) -> SoftNeighborhoods:
+        of_passes = ColumnNeighborhoods if isinstance(pairs, ColumnPairwiseDistances) else SoftNeighborhoods
+        return of_passes(pairs, w, sigma)
 
     def _columns(self, *of: Any) -> MarginColumns:
         return ColumnMarginColumns(self, *of)
@@ -811,7 +820,7 @@ class ColumnMargins(SparseMargins):
 class ColumnMarginColumns(MarginColumns):
     """The margins z̄_n of all samples under one w; sums over samples are those of all features."""
 
-    _source: ColumnMargins
+    _source: ColumnActiveSetMargins
 
     def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         few = self._table.of_features(features)
@@ -822,11 +831,11 @@ class ColumnMarginColumns(MarginColumns):
 
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
         by = self._near.coefficients(factors)
-        if isinstance(self._passes, ColumnPasses):
-            exact = self._passes.sum_differences(by)
+        if isinstance(self._pairs, ColumnPairwiseDistances):
+            exact = self._pairs.sum_differences(by)
         else:
             # The few features at work are here, and so are the distances that they make.
-            pairs = PairSums(self._table, self._passes.tiles()[0].copy(), by, self._source.correction)
+            pairs = PairSums(self._table, self._pairs.tiles()[0].copy(), by, self._source.correction)
             exact = summed_differences(self._source.blocks, pairs)
         return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
 
@@ -947,11 +956,11 @@ class ColumnRows(LocalRows):
         self._blocks = ColumnBlocks(table.raw, table)
 
     @cached_property
-    def _soft(self) -> ColumnPasses:
-        return ColumnPasses(self._table, self._memory, self._blocks)
+    def _soft(self) -> ColumnPairwiseDistances:
+        return ColumnPairwiseDistances(self._table, self._memory, self._blocks)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> ColumnNeighborhoods:
-        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        """Who is stored whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return ColumnNeighborhoods(self._soft, w, sigma)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
@@ -967,10 +976,10 @@ class ColumnRows(LocalRows):
         """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
         return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
 
-    def sparse_margins(self) -> ColumnMargins:
+    def active_set_margins(self) -> ColumnActiveSetMargins:
         """Margins of single samples for few features, under weights that are mostly 0."""
-        return ColumnMargins(self._table, self._memory, self._blocks)
+        return ColumnActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredBlocks:  # type: ignore[override]
+    def centered(self) -> CenteredBlocks:
         """The rows, scaled, measured from their mean."""
         return CenteredBlocks(self._blocks)

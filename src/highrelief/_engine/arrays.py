@@ -40,7 +40,7 @@ class _Loan:
         if _free is None:  # the interpreter ends, and has taken this module apart
             return
         _free[id(self._memory)] = self._memory
-        _let_go(kept_bytes() - MOST_KEPT)
+        _let_go(cached_bytes() - MOST_KEPT)
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -54,7 +54,7 @@ def empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 
-def kept_bytes() -> int:
+def cached_bytes() -> int:
     """Bytes that are kept for later arrays."""
     return sum(memory.nbytes for memory in list(_free.values()))
 

@@ -33,7 +33,7 @@ class BatchConstraint:
         """Number of batches."""
         return int(self.batches.max()) + 1
 
-    def amounts(
+    def available_by_class(
         self, codes: NDArray[np.integer], n_classes: int, sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
         """How many samples (or copies) of every class are in reach of each batch, (n_batches, n_classes).
@@ -54,14 +54,14 @@ class BatchConstraint:
 
     def has_misses(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which samples have a sample of another class in reach."""
-        amounts = self.amounts(codes, int(codes.max()) + 1)
+        amounts = self.available_by_class(codes, int(codes.max()) + 1)
         return amounts.sum(axis=1)[self.batches] > amounts[self.batches, codes]
 
     def has_hits(
         self, codes: NDArray[np.integer], sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.bool_]:
         """Which samples have another sample of their class, or a copy of themselves, in reach."""
-        of_own_class = self.amounts(codes, int(codes.max()) + 1)[self.batches, codes]
+        of_own_class = self.available_by_class(codes, int(codes.max()) + 1)[self.batches, codes]
         if not self.within:
             return of_own_class > 0.0
         once = np.ones(codes.size, dtype=bool) if sample_weight is None else sample_weight <= 1.0
@@ -93,7 +93,7 @@ def scaled_by_batch(
     for batch in range(batch_constraint.n_batches):
         rows = np.flatnonzero(batch_constraint.batches == batch)
         part = X[rows]
-        missing_mask, filled = MissingMask.taken_out(part, 1) if part.dtype.kind == "f" else (None, part)
+        missing_mask, filled = MissingMask.extract(part, 1) if part.dtype.kind == "f" else (None, part)
         scaling = feature_scaling(
             filled, scale, None if sample_weight is None else sample_weight[rows], missing_mask=missing_mask
         )

@@ -7,7 +7,7 @@ whatever its order and type.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._kernels import packing, sparse
 from .cached_property import cached_property
 from .memory import check_room
-from .scaling import BLOCK_BYTES, ColumnRanges, Scaling, as_kernels_know_it, float_type, n_blocks, one_block
+from .scaling import BLOCK_BYTES, ColumnRanges, Scaling, float_type, n_blocks, one_block, writable_view
 from .threads import even_ranges, one_blas_thread, run_all
 
 #: Ranges beyond this, or below its inverse, are brought near 1 by a power of 2: squares must not overflow.
@@ -112,7 +112,7 @@ class Columns:
         return (self.high.astype(np.float64) - self.low) * self.factors
 
     @cached_property
-    def far_out(self) -> bool:
+    def needs_float64(self) -> bool:
         """Whether nearly all values use a small part of the ranges, of which float32 leaves few digits."""
         if self.X.dtype != np.float32:
             return False
@@ -148,21 +148,21 @@ class Columns:
             yield *self.block(start, end), slice(start, end)
 
     @property
-    def as_it_is(self) -> bool:
+    def precise_in_place(self) -> bool:
         """Whether sums are made from the table itself, without a copy of blocks of it."""
-        return self.in_place and not self.far_out
+        return self.in_place and not self.needs_float64
 
     def cuts(self) -> list[tuple[int, int]]:
         """Cut the columns into blocks that are small enough to be copied where that is necessary."""
         n_blocks = self.n_blocks
-        if self.far_out:
+        if self.needs_float64:
             n_blocks = max(n_blocks, -(-self.X.size * 8 // BLOCK_BYTES))
         return even_ranges(self.n_features, n_blocks, multiple=16)
 
     def precise_block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
         """A block in float64 where float32 would leave too few digits of sums."""
         array, first = self.block(start, end)
-        if not self.far_out:
+        if not self.needs_float64:
             return array, first
         return array[:, first : first + end - start].astype(np.float64), 0
 
@@ -398,8 +398,8 @@ class SparseColumns(Columns):
     """
 
     X: SparseTable
-    far_out = False
-    as_it_is = True
+    needs_float64 = False
+    precise_in_place = True
 
     def cuts(self) -> list[tuple[int, int]]:
         """All columns at once."""
@@ -428,7 +428,7 @@ class SparseColumns(Columns):
     @property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """The rows as the kernels take them."""
-        return as_kernels_know_it(self.indptr), self.indices, self.values
+        return writable_view(self.indptr), self.indices, self.values
 
     @property
     def rows_from_origin(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
@@ -460,7 +460,7 @@ class SparseColumns(Columns):
 def stored_values(X: SparseTable) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Columns and values of what is stored, in the types that the kernels are compiled for."""
     indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False)
-    return as_kernels_know_it(indices), as_kernels_know_it(values)
+    return writable_view(indices), writable_view(values)
 
 
 # A table, scaled and measured from its mean: what scatter matrices are made of.
@@ -470,6 +470,33 @@ def stored_values(X: SparseTable) -> tuple[NDArray[np.int32], NDArray[np.float64
 _COLUMNS_AT_ONCE = 1024
 #: Columns of a product with all others.
 _COLUMNS_OF_PRODUCT = 256
+
+
+class Centered(Protocol):
+    """Columns of a table, scaled, minus their means; see :class:`CenteredColumns`."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    def matrix(self) -> Any:
+        """Return all columns: an array, or a matrix on the workers that multiplies like one."""
+
+    def squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of every row."""
+
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """Return XᵀLX, (n_features, n_features)."""
+
+    def gram(self) -> NDArray[np.float64]:
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
+
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return weights.T @ X, (m, n_features); ``weights`` is (n_samples, m)."""
 
 
 class CenteredColumns:

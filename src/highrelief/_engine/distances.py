@@ -23,7 +23,7 @@ def tie_tolerance(dtype: np.dtype[Any]) -> float:
     return 1e-6 if dtype == np.float32 else 1e-12
 
 
-def ties_made_equal(distances: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+def merge_ties(distances: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
     """Distances, row by row, with the smallest in the place of all that are tied with it.
 
     Which of two equal ones is smaller must not be decided by their last digit.
@@ -167,14 +167,14 @@ class _FloatDistances:
         return self._off(self._of_rows, self._n_pieces, self._columns.n_features, self._columns.dtype)
 
     @property
-    def noted(self) -> NDArray[np.float64]:
+    def error_terms(self) -> NDArray[np.float64]:
         """What :meth:`error_bound` follows from, of the pieces that were made; it adds up over columns."""
         return np.append(self._of_rows, (self._n_pieces, self._columns.n_features))
 
     @classmethod
-    def error_bound(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
-        """How far off distances over all columns may be, by what was noted of them and their type."""
-        of_rows, n_pieces, n_features = noted[:-2], int(noted[-2]), int(noted[-1])
+    def error_bound(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
+        """How far off distances over all columns may be, by what was error_terms of them and their type."""
+        of_rows, n_pieces, n_features = error_terms[:-2], int(error_terms[-2]), int(error_terms[-1])
         off = cls._off(of_rows, n_pieces, n_features, dtype)
         return ErrorBound(cls.as_float, cls.exact, off, _relative(n_pieces))
 

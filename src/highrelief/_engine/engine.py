@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cached_property import cached_property
-from .columns import CenteredColumns, Columns
+from .columns import Centered, CenteredColumns, Columns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import Packed
 from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood
-from .radius import RadiusPasses
+from .radius import RadiusNeighborhoods
 from .search import NeighborSearch
-from .soft import WIDTH_ANCHORS, SoftNeighborhoods, SoftPasses, SparseMargins
+from .soft import WIDTH_ANCHORS, ActiveSetMargins, PairwiseDistances, SoftNeighborhoods
 
 __all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
 
@@ -41,8 +41,8 @@ class LocalRows:
         self._memory = memory
 
     @cached_property
-    def _soft(self) -> SoftPasses:
-        return SoftPasses(self._table, self._memory)
+    def _soft(self) -> PairwiseDistances:
+        return PairwiseDistances(self._table, self._memory)
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
@@ -106,11 +106,11 @@ class LocalRows:
         margins = NeighborMargins(self._table, search.columns, among)
         return LocalNearestPass(self._table, among, anchors, search, margins)
 
-    def by_distance(self) -> RadiusPasses:
+    def radius_neighborhoods(self) -> RadiusNeighborhoods:
         """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
-        return RadiusPasses(self._table, self._memory)
+        return RadiusNeighborhoods(self._table, self._memory)
 
-    def centered(self) -> CenteredColumns:
+    def centered(self) -> Centered:
         """The rows, scaled, measured from their mean."""
         return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
 
@@ -122,9 +122,9 @@ class LocalRows:
         """Samples against the hyperplanes of their nearest hits and misses (Cai et al. 2014, eq. 4)."""
         return LocalHyperplanes(self._table, n_neighbors, penalty)
 
-    def sparse_margins(self) -> SparseMargins:
+    def active_set_margins(self) -> ActiveSetMargins:
         """Margins of single samples for few features, under weights that are mostly 0."""
-        return SparseMargins(self._table, self._memory)
+        return ActiveSetMargins(self._table, self._memory)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """σ at which a neighborhood holds, in effect, ``share`` of the other samples."""

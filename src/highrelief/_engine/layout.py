@@ -13,7 +13,7 @@ from .cached_property import cached_property
 from .categories import Encoding, MissingLevels
 from .columns import ScaledColumns, SparseColumns, SparseTable, nearer_end
 from .distances import tie_tolerance
-from .missing import MissingOfBoth, MissingValues
+from .missing import MissingValues, MixedMissingValues
 from .scaling import ColumnRanges, MissingMask, Scaling
 from .threads import even_ranges, n_pieces
 
@@ -129,7 +129,9 @@ class Layout:
             for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
                 others[c] = np.delete(priors, c).sum()
             return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self._input_sample_weight)
+        amounts = self.batch_constraint.available_by_class(
+            self.input_codes, self.n_classes, self._input_sample_weight
+        )
         if self.class_weights is not None:
             amounts = amounts * self.class_weights
         by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
@@ -174,7 +176,9 @@ class Layout:
     def n_available_rows(self) -> NDArray[np.int64]:
         """Number of rows that may be neighbors of every row, by class; with a batch constraint only."""
         assert self.batch_constraint is not None
-        found = self.batch_constraint.amounts(self.input_codes, self.n_classes)[self.batches].astype(np.int64)
+        found = self.batch_constraint.available_by_class(self.input_codes, self.n_classes)[
+            self.batches
+        ].astype(np.int64)
         if self.within:
             # A row of weight above 1 is a neighbor of itself.
             found[np.arange(self.n_rows), self.codes] -= self.sample_weight <= 1.0
@@ -185,7 +189,9 @@ class Layout:
         """Total weight of the ordered pairs that may be neighbors, a sample and itself included."""
         if self.batch_constraint is None:
             return self.total_sample_weight**2
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        amounts = self.batch_constraint.available_by_class(
+            self.input_codes, self.n_classes, self.input_sample_weight
+        )
         return float(self.sample_weight @ amounts.sum(axis=1)[self.batches])
 
     @property
@@ -198,7 +204,9 @@ class Layout:
         """Total weight of the possible neighbors of every row; None: all others."""
         if self.batch_constraint is None:
             return None
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        amounts = self.batch_constraint.available_by_class(
+            self.input_codes, self.n_classes, self.input_sample_weight
+        )
         found = amounts.sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
 
@@ -280,8 +288,13 @@ class Packed(Layout):
             n_threads=self.n_threads,
         )
 
+    @property
+    def spans(self) -> NDArray[np.float64]:
+        """Ranges of the scaled columns."""
+        return self.scaled.spans
+
     @cached_property
-    def missing(self) -> MissingValues | MissingOfBoth | None:
+    def missing(self) -> MissingValues | MixedMissingValues | None:
         """What is missing from the rows, and what that adds to differences; None if nothing is."""
         layout = (self.raw, self.scaling, self.position)
         more: dict[str, Any] = {"sample_weight": self._input_sample_weight, "n_threads": self.n_threads}
@@ -298,7 +311,7 @@ class Packed(Layout):
             parts.append(levels(encoding, encoding.missing_mask, *layout, self.codes, **more))
         if not parts:
             return None
-        return parts[0] if len(parts) == 1 else MissingOfBoth(parts)
+        return parts[0] if len(parts) == 1 else MixedMissingValues(parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -407,9 +420,9 @@ class SparsePacked(Packed):
         return self.raw.nnz * (self.dtype.itemsize + 4) / self.n_samples
 
     @property
-    def scaled(self) -> SparseColumns:  # type: ignore[override]
-        """The same: no column is laid out."""
-        return self.columns
+    def spans(self) -> NDArray[np.float64]:
+        """Ranges of the scaled columns."""
+        return self.columns.spans
 
     def distances_from_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What :class:`.scaled_columns.ScaledColumns` holds: for the stored values, and by column for a 0."""

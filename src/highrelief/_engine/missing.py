@@ -22,7 +22,7 @@ from .._kernels import packing
 from .._kernels.missing import excess_of_columns
 from . import arrays
 from .cached_property import cached_property
-from .scaling import ColumnRanges, MissingMask, Scaling, as_kernels_know_it
+from .scaling import ColumnRanges, MissingMask, Scaling, writable_view
 from .threads import even_ranges, run_all
 
 #: Values of a block of columns whose excess is found at a time.
@@ -129,7 +129,7 @@ class MissingValues:
     @cached_property
     def _values(self) -> NDArray[np.floating]:
         """The table, in units in which no range overflows."""
-        return as_kernels_know_it(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
+        return writable_view(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
 
     @cached_property
     def _ranges(self) -> ColumnRanges:
@@ -224,7 +224,7 @@ class MissingValues:
             high = high * self._scaling.unit[self._columns]
         return (high.astype(np.float64) - low) * self._per_unit
 
-    def lack_blocks(
+    def correction_blocks(
         self,
         rows: NDArray[np.int64],
         chunks: tuple[int, int],
@@ -391,7 +391,7 @@ def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[n
 # Missing values of numeric and of categorical features, as one.
 
 
-class MissingOfBoth:
+class MixedMissingValues:
     """What is missing of the numeric and of the categorical features; see :class:`MissingValues`.
 
     Parameters
@@ -428,7 +428,7 @@ class MissingOfBoth:
             start=np.zeros(self.n_rows),
         )
 
-    def lack_blocks(
+    def correction_blocks(
         self,
         rows: NDArray[np.int64],
         chunks: tuple[int, int],
@@ -439,7 +439,7 @@ class MissingOfBoth:
         """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
         total = None
         for part in self.parts:
-            found = part.lack_blocks(rows, chunks, squared, others=others)
+            found = part.correction_blocks(rows, chunks, squared, others=others)
             found *= found.dtype.type(self._unit(part, squared))
             total = found if total is None else total + found
         assert total is not None

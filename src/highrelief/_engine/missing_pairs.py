@@ -13,7 +13,7 @@ from .._kernels.missing import CHUNK
 from .arrays import entries_of
 from .cached_property import cached_property
 from .layout import Layout, Packed, sum_in_order
-from .missing import MissingOfBoth, MissingValues
+from .missing import MissingValues, MixedMissingValues
 from .threads import run_all
 
 Places = NDArray[np.int64]
@@ -30,7 +30,7 @@ class MissingCorrection:
     ----------
     layout : Layout
         The rows.
-    missing : MissingValues, MissingOfBoth or None
+    missing : MissingValues, MixedMissingValues or None
         Their missing values.
     n_features : int
         Number of features.
@@ -41,7 +41,7 @@ class MissingCorrection:
     def __init__(
         self,
         layout: Layout,
-        missing: MissingValues | MissingOfBoth | None,
+        missing: MissingValues | MixedMissingValues | None,
         n_features: int,
         dtype: np.dtype[Any],
     ) -> None:
@@ -59,7 +59,7 @@ class MissingCorrection:
         self._by_chunk = listed_by_chunk(self._rows, self._which, layout.n_rows)
         #: E|V − V'| of every value that is missing.
         self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
-        self.put_under(np.zeros(n_features))
+        self.set_weights(np.zeros(n_features))
 
     @classmethod
     def of(cls, table: Packed, *, ignored: bool = False) -> Self:
@@ -71,7 +71,7 @@ class MissingCorrection:
         """Whether something is missing."""
         return self._which.size > 0
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         factors = w[self.features]
         #: For the kernels.
@@ -145,7 +145,7 @@ class MissingCorrection:
         before = np.concatenate([[0], np.cumsum(kept)])
         return before[self._start], self._which[kept], columns, self._excess
 
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells apart rows that lack other features, (n_rows, 1)."""
         return self._by_row(np.cos(self.features[self._which] + 0.5))[:, np.newaxis]
 

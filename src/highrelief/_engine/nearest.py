@@ -40,7 +40,7 @@ _PAIRS_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)
-class Compared:
+class SampleMargins:
     """Margins of all samples, and what a hinge loss needs besides."""
 
     #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
@@ -144,7 +144,7 @@ class NeighborMargins:
                 array, first = columns.precise_block(a, b)
                 total[:, a:b] += self._block_moments(neighbors, array, first, b - a, with_squares, n_threads)
 
-            if columns.as_it_is:
+            if columns.precise_in_place:
                 for a, b in columns.cuts():
                     of_columns(a, b, table.n_threads)
             else:
@@ -158,7 +158,9 @@ class NeighborMargins:
         total[0] += excess
         return total
 
-    def compared(self, lists: Iterable[Neighbors], *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, lists: Iterable[Neighbors], *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
         table = self._table
         n = table.n_samples
@@ -190,11 +192,11 @@ class NeighborMargins:
             out += excess
         if apart:
             np.negative(out[:n], out=out[:n])
-        return Compared(out, between, counts)
+        return SampleMargins(out, between, counts)
 
     def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
-        return self.compared(lists).rows @ w
+        return self.sample_margins(lists).rows @ w
 
     def pairs(self, lists: Iterable[Neighbors]) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side."""
@@ -405,7 +407,9 @@ class NearestPass(ABC):
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
 
     @abstractmethod
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
 
     @abstractmethod
@@ -422,7 +426,7 @@ class NearestPass(ABC):
 
     def rows(self) -> NDArray[np.float64]:
         """Return z of every sample, (n_samples, n_features); 0 if it is no anchor."""
-        return self.compared().rows
+        return self.sample_margins().rows
 
     def shares(self, report: Report = nothing) -> Iterator[tuple[Indices, sparse.csr_array]]:
         """Yield the coefficients of all samples in E[miss] − E[hit] of some anchors at a time.
@@ -479,9 +483,11 @@ class LocalNearestPass(NearestPass):
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
         return self._margins.sums(self._search.neighbors(report), with_squares=with_squares)
 
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
-        return self._margins.compared(self._search.neighbors(report), apart=apart, gaps=gaps)
+        return self._margins.sample_margins(self._search.neighbors(report), apart=apart, gaps=gaps)
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""

@@ -65,7 +65,7 @@ class PairSums:
     def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numbers between which the sums of all features lie, found in single precision."""
         table = self._table
-        spans, total = table.scaled.spans, np.abs(self.tiles).sum(dtype=np.float64)
+        spans, total = table.spans, np.abs(self.tiles).sum(dtype=np.float64)
         block = block_of_columns(table, table.n_features, np.dtype(np.float32))
         with np.errstate(over="ignore", invalid="ignore"):
             tiles = self.tiles.astype(np.float32)
@@ -199,9 +199,9 @@ class WeightedRows:
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Bring the columns into the order of these weights, and sum the rows."""
-        self.correction.put_under(w)
+        self.correction.set_weights(w)
         active = np.flatnonzero(w)
         # The others stay in the order that they have: it is only changed for columns to be left out.
         self._reorder(np.concatenate([active, self._order[w[self._order] == 0.0]]))
@@ -331,11 +331,11 @@ class WeightedRows:
             last = end
         return -(-last // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
 
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        content = np.zeros((self._table.n_rows, 3))
-        packing.add_content(self.X, self._places(), _frequencies(0, self._order.size), content)
-        return content
+        fingerprints = np.zeros((self._table.n_rows, 3))
+        packing.add_content(self.X, self._places(), _frequencies(0, self._order.size), fingerprints)
+        return fingerprints
 
     def _places(self) -> NDArray[np.int64]:
         """Where each feature stands; a sort would take as long as a pass over few rows."""
@@ -385,10 +385,10 @@ class WeightedBlocks:
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         self._given = w
-        self.correction.put_under(w)
+        self.correction.set_weights(w)
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Store the distances of all pairs, and sum the rows."""
@@ -410,13 +410,13 @@ class WeightedBlocks:
         pairs = PairSums(self._table, tiles, by, self.correction)
         return pairs.of(np.arange(self._table.n_features), self._block)
 
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        content = np.zeros((self._table.n_rows, 3))
+        fingerprints = np.zeros((self._table.n_rows, 3))
         for which in self._blocks(np.arange(self._table.n_features)):
             frequencies = _frequencies(self._first + which[0], self._first + which[-1] + 1)
-            packing.add_content(self._block, np.arange(which.size), frequencies, content)
-        return content
+            packing.add_content(self._block, np.arange(which.size), frequencies, fingerprints)
+        return fingerprints
 
     def _blocks(self, columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Which columns stand in the block, each time that others do."""
@@ -522,7 +522,7 @@ class PositiveMargins:
         """Σ over pairs of coefficient·|x − x'| from stored distances; 0 where it is certain to be ≤ 0."""
         table, rows = self._table, self._rows
         (totals, sizes), change = self._renew(tiles, by)
-        self._bounds += (0.5 + _MORE) * table.scaled.spans * change
+        self._bounds += (0.5 + _MORE) * table.spans * change
         # What overflowed is not known to be below.
         which = np.flatnonzero(~(self._bounds <= 0.0))
         found = rows.sum_products(self._coefficients, totals, which, by.own)
@@ -532,7 +532,7 @@ class PositiveMargins:
         if rows.correction.any:
             correction_sums = np.isin(which, rows.correction.features)
             # What missing values add to a difference is no larger than the span.
-            terms[correction_sums] += sizes.sum() * table.scaled.spans[which[correction_sums]]
+            terms[correction_sums] += sizes.sum() * table.spans[which[correction_sums]]
         self._bounds[which] = found + rounding * terms
         sums = np.zeros(table.n_features)
         sums[which] = found

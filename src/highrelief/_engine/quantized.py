@@ -23,8 +23,8 @@ _FIRST_ROWS = 16
 _COPY_BYTES = 2**22
 #: A grid is too coarse if ranges are, on average, less than this part of the largest.
 _COARSE = 1 / 64
-#: What is noted of single blocks is rounded up to such parts of a step: their sums are then exact.
-_NOTED_PARTS = 2.0**16
+#: What is error_terms of single blocks is rounded up to such parts of a step: their sums are then exact.
+_ERROR_PARTS = 2.0**16
 #: How unequal, relatively, steps may be that bits count as equal: four times the largest tolerance.
 UNEQUAL = 4e-6
 
@@ -88,7 +88,7 @@ class Piece:
     n_single: int
 
 
-class WholeNumbers:
+class QuantizedDistances:
     """Manhattan distances between rows of a table, as whole numbers of steps.
 
     Parameters
@@ -102,7 +102,7 @@ class WholeNumbers:
     n_threads : int
         Threads to use.
     plan : Plan or None
-        How columns become whole numbers; None: as :func:`planned` says.
+        How columns become whole numbers; None: as :func:`plan_columns` says.
     """
 
     as_float = False
@@ -119,7 +119,7 @@ class WholeNumbers:
         self._position = position
         self._n_threads = n_threads
         if plan is None:
-            plan = planned(columns, *marked_levels(columns, n_threads), tolerance)
+            plan = plan_columns(columns, *find_levels(columns, n_threads), tolerance)
         self.plan = plan
         self._single, self._double, self._grid = plan.single, plan.double, plan.grid
         #: What one step is in scaled units.
@@ -127,18 +127,18 @@ class WholeNumbers:
         self._moved = np.zeros(position.size)
 
     @property
-    def noted(self) -> NDArray[np.float64]:
+    def error_terms(self) -> NDArray[np.float64]:
         """What :meth:`error_bound` follows from, of the pieces that were made.
 
         It adds up over columns, to the same bits in whatever order.
         """
-        moved = np.ceil(self._moved * _NOTED_PARTS) / _NOTED_PARTS
+        moved = np.ceil(self._moved * _ERROR_PARTS) / _ERROR_PARTS
         return np.append(moved, (self._grid.size, self._single.n_columns))
 
     @classmethod
-    def error_bound(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
-        """How far off distances over all columns may be, by what was noted of them and their type."""
-        moved, n_grid, n_single = noted[:-2], int(noted[-2]), int(noted[-1])
+    def error_bound(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
+        """How far off distances over all columns may be, by what was error_terms of them and their type."""
+        moved, n_grid, n_single = error_terms[:-2], int(error_terms[-2]), int(error_terms[-1])
         return ErrorBound(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
 
     @property
@@ -344,7 +344,7 @@ def _chunks(columns: Columns, n: int, multiple: int = 64) -> list[tuple[int, int
     return even_ranges(n, -(-n // most), multiple)
 
 
-def marked_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def find_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which columns have other values than their ends and the middle between them, and which have that."""
     low, middle, high = columns.low, _middle(columns), columns.high
     is_other = ~(columns.spans > 0.0)
@@ -363,10 +363,10 @@ def marked_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], 
     return is_other, is_middle
 
 
-def planned(
+def plan_columns(
     columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
 ) -> Plan:
-    """How the columns become whole numbers, by the levels that :func:`marked_levels` has found."""
+    """How the columns become whole numbers, by the levels that :func:`find_levels` has found."""
     single, double, grid, unit = _levels(columns, is_other, is_middle, tolerance)
     if not grid.size:
         # Where nothing varies any unit will do.

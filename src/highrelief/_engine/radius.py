@@ -13,7 +13,7 @@ from .._kernels import distances, packing, radius, soft
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
 from .missing_pairs import MissingCorrection
-from .pair_sums import PairSums, WeightedBlocks, WeightedRows, weighted_rows
+from .pair_sums import WeightedBlocks, WeightedRows, sums_of_products, weighted_rows
 from .threads import even_ranges, run_all
 
 #: Most tiles in one part of a sum.
@@ -23,7 +23,7 @@ _TILES_OF_PART = 256
 Part = Callable[[NDArray[np.floating], int, int, int], NDArray[np.float64]]
 
 
-class RadiusPasses:
+class RadiusNeighborhoods:
     """Passes over the Manhattan distances of all pairs of rows.
 
     Parameters
@@ -47,7 +47,7 @@ class RadiusPasses:
         self._rows = (
             weighted_rows(table, memory, uncorrected) if self.stored else WeightedRows(table, uncorrected)
         )
-        self._rows.put_under(np.ones(table.n_features))
+        self._rows.set_weights(np.ones(table.n_features))
         self._known: NDArray[np.floating] | None = None
         #: A sample's own further copies, and all that it can have as neighbors, copies counted.
         self._own = np.where(table.real, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
@@ -101,7 +101,7 @@ class RadiusPasses:
         factors = self._factors(counts)
         sums = self._sum_differences(near, far, factors)
         self._add_own_duplicates(near, far, factors, sums)
-        mean, spans, encoding = sums / table.total_weight, table.scaled.spans, table.encoding
+        mean, spans, encoding = sums / table.total_weight, table.spans, table.encoding
         mean[np.abs(mean) <= table.rounding_of_sums * self._joined(spans)] = 0.0
         spans = spans if encoding is None else encoding.spans(spans)
         return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
@@ -204,7 +204,7 @@ class RadiusPasses:
         known, self._known = self._known, None
         if isinstance(self._rows, WeightedBlocks):
             assert known is not None
-            sums = _GivenPairSums(table, known, total[width:of_rows]).of(np.arange(table.n_features))
+            sums = sums_of_products(table, np.arange(table.n_features), known, total[width:of_rows])
         else:
             sums = -2.0 * total[: table.n_features]
             packing.mix_rows(total[width:of_rows], X, sums)
@@ -285,11 +285,3 @@ class RadiusMargins(NamedTuple):
     only_hits: float
     #: Ranges of the features, scaled.
     spans: NDArray[np.float64]
-
-
-class _GivenPairSums(PairSums):
-    """Sums over pairs whose coefficients are given, and add up by row to ``row_totals``."""
-
-    def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
-        self._table, self.tiles, self.row_totals = table, tiles, row_totals
-        self._correction, self._own = MissingCorrection.of(table, ignored=True), None

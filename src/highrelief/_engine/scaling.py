@@ -107,7 +107,7 @@ def n_blocks(X: NDArray[Any]) -> int:
 def one_block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
     """A C-ordered array of floats that holds the columns, and where they begin in it."""
     if X.flags.c_contiguous and X.flags.aligned and X.dtype == dtype:
-        return as_kernels_know_it(X), start
+        return writable_view(X), start
     return np.ascontiguousarray(X[:, start:end], dtype=dtype), 0
 
 
@@ -121,7 +121,7 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-def as_kernels_know_it(X: NDArray[Any]) -> NDArray[Any]:
+def writable_view(X: NDArray[Any]) -> NDArray[Any]:
     """The same array for kernels that only read it: Numba would compile all anew for a read-only one."""
     return X if X.flags.writeable else np.asarray(_Memory(X))
 
@@ -140,7 +140,7 @@ class MissingMask:
     which: NDArray[np.int64]
 
     @classmethod
-    def taken_out(
+    def extract(
         cls, X: NDArray[np.floating], n_threads: int, ranges: ColumnRanges | None = None
     ) -> tuple[Self, NDArray[np.floating]]:
         """Find what is missing; and a copy of the table with the smallest value of the column in its place.
@@ -191,7 +191,7 @@ class MissingMask:
         before = np.concatenate([[0], np.cumsum(kept >= 0)])
         return type(self)(incomplete, before[self.start], kept[kept >= 0])
 
-    def put_back(
+    def restore_nan(
         self, X: NDArray[np.floating], samples: NDArray[np.bool_] | None = None
     ) -> NDArray[np.floating]:
         """A copy of X, which may be some of the samples only, with NaN where a value is missing."""
@@ -286,7 +286,7 @@ class Scaling:
         scaled /= self.divisor
         return scaled
 
-    def apply_far_out(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+    def apply_clipped(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         """Scale rows that may be far from those of the fit: the farthest become the largest number."""
         with np.errstate(over="ignore"):
             return finite(self.apply(X))

@@ -14,7 +14,7 @@ from .._kernels import nearest, packing
 from .columns import Columns
 from .distances import Distances, ProductDistances, Range, TileDistances
 from .layout import Packed
-from .missing import MissingOfBoth, MissingValues
+from .missing import MissingValues, MixedMissingValues
 from .neighbors import (
     LISTS_BYTES,
     METRICS,
@@ -27,11 +27,11 @@ from .neighbors import (
     padded_columns,
     work_ranges,
 )
-from .quantized import UNEQUAL, Plan, WholeNumbers
+from .quantized import UNEQUAL, Plan, QuantizedDistances
 from .threads import even_ranges, run_all
 
 
-def added_exact(
+def exact_distances(
     columns: Columns,
     position: NDArray[np.int64],
     found: Neighbors,
@@ -58,7 +58,7 @@ def added_exact(
 
 #: Parts of a whole number that expectations are rounded to where distances are whole numbers.
 _PARTS = 2.0**16
-Missing = MissingValues | MissingOfBoth
+Missing = MissingValues | MixedMissingValues
 
 #: The largest whole number of steps that a distance may be.
 _MOST_STEPS = 2.0**32 - 2.0**16
@@ -81,7 +81,7 @@ class ExpectedDistances:
     ----------
     base : Distances
         Where the smallest value of a column stands for what is missing.
-    missing : MissingValues or MissingOfBoth
+    missing : MissingValues or MixedMissingValues
         What is missing.
     columns : Columns
         Of the table.
@@ -97,7 +97,7 @@ class ExpectedDistances:
         self.as_float = base.as_float
         #: Steps that a step of ``base`` is divided into, and what one unit of a scaled feature is in keys.
         self._times, self._per_unit = 1.0, self._distance_unit
-        if isinstance(base, WholeNumbers):
+        if isinstance(base, QuantizedDistances):
             if base.exact:
                 longest = float(columns.spans.sum()) / base.step
                 self._times = max(1.0, min(_PARTS, np.floor(_MOST_STEPS / (1.0 + longest))))
@@ -160,12 +160,14 @@ class ExpectedDistances:
         self._base.fill_rows(piece.columns, rows, D, add=add)
         if piece.last:
             missing, n_rows = self._missing, self._missing.n_rows
-            own = missing.lack_blocks(rows, (0, -(-n_rows // missing_kernels.CHUNK)), squared=self._squared)
+            own = missing.correction_blocks(
+                rows, (0, -(-n_rows // missing_kernels.CHUNK)), squared=self._squared
+            )
             everyone = np.arange(n_rows)
-            theirs = missing.lack_blocks(everyone, (0, 0), squared=self._squared, others=rows)
+            theirs = missing.correction_blocks(everyone, (0, 0), squared=self._squared, others=rows)
             self._add(D, rows.size, n_rows, own, theirs)
 
-    def put_own(
+    def set_duplicate_distances(
         self,
         D: NDArray[np.uint32],
         anchors: NDArray[np.int64],
@@ -191,7 +193,7 @@ class ExpectedDistances:
 
     def _correction(self, rows: Range, others: Range) -> NDArray[np.floating]:
         chunks = others[0] // missing_kernels.CHUNK, -(-others[1] // missing_kernels.CHUNK)
-        return self._missing.lack_blocks(np.arange(*rows), chunks, squared=self._squared)
+        return self._missing.correction_blocks(np.arange(*rows), chunks, squared=self._squared)
 
     def _add(
         self,
@@ -233,7 +235,7 @@ def nothing() -> None:
 class NeighborSearch:
     """A search for the nearest neighbors of the anchors.
 
-    Distances, possibly a little off (:class:`WholeNumbers`, :class:`ProductDistances`), say who may be a
+    Distances, possibly a little off (:class:`QuantizedDistances`, :class:`ProductDistances`), say who may be a
     neighbor; exact ones decide where that is not enough. Where they come from depends on the shape of the
     data alone:
 
@@ -273,7 +275,9 @@ class NeighborSearch:
         table = self._table
         if self._metric != nearest.MANHATTAN:
             return ProductDistances(self.columns, table.position, table.n_threads)
-        numbers = WholeNumbers(self.columns, table.position, self._tolerance, table.n_threads, self._plan())
+        numbers = QuantizedDistances(
+            self.columns, table.position, self._tolerance, table.n_threads, self._plan()
+        )
         if numbers.too_coarse:
             return TileDistances(self.columns, table.position, table.n_threads)
         return numbers
@@ -391,7 +395,7 @@ class NeighborSearch:
         mask_pairs(table, D, anchors, others)
         available = table.batch_constraint is None or table.within
         if isinstance(self._distances, ExpectedDistances) and table.counted and available:
-            self._distances.put_own(D, anchors, others, table.sample_weight)
+            self._distances.set_duplicate_distances(D, anchors, others, table.sample_weight)
 
     def _share(self, found: Neighbors) -> None:
         """Distribute the weight of each slot over its candidates, by exact distances where they matter."""
@@ -405,7 +409,7 @@ class NeighborSearch:
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
         """Add up the exact distances of the candidates that are not sure."""
-        exact += added_exact(
+        exact += exact_distances(
             self.columns, self._table.position, found, self._metric, ranges, self._table.n_threads
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from .cached_property import cached_property
 from .layout import Layout, Packed, sum_in_order
 from .memory import check_room
 from .missing_pairs import MissingCorrection
-from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedBlocks, WeightedRows, weighted_rows
+from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedRows, weighted_rows
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
@@ -24,7 +24,7 @@ from .threads import even_ranges, run_all
 
 
 #: How far from the first guess, as a factor, a width is looked for.
-_REACH = 1e8
+_BRACKET = 1e8
 _LONGEST_STEP = 3.0
 #: Newton's error is of the order of the square of its last step.
 _LAST_STEP = 1e-6
@@ -37,7 +37,7 @@ def width_for_entropy(entropy: Callable[[float], tuple[float, float]], target: f
     target (all distances equal, or more ties at the smallest distance than the target allows), the end
     of the range that comes nearest to it.
     """
-    low, high = math.log(guess / _REACH), math.log(guess * _REACH)
+    low, high = math.log(guess / _BRACKET), math.log(guess * _BRACKET)
     x = math.log(guess)
     for _ in range(100):
         value, slope = entropy(math.exp(x))
@@ -69,7 +69,59 @@ SMALL_STEP = 5e-3
 WIDTH_ANCHORS = 1024
 
 
-class SoftPasses:
+class PairSource(Protocol):
+    """Rows under weights, as the kernels read them; X and w are empty if all distances are stored."""
+
+    @property
+    def X(self) -> NDArray[np.floating]:  # noqa: N802
+        """Scaled rows in the layout."""
+
+    @property
+    def w(self) -> NDArray[np.floating]:
+        """Weights of the columns of X."""
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Weighted sum of every row."""
+
+    @property
+    def correction(self) -> MissingCorrection:
+        """Correction of the distances for missing values."""
+
+
+class WeightedSource(Protocol):
+    """Rows under weights that change, in this process or on workers."""
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether distances must be stored before they are used."""
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Weighted sum of every row."""
+
+    @property
+    def correction(self) -> MissingCorrection:
+        """Correction of the distances for missing values."""
+
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
+
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
+
+
+class LocalSource(WeightedSource, PairSource, Protocol):
+    """Rows under weights in this process."""
+
+    def fill(self, tiles: NDArray[np.floating]) -> None:
+        """Write the distances of all pairs."""
+
+    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+
+
+class PairwiseDistances:
     """Passes over all pairs of rows under weights that change from one to the next.
 
     Parameters
@@ -83,15 +135,15 @@ class SoftPasses:
 
     def __init__(self, table: Packed, memory: float) -> None:
         self.table = table
-        self.far = soft.masked_distance(table.dtype)
+        self.masked_distance = soft.masked_distance(table.dtype)
         self.sample_weight = table.sample_weight.astype(table.dtype)
         size = float(table.n_tiles) * distances.TILE**2 * table.dtype.itemsize
         self.stored = size <= memory
         # Coefficients take as much room as distances.
         n_terms = float(table.n_rows) ** 2 * table.n_features
-        self._keeps_coefficients = n_terms >= FEWEST_TERMS and 2.0 * size <= min(memory, MOST_BYTES)
+        self._stores_coefficients = n_terms >= FEWEST_TERMS and 2.0 * size <= min(memory, MOST_BYTES)
         self._memory = memory
-        self.left = memory - size * (self.stored + self._keeps_coefficients)
+        self.left = memory - size * (self.stored + self._stores_coefficients)
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         self._w: NDArray[np.float64] | None = None
         #: How far the last weights are from those before them.
@@ -99,9 +151,14 @@ class SoftPasses:
         self._known = False
 
     @cached_property
-    def rows(self) -> WeightedRows | WeightedBlocks:
+    def rows(self) -> WeightedSource:
         """The rows under the last weights."""
         return weighted_rows(self.table, self._memory)
+
+    @property
+    def source(self) -> LocalSource:
+        """The rows as passes in this process read them; other backends replace these passes."""
+        return cast("LocalSource", self.rows)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float, n_anchors: int) -> float:
         """Kernel width at which the neighborhoods have a wanted size.
@@ -111,12 +168,12 @@ class SoftPasses:
         ``n_anchors``, otherwise over that many of them.
         """
         table = self.table
-        self.put_under(w)
+        self.set_weights(w)
         columns = self._anchor_columns(*self._anchors(n_anchors))
         # A kernel far wider than any distance gives all others the same share, and the slope is then the
         # variance of the distances over σ².
-        far = self.rows.sums + self.rows.correction.between_duplicates
-        widest = 1e3 * float(far[table.real].mean())
+        distances_to_zero = self.rows.sums + self.rows.correction.between_duplicates
+        widest = 1e3 * float(distances_to_zero[table.real].mean())
         if not widest > 0.0:
             return 1.0
         spread = widest * math.sqrt(max(0.0, columns.entropy(self.per_sigma(widest))[1]))
@@ -124,7 +181,7 @@ class SoftPasses:
             return widest
         return width_for_entropy(
             lambda sigma: columns.entropy(self.per_sigma(sigma)),
-            target=columns.wanted_entropy(share),
+            target=columns.target_entropy(share),
             # What independent distances would need (the random-energy model).
             guess=spread / math.sqrt(2.0 * max(0.1, -math.log(share))),
         )
@@ -140,7 +197,7 @@ class SoftPasses:
         largest = 1e30 if self.table.dtype == np.float32 else 1e290
         return self.table.dtype.type(1.0 / min(max(sigma, 1.0 / largest), largest))
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Weigh distances by w from now on.
 
         What was made for the same weights before is still there: a width is looked for before it is used.
@@ -148,7 +205,7 @@ class SoftPasses:
         if self._w is None or not np.array_equal(self._w, w):
             self._step = np.inf if self._w is None else float(np.linalg.norm(w - self._w))
             self._w, self._known = w.copy(), False
-            self.rows.put_under(w)
+            self.rows.set_weights(w)
 
     def tiles(self, *, filled: bool = True) -> tuple[NDArray[np.floating], bool]:
         """Where distances are kept, an array without entries if they are not; and whether they are there.
@@ -159,7 +216,7 @@ class SoftPasses:
             shape = (self.table.n_tiles, distances.TILE, distances.TILE)
             self._tiles = packing.aligned_zeros(shape, self.table.dtype)
         if (filled or self.rows.by_blocks) and self.stored and not self._known:
-            self.rows.fill(self._tiles)
+            self.source.fill(self._tiles)
             self._known = True
         return self._tiles, self._known
 
@@ -169,22 +226,22 @@ class SoftPasses:
         if self._known:
             soft.stored_columns(self._tiles, rows, columns)
         else:
-            X, sums = self.rows.X, self.rows.sums
-            soft.computed_columns(X, self.rows.w, sums, X[rows], sums[rows], columns)
-            self.rows.correction.add_to_columns(rows, columns)
-            columns[rows, np.arange(rows.size)] = self.far
+            X, sums = self.source.X, self.source.sums
+            soft.computed_columns(X, self.source.w, sums, X[rows], sums[rows], columns)
+            self.source.correction.add_to_columns(rows, columns)
+            columns[rows, np.arange(rows.size)] = self.masked_distance
             if self.table.batch_constraint is not None:
                 same = self.table.batches[:, np.newaxis] == self.table.batches[rows]
-                columns[same != self.table.within] = self.far
+                columns[same != self.table.within] = self.masked_distance
         return columns
 
-    def note_filled(self) -> None:
+    def mark_filled(self) -> None:
         """All tiles have been filled by a pass."""
         self._known = self.stored
 
     def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature."""
-        sums = self.rows.sum_differences(self.tiles()[0], by)
+        sums = self.source.sum_differences(self.tiles()[0], by)
         if self.rows.by_blocks:
             self._known = False
         return sums
@@ -198,7 +255,7 @@ class SoftPasses:
     @cached_property
     def _positive(self) -> PositiveMargins | None:
         rows = self.rows
-        if not self._keeps_coefficients or isinstance(rows, WeightedBlocks):
+        if not self._stores_coefficients or not isinstance(rows, WeightedRows):
             return None
         return PositiveMargins(self.table, rows)
 
@@ -212,7 +269,7 @@ class SoftPasses:
         if max(table.n_samples, table.total_sample_weight) <= n_anchors:
             return np.arange(table.n_rows), table.sample_weight
         rows = np.flatnonzero(table.real)
-        by_content = rows[np.lexsort(self.content[rows].T[::-1])]
+        by_content = rows[np.lexsort(self.fingerprints[rows].T[::-1])]
         ends = np.cumsum(table.sample_weight[by_content])
         positions = (np.arange(n_anchors) + 0.5) / n_anchors * ends[-1]
         drawn = by_content[np.searchsorted(ends, positions)]
@@ -224,11 +281,11 @@ class SoftPasses:
         )
 
     @cached_property
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells rows apart, whatever the weights, (n_rows, 3 or 4)."""
-        content = self.rows.content()
+        fingerprints = self.rows.fingerprints()
         correction = self.rows.correction
-        return np.hstack([content, correction.content()]) if correction.any else content
+        return np.hstack([fingerprints, correction.fingerprints()]) if correction.any else fingerprints
 
 
 class AnchorColumns:
@@ -237,28 +294,30 @@ class AnchorColumns:
     Kept if they fit into what is left of the memory, otherwise found again whenever they are needed.
     """
 
-    def __init__(self, passes: SoftPasses, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        self._passes = passes
+    def __init__(
+        self, pairs: PairwiseDistances, anchors: NDArray[np.int64], weights: NDArray[np.float64]
+    ) -> None:
+        self._pairs = pairs
         self._anchors, self._weights = anchors, weights
-        batch_constraint = passes.table.available_weight
+        batch_constraint = pairs.table.available_weight
         if batch_constraint is not None:
             self._weights = np.where(batch_constraint[anchors] > 0.0, weights, 0.0)
-        self._between_duplicates = passes.rows.correction.between_duplicates
+        self._between_duplicates = pairs.rows.correction.between_duplicates
         self._prepare()
 
     def _prepare(self) -> None:
         """Cut the anchors, and have room for their distances."""
-        passes, anchors = self._passes, self._anchors
-        passes.tiles()
-        size = float(passes.table.n_rows) * anchors.size * passes.table.dtype.itemsize
+        pairs, anchors = self._pairs, self._anchors
+        pairs.tiles()
+        size = float(pairs.table.n_rows) * anchors.size * pairs.table.dtype.itemsize
         self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
-        self._kept: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
-            {} if size <= passes.left else None
+        self._cached: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
+            {} if size <= pairs.left else None
         )
 
-    def wanted_entropy(self, share: float) -> float:
+    def target_entropy(self, share: float) -> float:
         """Mean over the anchors of log(share·(number of other samples)), at least log 2 if there are two."""
-        table = self._passes.table
+        table = self._pairs.table
         batch_constraint = table.available_weight
         if batch_constraint is None:
             return math.log(max(2.0, share * (table.total_sample_weight - 1.0)))
@@ -269,7 +328,7 @@ class AnchorColumns:
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
-        table = self._passes.table
+        table = self._pairs.table
 
         def of_columns(a: int, b: int) -> tuple[float, float]:
             D, low = self._columns(a, b)
@@ -277,7 +336,7 @@ class AnchorColumns:
             moments = np.empty((3, anchors.size))
             own = table.own_weight[anchors], self._between_duplicates[anchors]
             soft.own_entropy_moments(*own, per_sigma, low, moments)
-            soft.add_entropy_moments(D, self._passes.sample_weight, per_sigma, low, moments)
+            soft.add_entropy_moments(D, self._pairs.sample_weight, per_sigma, low, moments)
             entropy, slope = soft.entropy_of_moments(moments, self._weights[a:b])
             return entropy, slope
 
@@ -287,15 +346,15 @@ class AnchorColumns:
 
     def _columns(self, a: int, b: int) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Distances to anchors a … b, and the smallest to each."""
-        if self._kept is not None and a in self._kept:
-            return self._kept[a]
+        if self._cached is not None and a in self._cached:
+            return self._cached[a]
         anchors = self._anchors[a:b]
-        D = self._passes.distances_to(anchors)
+        D = self._pairs.distances_to(anchors)
         low = D.min(axis=0)
-        several = self._passes.table.own_weight[anchors] > 1.0
+        several = self._pairs.table.own_weight[anchors] > 1.0
         low[several] = np.minimum(low, self._between_duplicates[anchors])[several]
-        if self._kept is not None:
-            self._kept[a] = D, low
+        if self._cached is not None:
+            self._cached[a] = D, low
         return D, low
 
 
@@ -311,26 +370,13 @@ def width_among(
     one_class = np.zeros(len(X), dtype=np.int64)
     scaling = Scaling.none(X.shape[1], X.dtype)
     table = Packed(X, one_class, 1, scaling=scaling, n_threads=n_threads)
-    return SoftPasses(table, memory=0.0).width_for_perplexity(w, share, n_anchors)
+    return PairwiseDistances(table, memory=0.0).width_for_perplexity(w, share, n_anchors)
 
 
 #: Parts of a pass over all pairs, each of some ranges of tiles.
 Parts = Sequence[tuple[tuple[int, int], ...]]
 #: Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each.
 Statistics = tuple[NDArray[np.floating], NDArray[np.float64]]
-
-
-class RowsOfPass(Protocol):
-    """What a pass over all pairs asks of rows under weights; no row is asked where distances are stored."""
-
-    X: NDArray[np.floating]
-    w: NDArray[np.floating]
-    sums: NDArray[np.float64]
-
-    @property
-    def correction(self) -> MissingCorrection:
-        """What they lack."""
-        ...
 
 
 class _Misses(NamedTuple):
@@ -353,7 +399,7 @@ class SoftNeighborhoods:
 
     Parameters
     ----------
-    passes : SoftPasses
+    pairs : PairwiseDistances
         The rows, and what is known of their distances.
     w : (n_features,)
         Weights.
@@ -361,14 +407,14 @@ class SoftNeighborhoods:
         Kernel width.
     """
 
-    def __init__(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> None:
-        self._passes = passes
-        self._table = passes.table
+    def __init__(self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float) -> None:
+        self._pairs = pairs
+        self._table = pairs.table
         self._w = w.copy()
-        self._per_sigma = passes.per_sigma(sigma)
-        passes.put_under(self._w)
+        self._per_sigma = pairs.per_sigma(sigma)
+        pairs.set_weights(self._w)
         #: (n_rows,) how far further copies of a row are from it.
-        self._between_duplicates = passes.rows.correction.between_duplicates
+        self._between_duplicates = pairs.rows.correction.between_duplicates
         self._low, self._mass = self._statistics()
 
     @property
@@ -422,11 +468,11 @@ class SoftNeighborhoods:
         weight = table.row_weights * inlier if outliers else table.row_weights
         if hard:
             weight = table.row_weights * self._inlier_and_outlier()[1]
-        self._passes.put_under(self._w)
-        summed = self._passes.positive_sums if only_positive else self._passes.sum_differences
+        self._pairs.set_weights(self._w)
+        summed = self._pairs.positive_sums if only_positive else self._pairs.sum_differences
         nu = summed(self.coefficients(shares * weight))
-        terms = weight.sum() * table.scaled.spans
-        terms[self._passes.rows.correction.features] *= 2.0
+        terms = weight.sum() * table.spans
+        terms[self._pairs.rows.correction.features] *= 2.0
         nu[np.abs(nu) <= table.rounding_of_sums * terms] = 0.0
         return nu / table.total_weight
 
@@ -450,9 +496,9 @@ class SoftNeighborhoods:
 
         These are the ``features`` of the table that ``correction`` belongs to.
         """
-        table, passes = self._table, self._passes
-        passes.put_under(self._w)
-        passes.tiles()
+        table, pairs = self._table, self._pairs
+        pairs.set_weights(self._w)
+        pairs.tiles()
         by = self.coefficients(self.shares(pooled)[0])
         check_room(
             8.0 * X.size,
@@ -464,9 +510,9 @@ class SoftNeighborhoods:
 
         def of_rows(a: int, b: int) -> None:
             for start in range(a, b, distances.TILE):
-                D = passes.distances_to(np.arange(start, min(start + distances.TILE, b)))
+                D = pairs.distances_to(np.arange(start, min(start + distances.TILE, b)))
                 soft.margins_from_distances(
-                    X, D, 0, start, table.codes, passes.sample_weight, by.per_sigma, by.low, by.scales, Z
+                    X, D, 0, start, table.codes, pairs.sample_weight, by.per_sigma, by.low, by.scales, Z
                 )
                 if correction.any:
                     missing_kernels.add_margin_corrections(
@@ -474,7 +520,7 @@ class SoftNeighborhoods:
                         D,
                         start,
                         table.codes,
-                        passes.sample_weight,
+                        pairs.sample_weight,
                         by.per_sigma,
                         by.low,
                         by.scales,
@@ -488,8 +534,8 @@ class SoftNeighborhoods:
 
     def margin_sum(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_n Σ_i factors[class of i, n]·f(d_ni − low)·|x_n − x_i|, feature by feature."""
-        self._passes.put_under(self._w)
-        return self._passes.sum_differences(self.coefficients(factors))
+        self._pairs.set_weights(self._w)
+        return self._pairs.sum_differences(self.coefficients(factors))
 
     def coefficients(self, factors: NDArray[np.float64]) -> Coefficients:
         """What makes of the distances the coefficients of such a sum."""
@@ -501,7 +547,7 @@ class SoftNeighborhoods:
 
         Copies may differ in features of weight 0, which are as far from each other as if they were equal.
         """
-        if not self._passes.rows.correction.any or not self._table.counted:
+        if not self._pairs.rows.correction.any or not self._table.counted:
             return None
         own = factors[self._table.codes, np.arange(self._table.n_rows)]
         return own * self._own_mass()[0]
@@ -534,11 +580,11 @@ class SoftNeighborhoods:
 
     def _statistics_of_pairs(self) -> Statistics:
         """The same without further copies of the rows themselves."""
-        table, passes = self._table, self._passes
-        passes.put_under(self._w)
-        tiles, known = passes.tiles(filled=False)
-        found = tile_statistics(table, passes.rows, tiles, known, self._per_sigma, parts_of_pass(table))
-        passes.note_filled()
+        table, pairs = self._table, self._pairs
+        pairs.set_weights(self._w)
+        tiles, known = pairs.tiles(filled=False)
+        found = tile_statistics(table, pairs.source, tiles, known, self._per_sigma, parts_of_pass(table))
+        pairs.mark_filled()
         return found
 
     @cached_property
@@ -600,12 +646,12 @@ class SoftNeighborhoods:
 
     def _moments_of_pairs(self) -> NDArray[np.float64]:
         """The same without further copies of the rows themselves."""
-        table, passes = self._table, self._passes
-        passes.put_under(self._w)
-        tiles, known = passes.tiles(filled=False)
+        table, pairs = self._table, self._pairs
+        pairs.set_weights(self._w)
+        tiles, known = pairs.tiles(filled=False)
         parts = parts_of_pass(table)
-        moments = tile_moments(table, passes.rows, tiles, known, self._per_sigma, self._low, parts)
-        passes.note_filled()
+        moments = tile_moments(table, pairs.source, tiles, known, self._per_sigma, self._low, parts)
+        pairs.mark_filled()
         return moments
 
 
@@ -617,7 +663,7 @@ def parts_of_pass(table: Layout) -> Parts:
 
 def tile_statistics(
     table: Layout,
-    rows: RowsOfPass,
+    rows: PairSource,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,
@@ -629,10 +675,10 @@ def tile_statistics(
     room. ``parts``: ranges of the tiles, those of a part one after the other.
     """
     shape = (table.n_classes, table.n_rows)
-    sample_weight, far = table.sample_weight.astype(tiles.dtype), soft.masked_distance(tiles.dtype)
+    sample_weight, masked = table.sample_weight.astype(tiles.dtype), soft.masked_distance(tiles.dtype)
 
     def part(*ranges: tuple[int, int]) -> Statistics:
-        found = np.full(shape, far, tiles.dtype), np.zeros(shape)
+        found = np.full(shape, masked, tiles.dtype), np.zeros(shape)
         for a, b in ranges:
             soft.tile_statistics(
                 rows.X,
@@ -644,7 +690,7 @@ def tile_statistics(
                 table.codes,
                 sample_weight,
                 per_sigma,
-                far,
+                masked,
                 table.batches,
                 table.within,
                 a,
@@ -674,7 +720,7 @@ def merge_statistics(
 
 def tile_moments(
     table: Layout,
-    rows: RowsOfPass,
+    rows: PairSource,
     tiles: NDArray[np.floating],
     known: bool,
     per_sigma: np.floating,
@@ -682,7 +728,7 @@ def tile_moments(
     parts: Parts,
 ) -> NDArray[np.float64]:
     """Σ f·(d − low)/σ over the rows of every class, seen from every row; as :func:`tile_statistics`."""
-    sample_weight, far = table.sample_weight.astype(tiles.dtype), soft.masked_distance(tiles.dtype)
+    sample_weight, masked = table.sample_weight.astype(tiles.dtype), soft.masked_distance(tiles.dtype)
 
     def part(*ranges: tuple[int, int]) -> NDArray[np.float64]:
         moment = np.zeros((table.n_classes, table.n_rows))
@@ -697,7 +743,7 @@ def tile_moments(
                 table.codes,
                 sample_weight,
                 per_sigma,
-                far,
+                masked,
                 table.batches,
                 table.within,
                 low,
@@ -731,7 +777,7 @@ _FEWEST_FEATURES = 256
 _TOO_MANY = 0.2
 
 
-class SparseMargins:
+class ActiveSetMargins:
     """Margins under weights that change, of which few are not 0.
 
     Parameters
@@ -758,19 +804,19 @@ class SparseMargins:
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
-        passes, w = self._under(w)
+        pairs, w = self._under(w)
         if self.table.total_sample_weight > WIDTH_ANCHORS:
             # Which samples stand for all must not depend on the features that are at work.
-            passes.content = self._content
-        return passes.width_for_perplexity(w, share, WIDTH_ANCHORS)
+            pairs.fingerprints = self._fingerprints
+        return pairs.width_for_perplexity(w, share, WIDTH_ANCHORS)
 
     @cached_property
-    def _content(self) -> NDArray[np.float64]:
-        whole = self._passes if self._passes.table is self.table else self._passes_over(self.table)
-        return whole.content
+    def _fingerprints(self) -> NDArray[np.float64]:
+        whole = self._pairs if self._pairs.table is self.table else self._pairs_over(self.table)
+        return whole.fingerprints
 
-    def _passes_over(self, table: Packed) -> SoftPasses:
-        return SoftPasses(table, self._memory)
+    def _pairs_over(self, table: Packed) -> PairwiseDistances:
+        return PairwiseDistances(table, self._memory)
 
     def _few(self, n_features: int, n_all: int) -> bool:
         """Whether so few features are at work that a copy of their columns pays."""
@@ -785,16 +831,18 @@ class SparseMargins:
 
     def at(self, w: NDArray[np.float64], sigma: float) -> MarginColumns:
         """Margins under weights w and the kernel exp(−d/σ)."""
-        passes, w = self._under(w)
-        return self._columns(passes, self._neighborhoods(passes, w, sigma))
+        pairs, w = self._under(w)
+        return self._columns(pairs, self._neighborhoods(pairs, w, sigma))
 
-    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
-        return SoftNeighborhoods(passes, w, sigma)
+    def _neighborhoods(
+        self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float
+    ) -> SoftNeighborhoods:
+        return SoftNeighborhoods(pairs, w, sigma)
 
-    def _columns(self, passes: SoftPasses, near: SoftNeighborhoods) -> MarginColumns:
-        return MarginColumns(self, passes, near)
+    def _columns(self, pairs: PairwiseDistances, near: SoftNeighborhoods) -> MarginColumns:
+        return MarginColumns(self, pairs, near)
 
-    def _under(self, w: NDArray[np.float64]) -> tuple[SoftPasses, NDArray[np.float64]]:
+    def _under(self, w: NDArray[np.float64]) -> tuple[PairwiseDistances, NDArray[np.float64]]:
         """Passes over the features of positive weight alone, and their weights."""
         features = np.flatnonzero(w)
         if not self.stored or not self._few(features.size, w.size):
@@ -802,8 +850,8 @@ class SparseMargins:
         if self._features is None or not np.array_equal(self._features, features):
             self._features = features
             table = self.table if features.size == w.size else self.table.of_features(features)
-            self._passes = self._passes_over(table)
-        return self._passes, w[features]
+            self._pairs = self._pairs_over(table)
+        return self._pairs, w[features]
 
 
 class BoundedSums(NamedTuple):
@@ -843,8 +891,8 @@ class MarginColumns:
     Rows, and row weights, are in the order of the layout; padding counts nothing.
     """
 
-    def __init__(self, source: SparseMargins, passes: SoftPasses, near: SoftNeighborhoods) -> None:
-        self._source, self._passes, self._near = source, passes, near
+    def __init__(self, source: ActiveSetMargins, pairs: PairwiseDistances, near: SoftNeighborhoods) -> None:
+        self._source, self._pairs, self._near = source, pairs, near
         self._table = source.table
         self._shares = near.shares(pooled=True)[0]
         self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
@@ -907,7 +955,7 @@ class MarginColumns:
         self, tiles: NDArray[np.floating], own: NDArray[np.float64] | None, threshold: float
     ) -> NDArray[np.int64]:
         """Features that no earlier sum says stay below a threshold, until few are left."""
-        spans = self._table.scaled.spans
+        spans = self._table.spans
         bound = np.full(spans.size, np.inf)
         for reference in reversed(self._source.references):
             np.minimum(bound, reference.bounds(tiles, own, spans), out=bound)
@@ -917,10 +965,10 @@ class MarginColumns:
 
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
         """The same from stored distances, leaving out what earlier sums say of later ones."""
-        tiles = self._passes.tiles()[0].copy()
+        tiles = self._pairs.tiles()[0].copy()
         by = self._near.coefficients(factors)
         pairs = PairSums(self._table, tiles, by, self._source.correction)
-        spans = self._table.scaled.spans
+        spans = self._table.spans
         features = self._may_be_above(tiles, by.own, threshold)
         if features.size <= _TOO_MANY * spans.size or spans.size < _FEWEST_FEATURES:
             exact = pairs.of(features)

@@ -21,7 +21,7 @@ from .nearest import LocalNearestPass, NeighborMargins
 from .neighbors import Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSums
 from .search import NeighborSearch
-from .soft import SoftPasses
+from .soft import PairwiseDistances
 from .threads import even_ranges, run_all
 
 #: Rows that a thread takes at a time: whole lines of what is mirrored.
@@ -250,7 +250,7 @@ class OverlapDistances:
 # Soft neighborhoods of rows of which only the values that are not 0 are stored.
 
 
-class SparsePasses(SoftPasses):
+class SparsePairwiseDistances(PairwiseDistances):
     """Passes over all pairs of rows, whose distances must be stored."""
 
     table: SparsePacked
@@ -265,14 +265,9 @@ class SparsePasses(SoftPasses):
             )
 
     @cached_property
-    def rows(self) -> SparseWeightedRows:  # type: ignore[override]
+    def rows(self) -> SparseWeightedRows:
         """The rows under the last weights."""
         return SparseWeightedRows(self.table)
-
-    @property
-    def _positive(self) -> None:
-        """All sums are made: they take the time of the pairs of stored values alone."""
-        return None
 
 
 class SparseWeightedRows:
@@ -300,7 +295,7 @@ class SparseWeightedRows:
         #: Nothing: a sparse table has no missing values.
         self.correction = MissingCorrection.of(table)
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         self._given = w
 
@@ -333,7 +328,7 @@ class SparseWeightedRows:
         sparse.mix_rows(*plain.arrays, table.position, pairs.row_totals, sums)
         return sums - common
 
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter.
 
         As for a table whose zeros are stored: the same samples are drawn.
@@ -343,7 +338,7 @@ class SparseWeightedRows:
         indptr, indices, _ = table.columns.rows
         owner = np.repeat(np.arange(table.n_samples), np.diff(indptr))
         frequency = np.cos(np.arange(table.n_features))
-        content = np.zeros((table.n_rows, 3))
+        fingerprints = np.zeros((table.n_rows, 3))
         for k, (of_stored, of_missing) in enumerate(
             (
                 (stored, missing_mask),
@@ -352,8 +347,8 @@ class SparseWeightedRows:
             )
         ):
             extra = np.bincount(owner, weights=of_stored - of_missing[indices], minlength=table.n_samples)
-            content[table.real, k] = (of_missing.sum() + extra)[table.position[table.real]]
-        return content
+            fingerprints[table.real, k] = (of_missing.sum() + extra)[table.position[table.real]]
+        return fingerprints
 
     def _scaled(self, factors: NDArray[np.float64]) -> ScaledTable:
         return ScaledTable(self._table.columns, self._table.position, factors, np.float64)
@@ -480,8 +475,8 @@ class SparseRows(LocalRows):
     _table: SparsePacked
 
     @cached_property
-    def _soft(self) -> SparsePasses:
-        return SparsePasses(self._table, self._memory)
+    def _soft(self) -> SparsePairwiseDistances:
+        return SparsePairwiseDistances(self._table, self._memory)
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ranges of the scaled features, and the share of samples away from the common end of each."""

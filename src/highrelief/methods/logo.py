@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.engine import LocalRows
 from .._engine.parameters import check_choice, check_number
-from .._engine.soft import MarginColumns, SparseMargins
+from .._engine.soft import ActiveSetMargins, MarginColumns
 from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
@@ -199,9 +199,9 @@ class LOGO(RepeatedWeighter):
             The fitted weighter.
         """
         rows = self._rows(self._check_fit(X, y, sample_weight, batches))
-        return self._learn(rows, rows.sparse_margins(), self._first_weights(uniform=1.0, norm=2))
+        return self._learn(rows, rows.active_set_margins(), self._first_weights(uniform=1.0, norm=2))
 
-    def _learn(self, rows: LocalRows, margins: SparseMargins, w: NDArray[np.float64]) -> Self:
+    def _learn(self, rows: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
         """The iteration from weights w on."""
         solution = np.zeros(self.n_features_in_)
         self.alpha_ = self.kkt_residual_ = np.nan
@@ -222,7 +222,7 @@ class LOGO(RepeatedWeighter):
 
         return self._set_fitted(rows, margins, self._repeat(step, w))
 
-    def _set_fitted(self, rows: LocalRows, margins: SparseMargins, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, rows: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
         """Store the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)

@@ -20,7 +20,7 @@ from .._engine.cached_property import cached_property
 from .._engine.engine import LocalRows
 from .._engine.parameters import check_choice, check_count, check_number
 from .._engine.scaling import Scaling
-from .._engine.soft import MarginColumns, SparseMargins
+from .._engine.soft import ActiveSetMargins, MarginColumns
 from .._solvers.fixed_point import euclidean_norm
 from ..base.folds import (
     RULES,
@@ -173,9 +173,9 @@ class Part:
     rows: LocalRows
 
     @cached_property
-    def margins(self) -> SparseMargins:
+    def margins(self) -> ActiveSetMargins:
         """Margins for few features; sums of one fit bound those of the next."""
-        return self.rows.sparse_margins()
+        return self.rows.active_set_margins()
 
 
 class CrossValidatedWidth(RepeatedWeighter):
