@@ -124,11 +124,11 @@ class ColumnBlock:
         self.X, self.layout, self.scaling, self.ranges, self.first = X, layout, scaling, ranges, first
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is moved to the disk."""
+        """Return the size in bytes, by which Dask decides what to spill."""
         return object.__sizeof__(self) + self.X.nbytes
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent, or moved to the disk: nothing that can be made again."""
+        """Return what is sent or spilled: nothing that can be recomputed."""
         return {name: value for name, value in self.__dict__.items() if name not in ("table", "columns")}
 
     @cached_property
@@ -290,7 +290,7 @@ class NeighborQuery:
     n_threads: int
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is sent to whom."""
+        """Return the size in bytes, by which Dask decides what to send."""
         return object.__sizeof__(self) + _n_bytes(*self.layout, self.anchors, self.rows)
 
 
@@ -303,7 +303,7 @@ class NeighborLists:
     found: tuple[Neighbors, ...]
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is sent to whom."""
+        """Return the size in bytes, by which Dask decides what to send."""
         lists = (array for each in self.found for array in vars(each).values())
         return object.__sizeof__(self) + _n_bytes(self.anchors, *lists)
 
@@ -607,7 +607,7 @@ class ColumnWeightedRows:
         self._held: _CachedDistances | None = None
 
     def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Take these weights from now on."""
+        """Set the weights."""
         self._given, self._held = w, None
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
@@ -633,7 +633,7 @@ class ColumnWeightedRows:
         return np.concatenate(work.results(tasks))
 
     def fingerprints(self) -> NDArray[np.float64]:
-        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
         (fingerprints,) = self._blocks.total(_fingerprints)
         return fingerprints
 
@@ -706,11 +706,11 @@ class StoredDistances:
         self.X, self.w = np.empty((0, 0), tiles.dtype), np.empty(0, tiles.dtype)
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is sent to whom, and moved to the disk."""
+        """Return the size in bytes, by which Dask decides what to send and to spill."""
         return object.__sizeof__(self) + self.tiles.nbytes + self.sums.nbytes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is sent, or moved to the disk: nothing that can be made again."""
+        """Return what is sent or spilled: nothing that can be recomputed."""
         return StoredDistances, (self.tiles, self.sums, self._layout, self._n_threads)
 
     @cached_property
@@ -901,7 +901,7 @@ class CenteredBlocks:
         return self._held
 
     def squares(self) -> NDArray[np.float64]:
-        """Sums of the squares of every row."""
+        """Return the squared norm of every row."""
         (squares,) = self._blocks.total(_squares)
         return squares
 
@@ -910,12 +910,12 @@ class CenteredBlocks:
         return self._held.scatter(L)
 
     def gram(self) -> NDArray[np.float64]:
-        """Scalar products of all rows, (n_samples, n_samples)."""
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
         (gram,) = self._blocks.total(_gram)
         return gram
 
     def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
+        """Return weights.T @ X, (m, n_features); ``weights`` is (n_samples, m)."""
         return self._blocks.joined(_combined, shared=weights)
 
 
@@ -960,11 +960,11 @@ class ColumnRows(LocalRows):
         return ColumnPairwiseDistances(self._table, self._memory, self._blocks)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> ColumnNeighborhoods:
-        """Who is stored whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return ColumnNeighborhoods(self._soft, w, sigma)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """What was chosen for these rows, for the user to see."""
+        """Return the choices that were made for these rows, for ``execution_``."""
         return super().execution(soft=soft) | self._table.raw.execution()
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
@@ -973,13 +973,13 @@ class ColumnRows(LocalRows):
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> ColumnRelabeledRows:
-        """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
         return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
 
     def active_set_margins(self) -> ColumnActiveSetMargins:
-        """Margins of single samples for few features, under weights that are mostly 0."""
+        """Return the margins of single samples under weights of which few are not 0."""
         return ColumnActiveSetMargins(self._table, self._memory, self._blocks)
 
     def centered(self) -> CenteredBlocks:
-        """The rows, scaled, measured from their mean."""
+        """Return the scaled rows minus their mean."""
         return CenteredBlocks(self._blocks)

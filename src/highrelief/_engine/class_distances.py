@@ -38,7 +38,7 @@ class ClassDistances:
     sigma : float
         Kernel width.
     sample_weight : (n_samples,) or None
-        How often each sample counts; None: once.
+        Sample weights; None: 1.
     """
 
     def __init__(

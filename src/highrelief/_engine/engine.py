@@ -46,7 +46,7 @@ class LocalRows:
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
-        """How often each sample counts."""
+        """Sample weights."""
         return self._table.unpacked(self._table.sample_weight)
 
     @property
@@ -64,7 +64,7 @@ class LocalRows:
         return table.encoding.spans(spans), table.encoding.largest(rarity)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """What was chosen for these rows, for the user to see."""
+        """Return the choices that were made for these rows, for ``execution_``."""
         chosen: dict[str, Any] = {
             "backend": "threads",
             "n_threads": self._table.n_threads,
@@ -81,7 +81,7 @@ class LocalRows:
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
-        """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
         return RelabeledRows(self._table, among, class_weights)
 
     def local_nearest(
@@ -111,11 +111,11 @@ class LocalRows:
         return RadiusNeighborhoods(self._table, self._memory)
 
     def centered(self) -> Centered:
-        """The rows, scaled, measured from their mean."""
+        """Return the scaled rows minus their mean."""
         return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
-        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return SoftNeighborhoods(self._soft, w, sigma)
 
     def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
@@ -123,9 +123,9 @@ class LocalRows:
         return LocalHyperplanes(self._table, n_neighbors, penalty)
 
     def active_set_margins(self) -> ActiveSetMargins:
-        """Margins of single samples for few features, under weights that are mostly 0."""
+        """Return the margins of single samples under weights of which few are not 0."""
         return ActiveSetMargins(self._table, self._memory)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
+        """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
         return self._soft.width_for_perplexity(w, share, WIDTH_ANCHORS)

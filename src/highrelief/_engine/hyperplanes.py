@@ -295,7 +295,7 @@ class ClassHyperplanes:
     codes : (n_samples,) int
         Class codes 0 … n_classes − 1, each present.
     sample_weight : (n_samples,) or None
-        How often each sample counts; None: once.
+        Sample weights; None: 1.
     ignored : (n_features,) bool or None
         Constant features, in which new samples count as if they were like the fitted ones; None: none.
     """
@@ -327,7 +327,7 @@ class ClassHyperplanes:
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal."""
+        """Relative difference below which distances are tied."""
         return tie_tolerance(self._rows.dtype)
 
     def distances(

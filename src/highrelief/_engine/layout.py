@@ -325,7 +325,7 @@ class Packed(Layout):
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal."""
+        """Relative difference below which distances are tied."""
         return tie_tolerance(self.dtype)
 
     @property

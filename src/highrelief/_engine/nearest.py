@@ -579,7 +579,7 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
             nearest.add_exact(*block, a, b, start, one, none, others, exact)
 
         run_all(measure, ranges, table.n_threads)
-        del array, block, measure  # before the next block is copied
+        del array, block, measure  # free the block before the next is copied
     if table.missing is not None:
         table.missing.add_to_pairs(rows, others, np.ones(table.missing.features.size), exact)
         np.maximum(exact, 0.0, out=exact)
