@@ -104,8 +104,8 @@ def scaled_by_batch(
     return scaled
 
 
-# Missing values with neighbors within batches. Compared samples are of one batch, so the excess follows from the
-# values of that batch, and is still one number per sample and feature.
+# Missing values with neighbors within batches. Compared samples are of one batch, so the excess follows from
+# the values of that batch, and is still one number per sample and feature.
 
 
 class _WithinBatches(MissingValues):

@@ -1,8 +1,8 @@
 """Categorical features as numeric columns.
 
-Two values of a categorical feature differ by 0 or by 1. A feature of one or two levels is a column of 0 and 1.
-One of more levels is one-hot encoded: two levels differ in two columns, whose differences count one half. The
-columns of a missing value are 0, and :class:`MissingLevels` has the expected differences.
+Two values of a categorical feature differ by 0 or by 1. A feature of one or two levels is a column of 0 and
+1. One of more levels is one-hot encoded: two levels differ in two columns, whose differences count one half.
+The columns of a missing value are 0, and :class:`MissingLevels` has the expected differences.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class Encoding:
                 X[:, first] = codes == 1
         return X
 
-    def of_samples(self, kept: NDArray[np.bool_ | np.int64]) -> Self:
+    def of_samples(self, samples: NDArray[np.bool_ | np.int64]) -> Self:
         """Return the encoding of some samples."""
-        return replace(self, codes=self.codes[:, kept])
+        return replace(self, codes=self.codes[:, samples])
 
     def of_features(self, scaling: Scaling, constant: NDArray[np.bool_]) -> tuple[Scaling, NDArray[np.bool_]]:
         """Return the scaling of the features, and which are constant, from those of the columns.
@@ -127,7 +127,7 @@ class Encoding:
         return np.maximum.reduceat(of_columns, self.first)
 
     def spans(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ranges of the features from those of their columns: 1 for a non-constant categorical one."""
+        """Return the ranges of the features, from those of their columns: 1 if categorical and varying."""
         spans = self.largest(of_columns)
         return np.where(self.is_categorical & (spans > 0.0), 1.0, spans)
 
@@ -152,8 +152,8 @@ class MissingLevels(MissingValues):
     """Missing values of categorical features (Kononenko 1994; Robnik-Šikonja and Kononenko 2003).
 
     A missing value and the value v differ by 1 − P(v | class of the sample it is missing from), two missing
-    values by 1 − Σ_v P(v | one class)·P(v | the other). For a class without observed values, P(v) is that of all
-    samples.
+    values by 1 − Σ_v P(v | one class)·P(v | the other). For a class without observed values, P(v) is that of
+    all samples.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Columns of a table: blocks for the kernels, scaled and centered columns, sparse columns.
 
-The values below :class:`.layout.Layout` in the diagram of CONTRIBUTING.md. The table is never copied as a whole:
-it is read block by block, C-ordered and as floats, whatever its memory order and type.
+The values below :class:`.layout.Layout` in the diagram of CONTRIBUTING.md. The table is never copied as a
+whole: it is read block by block, C-ordered and as floats, whatever its memory order and type.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Columns:
 
     @cached_property
     def rarity(self) -> NDArray[np.float64]:
-        """Relative distance of the means from the closer end of the ranges; the share of the rarer of two levels."""
+        """Relative distance of the means from the closer end of the range: the share of the rarer level."""
         out = np.empty(self.n_features)
         packing.rarity(self._ranges.low, self._ranges.high, self._ranges.mean, out)
         return out
@@ -174,7 +174,7 @@ class Columns:
         return array[:, first : first + end - start] * self._unit[start:end], 0
 
     def select(self, which: NDArray[np.integer]) -> tuple[NDArray[np.floating], int]:
-        """Return a C-ordered array with some columns side by side, and the index of the first of them in it."""
+        """Return a C-ordered array with some columns, and the index of the first of them in it."""
         n = which.size
         if n == 0 or which[-1] - which[0] + 1 == n:
             start = int(which[0]) if n else 0

@@ -1,7 +1,8 @@
-"""Where rows are worked on: the seam between the estimators and the machine.
+"""The engine: the interface between estimators and computation.
 
-An estimator asks for margins; what is packed, tiled, stored or computed again is decided behind these
-methods. Another place to work (a cluster) offers the same ones.
+An estimator requests margins; an engine decides what is packed, tiled, stored or recomputed.
+:class:`LocalRows` uses the threads of this process; :mod:`.sparse` and the Dask backends offer the same
+methods.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ __all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
 
 
 class LocalRows:
-    """Rows of a table in this process, worked on by its threads.
+    """Rows of a table, processed by the threads of this process.
 
     Parameters
     ----------
     table : Packed
         The rows.
     memory : float
-        Bytes that may be spent on keeping distances between two passes over them.
+        Bytes for distances that are stored between passes.
     """
 
     def __init__(self, table: Packed, memory: float) -> None:
@@ -51,11 +52,11 @@ class LocalRows:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How much the term of each sample counts: its copies, times the weight of its class."""
+        """Factor of each sample in a mean: its sample weight, times the weight of its class."""
         return self._table.unpacked(self._table.row_weights)
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ranges of the scaled features, and the share of samples away from the common end of each."""
+        """Return the ranges of the scaled features, and the share of samples away from the common end."""
         table = self._table
         columns = Columns(table.raw, table.scaling, table.ranges)
         spans, rarity = columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
@@ -75,7 +76,7 @@ class LocalRows:
         return chosen
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
-        """One pass over the nearest neighbors of the anchors (None: all samples)."""
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
         return self._nearest_pass(among, self._mask(anchors))
 
     def relabeled(
@@ -87,15 +88,15 @@ class LocalRows:
     def local_nearest(
         self, among: Neighborhood, anchors: NDArray[np.integer] | None = None
     ) -> LocalNearestPass:
-        """One such pass in this process, which also lists neighbors and compares targets."""
+        """Return a pass in this process, which can also list neighbors and compare targets."""
         return self._local_pass(among, self._mask(anchors))
 
     def _mask(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
         mask = self._table.real
         if anchors is not None:
-            wanted = np.zeros(self._table.n_samples, dtype=bool)
-            wanted[anchors] = True
-            mask = mask & wanted[self._table.position]
+            is_anchor = np.zeros(self._table.n_samples, dtype=bool)
+            is_anchor[anchors] = True
+            mask = mask & is_anchor[self._table.position]
         return mask
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
@@ -107,7 +108,7 @@ class LocalRows:
         return LocalNearestPass(self._table, among, anchors, search, margins)
 
     def radius_neighborhoods(self) -> RadiusNeighborhoods:
-        """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
+        """Return margins at all samples within or beyond a radius."""
         return RadiusNeighborhoods(self._table, self._memory)
 
     def centered(self) -> Centered:
@@ -119,7 +120,7 @@ class LocalRows:
         return SoftNeighborhoods(self._soft, w, sigma)
 
     def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
-        """Samples against the hyperplanes of their nearest hits and misses (Cai et al. 2014, eq. 4)."""
+        """Return margins at the hyperplanes of the nearest hits and misses (Cai et al. 2014, eq. 4)."""
         return LocalHyperplanes(self._table, n_neighbors, penalty)
 
     def active_set_margins(self) -> ActiveSetMargins:

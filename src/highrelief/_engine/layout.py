@@ -239,7 +239,7 @@ class Packed(Layout):
     ranges : ColumnRanges or None
         Of the columns, if known.
     missing_mask : MissingMask or None
-        Which values are missing; the smallest value of the column stands in their place.
+        Which values are missing; the smallest value of the column replaces them.
     encoding : Encoding or None
         The features that the columns belong to, if some are categorical. None: each column is a feature.
     """
@@ -278,7 +278,7 @@ class Packed(Layout):
 
     @cached_property
     def scaled(self) -> ScaledColumns:
-        """The columns, scaled and laid out when they are asked for."""
+        """The columns, scaled and laid out on access."""
         return ScaledColumns(
             self.raw,
             self.position,
@@ -330,9 +330,9 @@ class Packed(Layout):
 
     @property
     def rounding_of_sums(self) -> float:
-        """What rounding can make of a sum of margins that is 0, relative to the sum of its terms.
+        """Error bound of a sum of margins that is 0, relative to the sum of its terms.
 
-        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        Smaller sums are set to 0: a balance of hits and misses must not get the weight 1e-17.
         """
         return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
 
@@ -342,7 +342,7 @@ class Packed(Layout):
         return row_sums(self.X)
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
-        """The same rows with some of the features only."""
+        """Return the rows with some of the features only."""
         return Packed(
             self._taken(features),
             self.input_codes,
@@ -400,23 +400,23 @@ def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return total
 
 
-# A labeled table of which only the values that are not 0 are stored.
+# Sparse tables
 
 
 class SparsePacked(Packed):
-    """A labeled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
+    """A labeled table whose zeros are not stored; ``raw`` is a :data:`.columns.SparseTable`."""
 
     raw: SparseTable
     ranges: ColumnRanges
 
     @cached_property
     def columns(self) -> SparseColumns:
-        """The columns, with what makes them comparable."""
+        """The columns, and the factors that scale their differences."""
         return SparseColumns(self.raw, self.scaling, self.ranges)
 
     @property
     def row_bytes(self) -> float:
-        """Bytes that a row of the table takes, on average: values and their columns."""
+        """Mean number of bytes of a row of the table: values and column indices."""
         return self.raw.nnz * (self.dtype.itemsize + 4) / self.n_samples
 
     @property
@@ -425,7 +425,7 @@ class SparsePacked(Packed):
         return self.columns.spans
 
     def distances_from_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What :class:`.scaled_columns.ScaledColumns` holds: for the stored values, and by column for a 0."""
+        """Return the values of :class:`.columns.ScaledColumns`: the stored ones, and that of 0 by column."""
         indices, unit = self.columns.indices, self.scaling.unit
         values = self.raw.data.astype(np.float64)
         sample_weight = self.input_sample_weight

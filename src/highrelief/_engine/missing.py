@@ -229,11 +229,11 @@ class MissingValues:
         *,
         others: NDArray[np.int64] | None = None,
     ) -> NDArray[np.floating]:
-        """Return the corrections c(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
+        """Return corrections c(a, b) of rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
 
-        c(a, b) is the sum of the excess over the values missing from a; the expected distance of a and b is the
-        distance in memory plus c(a, b) + c(b, a). In float32, if its range suffices. ``others``: rows b, instead
-        of those of the chunks.
+        c(a, b) is the sum of the excess over the values missing from a; the expected distance of a and b is
+        the distance in memory plus c(a, b) + c(b, a). In float32, if its range suffices. ``others``: rows b,
+        instead of those of the chunks.
         """
         excess = self._single(squared)
         if others is not None:
@@ -433,7 +433,7 @@ class MixedMissingValues:
         *,
         others: NDArray[np.int64] | None = None,
     ) -> NDArray[np.floating]:
-        """Return the corrections c(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
+        """Return corrections c(a, b) of rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
         total = None
         for part in self.parts:
             found = part.correction_blocks(rows, chunks, squared, others=others)

@@ -1,7 +1,7 @@
 """Corrections for missing values in sums over all pairs of rows under weights.
 
-Adds E|x − V| − |x − low| (see :mod:`.missing`) to weighted distances and to Σ c·|x − x'|, for the pair sources
-of :mod:`.soft` and :mod:`.radius`, and to the distances of new samples from fitted ones.
+Adds E|x − V| − |x − low| (see :mod:`.missing`) to weighted distances and to Σ c·|x − x'|, for the pair
+sources of :mod:`.soft` and :mod:`.radius`, and to the distances of new samples from fitted ones.
 """
 
 from __future__ import annotations
@@ -84,18 +84,18 @@ class MissingCorrection:
         self.between_duplicates = self._by_row(self._between_duplicates * factors[self._which])
 
     def between_own_duplicates(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Σ_n factors[n]·E|V − V'| of every incomplete feature, over the rows n where it is missing."""
+        """Return Σ_n factors[n]·E|V − V'| of every incomplete feature over the rows it is missing from."""
         terms = factors[self._rows] * self._between_duplicates
         return _sums_at(self._which, terms, self.features.size)
 
     def add_between_duplicates(
         self, own: NDArray[np.float64], features: NDArray[np.int64], Z: NDArray[np.float64]
     ) -> None:
-        """Add own[n]·E|V − V'| to Z[n] where a feature is missing from row n; columns of Z are ``features``."""
+        """Add own[n]·E|V − V'| to Z[n] if a feature is missing from row n; columns of Z: ``features``."""
         columns = self._columns_of(features)[self._which]
-        kept = columns >= 0
-        rows = self._rows[kept]
-        Z[rows, columns[kept]] += own[rows] * self._between_duplicates[kept]
+        selected = columns >= 0
+        rows = self._rows[selected]
+        Z[rows, columns[selected]] += own[rows] * self._between_duplicates[selected]
 
     def sums(
         self,
@@ -143,11 +143,11 @@ class MissingCorrection:
         missing_kernels.add_column_correction(self.arrays, which, place, excess, columns)
 
     def of_features(self, features: NDArray[np.int64]) -> tuple[Places, Places, Places, NDArray[np.floating]]:
-        """Return start and list of the missing values of each row, the column of each feature, and the excess."""
+        """Return start and list of each row's missing values, the column of each feature, and the excess."""
         columns = self._columns_of(features)
-        kept = columns[self._which] >= 0
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return before[self._start], self._which[kept], columns, self._excess
+        selected = columns[self._which] >= 0
+        before = np.concatenate([[0], np.cumsum(selected)])
+        return before[self._start], self._which[selected], columns, self._excess
 
     def fingerprints(self) -> NDArray[np.float64]:
         """Return numbers that differ between rows with different missing values, (n_rows, 1)."""
@@ -166,7 +166,7 @@ class MissingCorrection:
 
 
 def listed_by_chunk(rows: Places, which: Places, n_rows: int) -> tuple[Places, Places, Places]:
-    """Return where the missing values of each chunk begin, their features, sorted, and the row in the chunk."""
+    """Return the start of each chunk's missing values, their features, sorted, and rows in the chunk."""
     n_chunks = -(-n_rows // CHUNK)
     chunk, place = np.divmod(rows, CHUNK)
     order = np.lexsort((place, which, chunk))
@@ -233,7 +233,9 @@ class FittedExpectations:
         if which.size > 0:
             of_fitted = self._excess
         out = np.zeros((self._sample_weight.size, n_columns))
-        missing_kernels.add_column_correction((*self._missing_lists, self._w, of_fitted), which, place, of_new, out)
+        missing_kernels.add_column_correction(
+            (*self._missing_lists, self._w, of_fitted), which, place, of_new, out
+        )
         return out
 
     @cached_property

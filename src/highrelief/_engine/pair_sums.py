@@ -28,7 +28,7 @@ _MOST_DIGITS = 15
 
 
 class Coefficients(NamedTuple):
-    """Parameters of the map from distances to coefficients (:func:`.._kernels.pair_sums.accumulate_margin`)."""
+    """Map from distances to coefficients; see :func:`.._kernels.pair_sums.accumulate_margin`."""
 
     per_sigma: np.floating
     low: NDArray[np.floating]
@@ -63,7 +63,7 @@ class PairSums:
     def of(
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for some features; ``block`` is a buffer for columns."""
+        """Return Σ over pairs of coefficient·|x − x'| for some features; ``block``: buffer for columns."""
         sums = sums_of_products(self._table, features, self.tiles, self.row_totals, block)
         return sums + self._missing_sums[features]
 
@@ -321,7 +321,7 @@ class WeightedRows:
         return mixture
 
     def _move_to_front(self, which: NDArray[np.int64]) -> int:
-        """Move the columns ``which`` to the front; return the number of columns they are among, in whole vectors."""
+        """Move some columns among the first; return the number of these, in whole vectors."""
         requested = np.zeros(self._order.size, dtype=bool)
         requested[which] = True
         n_active, others = self._n_active, self._order[self._n_active :]
@@ -330,7 +330,9 @@ class WeightedRows:
         last = n_active + int(np.flatnonzero(is_requested).max(initial=-1)) + 1
         # To move all columns takes about as long as to sum this many.
         if last - end > 64 * self._order.size / self._table.n_rows:
-            self._reorder(np.concatenate([self._order[:n_active], others[is_requested], others[~is_requested]]))
+            self._reorder(
+                np.concatenate([self._order[:n_active], others[is_requested], others[~is_requested]])
+            )
             last = end
         return -(-last // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
 
@@ -409,7 +411,7 @@ class WeightedBlocks:
         return minima, self.sums
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites distances by coefficients."""
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         pairs = PairSums(self._table, tiles, by, self.correction)
         return pairs.of(np.arange(self._table.n_features), self._block)
 
@@ -541,8 +543,10 @@ class PositiveMargins:
         sums[which] = found
         return sums
 
-    def _update_coefficients(self, tiles: NDArray[np.floating], by: Coefficients) -> tuple[NDArray[np.float64], float]:
-        """Update the coefficients; return the row sums of them and of their sizes, and Σ|change| + |Σ change|."""
+    def _update_coefficients(
+        self, tiles: NDArray[np.floating], by: Coefficients
+    ) -> tuple[NDArray[np.float64], float]:
+        """Update the coefficients; return row sums of them and of their sizes, and Σ|change| + |Σ change|."""
         table = self._table
 
         def part(a: int, b: int) -> tuple[NDArray[np.float64], float, float]:

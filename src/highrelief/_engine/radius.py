@@ -59,7 +59,7 @@ class RadiusNeighborhoods:
         self._others = (
             table.total_sample_weight - table.sample_weight + self._own if available is None else available
         )
-        #: Distance between duplicates, which lack the same values.
+        #: Distance between duplicates: the same values are missing from both.
         self._own_distances = np.zeros(table.n_rows)
         for missing_lists, _ in self._missing_lists:
             of_part = np.empty(table.n_rows)
@@ -74,13 +74,13 @@ class RadiusNeighborhoods:
         return float(self._table.sample_weight @ sums / self._table.n_pairs)
 
     def means_and_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and standard deviation of the distances of every row to its possible neighbors, (n_rows,) each."""
+        """Return the mean and standard deviation of every row's unmasked distances, (n_rows,) each."""
         others = np.where(self._others > 0.0, self._others, 1.0)
         means = self._moments(np.zeros(self._table.n_rows)) / others
         return means, np.sqrt(self._moments(means, squared=True) / others)
 
     def _moments(self, centers: NDArray[np.float64], *, squared: bool = False) -> NDArray[np.float64]:
-        """Return Σ_i d_ni − centers[n], or of the squares, over the possible neighbors of every row, (n_rows,)."""
+        """Return Σ_i d_ni − centers[n], or of the squares, over every row's possible neighbors, (n_rows,)."""
         table = self._table
         of_own = self._own_distances - centers
 
@@ -93,7 +93,9 @@ class RadiusNeighborhoods:
 
     # Margins
 
-    def margins(self, inner: float | NDArray[np.float64], outer: float | NDArray[np.float64]) -> RadiusMargins:
+    def margins(
+        self, inner: float | NDArray[np.float64], outer: float | NDArray[np.float64]
+    ) -> RadiusMargins:
         """Return the margins at all rows nearer than ``inner`` or farther than ``outer``.
 
         Each radius is a number, or one for every row. A distance tied with a radius counts as neither.
@@ -177,7 +179,7 @@ class RadiusNeighborhoods:
     def _sum_differences(
         self, inner: NDArray[np.float64], outer: NDArray[np.float64], factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites distances by coefficients."""
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, X = self._table, self._rows.X
         width, missing_lists = X.shape[1], self._missing_lists
         of_rows = width + table.n_rows
@@ -248,10 +250,18 @@ class RadiusNeighborhoods:
                 self._expect(self._known, 0, table.n_tiles)
             return self._known, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
-        given = (rows.X, rows.w, rows.sums, rows.correction.arrays, self._masked, table.batches, table.within)
+        source = (
+            rows.X,
+            rows.w,
+            rows.sums,
+            rows.correction.arrays,
+            self._masked,
+            table.batches,
+            table.within,
+        )
 
         def fill(first: int, end: int) -> None:
-            radius.fill_tiles(*given, a + first, a + end, a, D)
+            radius.fill_tiles(*source, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
         self._expect(D, a, b)
@@ -269,7 +279,7 @@ class RadiusNeighborhoods:
 
     @cached_property
     def _missing_lists(self) -> list[tuple[tuple[NDArray[Any], ...], NDArray[np.int64]]]:
-        """Missing values of numeric and of categorical features, in the format of the kernels, and the features."""
+        """Missing values by kind of feature, as the kernels read them, and the features."""
         missing = self._table.missing
         parts = [] if missing is None else missing.parts
         return [((part.start, part.which, part.set_of, part.excess), part.features) for part in parts]
@@ -279,8 +289,9 @@ class RadiusMargins(NamedTuple):
     """Margins of the samples at near and at far rows."""
 
     #: Mean over the samples of E|x − miss| − E|x − hit| among near rows, minus that among far rows. Each
-    #: expectation is over the samples of one class, those of misses weighted by P(c)/(1 − P(y)), and is omitted
-    #: if there are none. Samples without any possible hit, or without any possible miss, contribute nothing.
+    #: expectation is over the samples of one class, those of misses weighted by P(c)/(1 − P(y)), and is
+    #: omitted if there are none. Samples without any possible hit, or without any possible miss, contribute
+    #: nothing.
     mean: NDArray[np.float64]
     #: Share of the samples that have far misses but no far hit,
     only_misses: float

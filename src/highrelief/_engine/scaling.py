@@ -126,7 +126,7 @@ class _Memory:
 
 
 def writable_view(X: NDArray[Any]) -> NDArray[Any]:
-    """Return the array marked as writable: kernels only read it, but Numba would recompile for read-only ones."""
+    """Return a writable view: kernels only read it, but Numba would recompile for read-only arrays."""
     return X if X.flags.writeable else np.asarray(_Memory(X))
 
 
@@ -191,9 +191,9 @@ class MissingMask:
         if incomplete.size == 0:
             return None
         place[features[incomplete]] = np.arange(incomplete.size)
-        kept = place[self.features[self.which]]
-        before = np.concatenate([[0], np.cumsum(kept >= 0)])
-        return type(self)(incomplete, before[self.start], kept[kept >= 0])
+        selected = place[self.features[self.which]]
+        before = np.concatenate([[0], np.cumsum(selected >= 0)])
+        return type(self)(incomplete, before[self.start], selected[selected >= 0])
 
     def restore_nan(
         self, X: NDArray[np.floating], samples: NDArray[np.bool_] | None = None

@@ -153,10 +153,10 @@ class ExpectedDistances:
         if not piece.last:
             return
         own = self._correction(rows, others)
-        theirs = own if rows == others else self._correction(others, rows)
-        self._add(D, rows[1] - rows[0], others[1] - others[0], own, theirs)
+        other = own if rows == others else self._correction(others, rows)
+        self._add(D, rows[1] - rows[0], others[1] - others[0], own, other)
         if rows != others:
-            self._add(E, others[1] - others[0], rows[1] - rows[0], theirs, own)
+            self._add(E, others[1] - others[0], rows[1] - rows[0], other, own)
 
     def fill_rows(
         self, piece: _Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
@@ -168,9 +168,9 @@ class ExpectedDistances:
             own = missing.correction_blocks(
                 rows, (0, -(-n_rows // missing_kernels.CHUNK)), squared=self._squared
             )
-            everyone = np.arange(n_rows)
-            theirs = missing.correction_blocks(everyone, (0, 0), squared=self._squared, others=rows)
-            self._add(D, rows.size, n_rows, own, theirs)
+            all_rows = np.arange(n_rows)
+            other = missing.correction_blocks(all_rows, (0, 0), squared=self._squared, others=rows)
+            self._add(D, rows.size, n_rows, own, other)
 
     def set_duplicate_distances(
         self,
@@ -206,14 +206,14 @@ class ExpectedDistances:
         n_rows: int,
         n_columns: int,
         own: NDArray[np.floating],
-        theirs: NDArray[np.floating],
+        other: NDArray[np.floating],
     ) -> None:
         def of_rows(a: int, b: int) -> None:
             if self.as_float:
                 floats = D.view(np.float32)
-                missing_kernels.add_to_floats(floats, a, b, n_columns, own, theirs, self._per_unit)
+                missing_kernels.add_to_floats(floats, a, b, n_columns, own, other, self._per_unit)
             else:
-                missing_kernels.add_to_steps(D, a, b, n_columns, own, theirs, self._per_unit, self._times)
+                missing_kernels.add_to_steps(D, a, b, n_columns, own, other, self._per_unit, self._times)
 
         run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, missing_kernels.CHUNK), self._n_threads)
 
@@ -320,11 +320,11 @@ class NeighborSearch:
 
     def _all_distances(self, report: Report) -> NDArray[np.uint32]:
         """Return the distances of all pairs, summed over blocks of columns."""
-        distances, everything = self._distances, (0, self._table.n_rows)
+        distances, all_rows = self._distances, (0, self._table.n_rows)
         D = distance_array(self._table.n_rows, self._table.n_rows)
         for part, n_parts in self._pieces:
             piece = distances.piece(part, n_parts)
-            distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
+            distances.add_tiles(piece, all_rows, all_rows, D, D, add=part > 0)
             report()
         return D
 

@@ -265,10 +265,11 @@ class PairwiseDistances:
         return PositiveMargins(self.table, rows)
 
     def _anchors(self, n_anchors: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return all rows, or ``n_anchors`` spread evenly over the sample weight in order of their fingerprints.
+        """Return all rows, or ``n_anchors`` spread evenly over the sample weight in order of fingerprints.
 
-        Neither the order of the rows nor the names of the classes matter, and a row of weight s counts as s rows.
-        Returns rows of the layout, a multiple of the row block, and the number of times that each was drawn.
+        Neither the order of the rows nor the names of the classes matter, and a row of weight s counts as s
+        rows. Returns rows of the layout, a multiple of the row block, and the number of times that each was
+        drawn.
         """
         table = self.table
         if max(table.n_samples, table.total_sample_weight) <= n_anchors:
@@ -321,15 +322,15 @@ class AnchorColumns:
         )
 
     def target_entropy(self, share: float) -> float:
-        """Return the mean over the anchors of log(share·(number of other samples)), at least log 2 for two."""
+        """Return the anchors' mean of log(share·(number of other samples)), at least log 2 for two."""
         table = self._pairs.table
         batch_constraint = table.available_weight
         if batch_constraint is None:
             return math.log(max(2.0, share * (table.total_sample_weight - 1.0)))
         counts = self._weights > 0.0
         others = batch_constraint[self._anchors[counts]]
-        wanted = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
-        return float(np.average(wanted, weights=self._weights[counts])) if wanted.size else 0.0
+        target = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
+        return float(np.average(target, weights=self._weights[counts])) if target.size else 0.0
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Return the mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
@@ -612,8 +613,8 @@ class SoftNeighborhoods:
     def shares(self, pooled: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the factors of f(d − low) in the margin of every row, (n_classes, n_rows), and γ, (n_rows,).
 
-        −1/Σf for hits; 1/Σf for misses, over all of them or over each class times P(c)/(1 − P(y)). Zeros for a
-        row without a hit or without a miss.
+        −1/Σf for hits; 1/Σf for misses, over all of them or over each class times P(c)/(1 − P(y)). Zeros for
+        a row without a hit or without a miss.
         """
         table, misses = self._table, self._misses
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
@@ -763,12 +764,12 @@ def tile_moments(
 
 # Margins of single samples under sparse weights
 #
-# z̄_n = Σ_i α_in|x_n − x_i| − Σ_i β_in|x_n − x_i| has as many entries as the table. A sparse solution needs the
-# columns of its own features; of all others it needs the sums Σ_n r_n z̄_nj = Σ_ni c_ni|x_nj − x_ij|, which take
-# neither the memory nor the time of the columns.
+# z̄_n = Σ_i α_in|x_n − x_i| − Σ_i β_in|x_n − x_i| has as many entries as the table. A sparse solution needs
+# the columns of its own features; of all others it needs the sums Σ_n r_n z̄_nj = Σ_ni c_ni|x_nj − x_ij|,
+# which take neither the memory nor the time of the columns.
 #
-# Most of these sums can be skipped: if the coefficients change from c to c', no sum grows by more than the range
-# of its feature times Σ(c' − c)⁺. A feature that stays below the threshold by this bound is not summed.
+# Most of these sums can be skipped: if the coefficients change from c to c', no sum grows by more than the
+# range of its feature times Σ(c' − c)⁺. A feature that stays below the threshold by this bound is not summed.
 
 
 #: Sums of earlier coefficients that are stored, if memory allows, to bound later ones. An iteration

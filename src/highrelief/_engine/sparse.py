@@ -159,8 +159,8 @@ class OverlapDistances:
     @property
     def off(self) -> NDArray[np.float64]:
         """Absolute error bound of the distances of each row."""
-        # Values are rounded to float32. ``most_values`` bounds the terms of each of the three sums, in float64,
-        # and none exceeds the sum of the first two.
+        # Values are rounded to float32. ``most_values`` bounds the terms of each of the three sums, in
+        # float64, and none exceeds the sum of the first two.
         relative = 4.0 * (2.0**-24 + (self._table.most_values + 16.0) * 2.0**-53)
         # Bound on underflow in float32.
         vanished = 2.0**-120 * (1.0 + self._table.most_values)
@@ -316,7 +316,7 @@ class SparseWeightedRows:
         run_all(of_rows, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites distances by coefficients."""
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, plain = self._table, self._plain
         pairs = PairSums(table, tiles, by, self.correction)
         index = plain.index((0, table.n_rows)).arrays
@@ -482,7 +482,7 @@ class SparseRows(LocalRows):
         return SparsePairwiseDistances(self._table, self._memory)
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ranges of the scaled features, and the share of samples away from the common end of each."""
+        """Return the ranges of the scaled features, and the share of samples away from the common end."""
         columns = self._table.columns
         return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
 
