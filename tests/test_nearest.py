@@ -242,7 +242,7 @@ KINDS = (
 )
 
 
-class TestWholeNumbers:
+class TestQuantizedDistances:
     """A grid and bit planes instead of the values."""
 
     @pytest.mark.parametrize("kind", KINDS)
@@ -260,7 +260,7 @@ class TestWholeNumbers:
         # Rows come in whole blocks.
         assert n % 4 == 2
         numbers._position = np.concatenate([np.arange(n), [-1, -1]])
-        numbers._moved = np.zeros(n + 2)
+        numbers._rounding_errors = np.zeros(n + 2)
         D = np.zeros((n + 2, 128), np.uint32)
         for part, n_parts in numbers.pieces(5000.0):
             piece = numbers.piece(part, n_parts)

@@ -161,7 +161,7 @@ class ColumnBlocks:
     def __init__(self, source: ClusterTable, table: Packed) -> None:
         self.source, self.table, self.work = source, table, source.work
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
-        sample_weight = table.input_sample_weight if table.counted else None
+        sample_weight = table.input_sample_weight if table.has_sample_weight else None
         self.layout = LayoutSpec(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
     @property
@@ -305,11 +305,11 @@ class NeighborLists:
 
     among: Neighborhood
     anchors: NDArray[np.bool_]
-    found: tuple[Neighbors, ...]
+    lists: tuple[Neighbors, ...]
 
     def __sizeof__(self) -> int:
         """Return the size in bytes, by which Dask decides what to send."""
-        lists = (array for each in self.found for array in vars(each).values())
+        lists = (array for each in self.lists for array in vars(each).values())
         return object.__sizeof__(self) + _n_bytes(self.anchors, *lists)
 
 
@@ -336,11 +336,11 @@ class ColumnSearch(NeighborSearch):
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, gathered on the client."""
-        (lists,) = self._blocks.work.results(lambda: [self.found()])
+        (neighbors,) = self._blocks.work.results(lambda: [self.neighbor_lists()])
         report()
-        yield from lists.found
+        yield from neighbors.lists
 
-    def found(self) -> Delayed:
+    def neighbor_lists(self) -> Delayed:
         """Return a task: the neighbors of all anchors that have a hit.
 
         The contributions of all columns to the distances are summed, candidates are selected from the sums,
@@ -352,12 +352,12 @@ class ColumnSearch(NeighborSearch):
             return work.shared(NeighborLists(self._among, self._anchors, ()))
         query = work.shared(self._query(padded_rows(anchors) if self._way == "rows" else None))
         shares = boughs(self._distance_shares(query), added)
-        lists = work.halfway(delayed(_candidates, pure=False)(query, shares))
+        candidates = work.halfway(delayed(_candidates, pure=False)(query, shares))
         if not self._nearest.needs_exact:
-            return lists
+            return candidates
         task = self._blocks.task
-        lengths = boughs([task(_exact_distances, block, lists, self._metric) for block in blocks], added)
-        return work.halfway(delayed(_with_shares, pure=False)(lists, lengths, self._nearest.tie_sharing))
+        lengths = boughs([task(_exact_distances, block, candidates, self._metric) for block in blocks], added)
+        return work.halfway(delayed(_with_shares, pure=False)(candidates, lengths, self._nearest.tie_sharing))
 
     def _query(self, rows: NDArray[np.int64] | None) -> NeighborQuery:
         layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
@@ -462,26 +462,26 @@ def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
 
 @in_turn
 def _exact_distances(
-    block: ColumnBlock, lists: NeighborLists, metric: int
+    block: ColumnBlock, neighbors: NeighborLists, metric: int
 ) -> tuple[NDArray[np.float64], ...]:
     """Return the contributions of a block to the exact distances of candidates that are not certain."""
     columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
     shares = []
-    for found in lists.found:
-        ranges = even_ranges(found.anchors.size, 4 * n_threads)
-        shares.append(exact_distances(columns, position, found, metric, ranges, n_threads))
+    for each in neighbors.lists:
+        ranges = even_ranges(each.anchors.size, 4 * n_threads)
+        shares.append(exact_distances(columns, position, each, metric, ranges, n_threads))
     return tuple(shares)
 
 
 def _with_shares(
-    lists: NeighborLists, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
+    neighbors: NeighborLists, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
 ) -> NeighborLists:
     """Return the neighbors with shares from the exact distances of all candidates."""
-    shared = []
-    for found, exact in zip(lists.found, added(lengths), strict=True):
-        shared.append(replace(found, shares=np.zeros(found.rows.size)))
-        sharing.share(shared[-1], exact)
-    return replace(lists, found=tuple(shared))
+    with_shares = []
+    for each, exact in zip(neighbors.lists, added(lengths), strict=True):
+        with_shares.append(replace(each, shares=np.zeros(each.rows.size)))
+        sharing.share(with_shares[-1], exact)
+    return replace(neighbors, lists=tuple(with_shares))
 
 
 # Margins at the nearest neighbors
@@ -505,8 +505,8 @@ class ColumnNearestPass(NearestPass):
         """
 
         def tasks() -> list[Delayed]:
-            found = self._search.found()
-            return [self._blocks.task(_sums, block, found, with_squares) for block in self._blocks.blocks]
+            neighbors = self._search.neighbor_lists()
+            return [self._blocks.task(_sums, block, neighbors, with_squares) for block in self._blocks.blocks]
 
         parts = self._blocks.work.results(tasks)
         report()
@@ -519,57 +519,57 @@ class ColumnNearestPass(NearestPass):
 
         The rows are a matrix on the workers, unless it is smaller than all distances.
         """
-        found = self.found(report)
+        neighbors = self.neighbor_lists(report)
         between = np.zeros(0)
         if gaps:
-            (between,) = self._blocks.total(_gaps, shared=found)
+            (between,) = self._blocks.total(_gaps, shared=neighbors)
         n_rows = self._table.n_samples * (1 + apart)
         if self._table.n_features <= self._table.n_samples:
-            rows: Any = self._blocks.joined(_sample_margins, apart, shared=found)
+            rows: Any = self._blocks.joined(_sample_margins, apart, shared=neighbors)
         else:
-            rows = self._blocks.matrix(_sample_margins, apart, shared=found, n_rows=n_rows)
+            rows = self._blocks.matrix(_sample_margins, apart, shared=neighbors, n_rows=n_rows)
         return SampleMargins(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
         (margins,) = self._blocks.total(
-            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.found(nothing)
+            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.neighbor_lists(nothing)
         )
         return margins
 
-    def found(self, report: Report) -> NeighborLists:
+    def neighbor_lists(self, report: Report) -> NeighborLists:
         """Return the neighbors of all anchors, to be sent to the workers."""
         return NeighborLists(self._among, self._anchors, tuple(self._search.neighbors(report)))
 
 
-def _margins(block: ColumnBlock, lists: NeighborLists) -> NeighborMargins:
+def _margins(block: ColumnBlock, neighbors: NeighborLists) -> NeighborMargins:
     """Return the margins in the columns of a block."""
-    return NeighborMargins(block.table, block.columns, lists.among)
+    return NeighborMargins(block.table, block.columns, neighbors.among)
 
 
 # Tasks
 
 
 @in_turn
-def _sums(block: ColumnBlock, lists: NeighborLists, with_squares: bool) -> NDArray[np.float64]:
-    return _margins(block, lists).sums(lists.found, with_squares=with_squares)
+def _sums(block: ColumnBlock, neighbors: NeighborLists, with_squares: bool) -> NDArray[np.float64]:
+    return _margins(block, neighbors).sums(neighbors.lists, with_squares=with_squares)
 
 
 @in_turn
-def _sample_margins(block: ColumnBlock, lists: NeighborLists, apart: bool) -> NDArray[np.float64]:
-    return _margins(block, lists).sample_margins(lists.found, apart=apart).rows
+def _sample_margins(block: ColumnBlock, neighbors: NeighborLists, apart: bool) -> NDArray[np.float64]:
+    return _margins(block, neighbors).sample_margins(neighbors.lists, apart=apart).rows
 
 
 @in_turn
-def _gaps(block: ColumnBlock, lists: NeighborLists) -> tuple[NDArray[np.float64]]:
-    return (_margins(block, lists).sample_margins(lists.found, gaps=True).gaps,)
+def _gaps(block: ColumnBlock, neighbors: NeighborLists) -> tuple[NDArray[np.float64]]:
+    return (_margins(block, neighbors).sample_margins(neighbors.lists, gaps=True).gaps,)
 
 
 @in_turn
 def _margins_under(
-    block: ColumnBlock, lists: NeighborLists, w: NDArray[np.float64]
+    block: ColumnBlock, neighbors: NeighborLists, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
-    return (_margins(block, lists).under(w, lists.found),)
+    return (_margins(block, neighbors).under(w, neighbors.lists),)
 
 
 # Soft neighborhoods
@@ -801,7 +801,7 @@ class ColumnActiveSetMargins(ActiveSetMargins):
         super().__init__(table, memory)
         self.blocks = blocks
 
-    def _few(self, n_features: int, n_all: int) -> bool:
+    def _copies_active(self, n_features: int, n_all: int) -> bool:
         return n_features <= _FEW * n_all
 
     def _pairs_over(self, table: Packed) -> PairwiseDistances:
@@ -824,7 +824,7 @@ class ColumnMarginColumns(MarginColumns):
 
     _source: ColumnActiveSetMargins
 
-    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         few = self._table.of_features(features)
         width = packing.padded_width(features.size, few.dtype.itemsize)
         X = packing.aligned_zeros((few.n_rows, width), few.dtype)
@@ -832,7 +832,7 @@ class ColumnMarginColumns(MarginColumns):
         return X
 
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
-        by = self._near.coefficients(factors)
+        by = self._neighborhoods.coefficients(factors)
         if isinstance(self._pairs, ColumnPairwiseDistances):
             exact = self._pairs.sum_differences(by)
         else:

@@ -580,7 +580,7 @@ class RowPasses(PairwiseDistances):
         super().__init__(table, memory)
         self.blocks = blocks
         self.stored = self._stores_coefficients = False
-        self.left = memory
+        self.remaining_memory = memory
         self._tiles = np.empty((0, distances_kernels.TILE, distances_kernels.TILE), table.dtype)
 
     @cached_property
@@ -710,7 +710,7 @@ class RowAnchorColumns(AnchorColumns):
         given = blocks.work.shared((w, rows, sums, samples))
         tasks = blocks.of_blocks(_anchor_distances, given)
         size = float(table.n_samples) * samples.size * table.dtype.itemsize
-        fits = size <= passes.left * blocks.work.n_workers
+        fits = size <= passes.remaining_memory * blocks.work.n_workers
         self._distances: list[Delayed] = blocks.work.made(tasks) if fits else tasks
         low = np.min(blocks.work.results(lambda: blocks.of_blocks(_smallest, None, self._distances)), axis=0)
         several = table.own_weight[self._anchors] > 1.0
@@ -917,7 +917,7 @@ class RowMargins(ActiveSetMargins):
 class RowMarginColumns(MarginColumns):
     """The margins z̄_n of all samples under one w; the workers write the columns that they ask for."""
 
-    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         return np.empty((0, features.size), self._table.dtype)
 
 

@@ -422,7 +422,7 @@ class Direction:
                     codes,
                     self._stack.starts_in_part[-1 - self._side],
                     sample_weight,
-                    self._stack.counted,
+                    self._stack.has_sample_weight,
                     False,
                     self._wanted.k,
                     False,

@@ -72,7 +72,7 @@ class ClassDistances:
     def expected(self, X: NDArray[np.floating], n_threads: int) -> NDArray[np.float64]:
         """Return Ψ of the rows of X, not scaled, (n_rows, n_classes)."""
         fitted, fitted_sums = self._fitted
-        expectations_of_missing = self._expectations
+        expectations = self._expectations
         blocks = [(start, min(start + distances.TILE, len(X))) for start in range(0, len(X), distances.TILE)]
         per_sigma = 1.0 / min(max(self._sigma, 1e-290), 1e290)
         far = soft.masked_distance(np.float64)
@@ -80,7 +80,7 @@ class ClassDistances:
         def of_block(a: int, b: int) -> NDArray[np.float64]:
             above = self._above_low(X[a:b])
             queries, sums = self._packed(above)
-            correction = expectations_of_missing.correction(above, len(queries))
+            correction = expectations.correction(above, len(queries))
             found = np.empty((self.n_classes, len(queries)))
             soft.expected_distances(
                 fitted,

@@ -39,7 +39,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass
-class Mixtures:
+class ConvexCombinations:
     """Lists of neighbors, hits then misses of each anchor, and the closest convex combinations."""
 
     #: (n_anchors,) rows of the layout.
@@ -53,12 +53,12 @@ class Mixtures:
     coefficients: Vector
 
     @classmethod
-    def of(cls, anchors: Indices, owner: Indices, rows: Indices, sample_weight: Vector) -> Mixtures:
+    def of(cls, anchors: Indices, owner: Indices, rows: Indices, sample_weight: Vector) -> ConvexCombinations:
         """Return lists of entries in order; ``owner`` is the list of each."""
         size = np.bincount(owner, minlength=2 * anchors.size)
         return cls(anchors, np.cumsum(size) - size, size, rows, sample_weight, np.zeros(rows.size))
 
-    def merged(self, equal: Indices) -> tuple[Mixtures, Indices]:
+    def merged(self, equal: Indices) -> tuple[ConvexCombinations, Indices]:
         """Return the lists with equal rows merged, and the index there of each entry here.
 
         ``equal``: the representative of every row.
@@ -67,7 +67,7 @@ class Mixtures:
         owner = np.repeat(np.arange(self.size.size), self.size)
         keys, place = np.unique(owner * n_rows + equal[self.rows], return_inverse=True)
         sample_weight = np.bincount(place, weights=self.sample_weight, minlength=keys.size).astype(np.float64)
-        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, sample_weight), place
+        return ConvexCombinations.of(self.anchors, keys // n_rows, keys % n_rows, sample_weight), place
 
     def portions(self) -> list[tuple[int, int]]:
         """Return ranges of anchors whose Gram matrices take little memory."""
@@ -109,22 +109,22 @@ class LocalHyperplanes:
         """Return the mean over the samples of |x − miss| − |x − hit|, (n_features,)."""
         table = self._table
         total = np.zeros(table.n_features)
-        for found in self._mixtures(w):
-            sample_weight, lists = table.row_weights[found.anchors], self._lists(found)
+        for found in self._combinations(w):
+            weights, lists = table.row_weights[found.anchors], self._lists(found)
 
             def of_block(
                 array: NDArray[np.floating],
                 first: int,
                 of: slice,
-                sample_weight: Vector = sample_weight,
+                weights: Vector = weights,
                 lists: tuple[Any, ...] = lists,
             ) -> None:
                 def part(a: int, b: int) -> Vector:
                     out = np.zeros(of.stop - of.start)
-                    hyperplanes.add_margin(array, first, lists[0], sample_weight, *lists[1:], a, b, out)
+                    hyperplanes.add_margin(array, first, lists[0], weights, *lists[1:], a, b, out)
                     return out
 
-                total[of] += sum_in_order(run_all(part, self._parts(sample_weight.size), table.n_threads))
+                total[of] += sum_in_order(run_all(part, self._parts(weights.size), table.n_threads))
 
             _over_blocks(self._columns, of_block)
         mean = total * self._columns.factors / table.total_weight
@@ -136,7 +136,7 @@ class LocalHyperplanes:
         table = self._table
         margins = np.zeros(table.n_rows)
         factors = w * self._columns.factors
-        for found in self._mixtures(w):
+        for found in self._combinations(w):
             out, lists = np.zeros(found.anchors.size), self._lists(found)
 
             def of_block(
@@ -161,14 +161,14 @@ class LocalHyperplanes:
         work = 2.0 * n_anchors * table.n_features * min(self._among.n_neighbors, table.n_samples)
         return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART)))
 
-    def _lists(self, found: Mixtures) -> tuple[Any, ...]:
+    def _lists(self, found: ConvexCombinations) -> tuple[Any, ...]:
         """Return the arguments of the margin kernels: anchors and neighbors as rows of the table."""
         position = self._table.position
         return position[found.anchors], found.start, found.size, position[found.rows], found.coefficients
 
     # From weights to convex combinations
 
-    def _mixtures(self, w: Vector) -> Iterator[Mixtures]:
+    def _combinations(self, w: Vector) -> Iterator[ConvexCombinations]:
         """Yield the neighbors of all samples that have a hit, some at a time, with their coefficients."""
         if not w.any():
             return
@@ -178,22 +178,22 @@ class LocalHyperplanes:
         roots = np.sqrt(w[w > 0.0])
         equal: Indices | None = None
         for neighbors in search.neighbors():
-            found = self._listed(neighbors)
+            found = self._neighbor_lists(neighbors)
             if found.size.max(initial=0) <= _LONG_LIST:
-                self._mix(found, search.columns, roots)
+                self._combine(found, search.columns, roots)
             else:
                 # The coefficient of merged rows is distributed over them by weight.
                 equal = _equal_rows(weighed) if equal is None else equal
                 merged, place = found.merged(equal)
-                self._mix(merged, search.columns, roots)
+                self._combine(merged, search.columns, roots)
                 found.coefficients = (merged.coefficients / merged.sample_weight)[place] * found.sample_weight
             yield found
 
-    def _listed(self, neighbors: Neighbors) -> Mixtures:
+    def _neighbor_lists(self, neighbors: Neighbors) -> ConvexCombinations:
         """Return lists of the neighbors that have a share, with their weights among the k."""
         owner, place = neighbors.all_listed()
         sample_weight = neighbors.shares[place] * self._slot_weights(neighbors.anchors).ravel()[owner]
-        return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], sample_weight)
+        return ConvexCombinations.of(neighbors.anchors, owner, neighbors.rows[place], sample_weight)
 
     def _slot_weights(self, anchors: Indices) -> Vector:
         """Return the total weight of the neighbors of anchors, by slot: k, or that of all rows if less."""
@@ -205,7 +205,7 @@ class LocalHyperplanes:
         found[:, MISSES] = table.total_sample_weight - of_class
         return np.minimum(found, self._among.n_neighbors)
 
-    def _mix(self, found: Mixtures, columns: Columns, roots: Vector) -> None:
+    def _combine(self, found: ConvexCombinations, columns: Columns, roots: Vector) -> None:
         """Compute the coefficients of the closest convex combinations (Cai et al. 2014, eq. 4).
 
         ``columns``: features of positive weight, times the weight; ``roots``: square roots of these weights.
@@ -213,13 +213,13 @@ class LocalHyperplanes:
         # Units in which squares of differences are at most about 1.
         unit = float((columns.spans / roots).max()) or 1.0
         for portion in found.portions():
-            self._mix_portion(
+            self._combine_portion(
                 found, columns, columns.factors / roots / unit, self._penalty / unit / unit, portion
             )
 
-    def _mix_portion(
+    def _combine_portion(
         self,
-        found: Mixtures,
+        found: ConvexCombinations,
         columns: Columns,
         factors: Vector,
         penalty: float,

@@ -57,7 +57,7 @@ class Layout:
         self.n_samples = codes.size
         self.n_classes = n_classes
         self.n_threads = n_threads
-        self.counted = sample_weight is not None
+        self.has_sample_weight = sample_weight is not None
         self.position, self.codes = self._laid_out(codes)
         self.real = self.position != packing.PADDING
         self.input_codes, self._input_sample_weight = codes, sample_weight
@@ -217,11 +217,11 @@ class Layout:
         return out
 
     def n_parts(self, width: int) -> int:
-        """Number of partial sums of ``width`` numbers that a sum is cut into."""
+        """Return the number of partial sums, of ``width`` numbers each, of a sum."""
         return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)
 
     def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
-        """Ranges of rows, each with a partial sum of ``width`` numbers."""
+        """Return ranges of rows, each with a partial sum of ``width`` numbers."""
         return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
 
 
@@ -295,7 +295,7 @@ class Packed(Layout):
 
     @cached_property
     def missing(self) -> MissingValues | MixedMissingValues | None:
-        """What is missing from the rows, and what that adds to differences; None if nothing is."""
+        """Missing values of the rows, and the excess of their differences; None if no value is missing."""
         layout = (self.raw, self.scaling, self.position)
         more: dict[str, Any] = {"sample_weight": self._input_sample_weight, "n_threads": self.n_threads}
         values: type[MissingValues] = MissingValues
@@ -363,7 +363,7 @@ class Packed(Layout):
         return np.ascontiguousarray(self.raw[:, features])
 
     def under(self, w: NDArray[np.float64]) -> Packed:
-        """The same rows with every feature scaled to its range times its weight; those of weight 0 leave."""
+        """Return the rows with every scaled feature times its weight, without features of weight 0."""
         features = np.flatnonzero(w)
         table = self if features.size == self.n_features else self.of_features(features)
         return Packed(
@@ -381,19 +381,19 @@ class Packed(Layout):
 
     @property
     def n_pieces(self) -> int:
-        """Into how many pieces a pass over all pairs is cut, so that progress is seen."""
+        """Number of pieces of a pass over all pairs, between which progress is reported."""
         return n_pieces(self.n_rows**2 / 2 * self.n_features)
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Sum the rows of an array in the layout by the additions that the distance tiles make."""
+    """Return the sums of rows in the layout, with the additions of the distance tiles."""
     sums = np.empty(X.shape[0])
     distances.row_sums(X, sums)
     return sums
 
 
 def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Add up partial sums from the first to the last."""
+    """Return the sum of partial sums, added from the first to the last."""
     total = parts[0].copy()
     for part in parts[1:]:
         total += part

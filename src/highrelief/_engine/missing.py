@@ -111,7 +111,7 @@ class MissingValues:
             # For padding rows, which the network clears itself.
             excess.fill(0)
         X, low, per_unit = self._values, self._low, self._per_unit
-        down = self._down
+        down = self._exponents
         if down.any():
             X, low = np.ldexp(X, -down), np.ldexp(low, -down)
             per_unit = np.ldexp(per_unit, down[self._columns])
@@ -140,14 +140,14 @@ class MissingValues:
         return low if self._scaling.unit is None else low * self._scaling.unit
 
     @property
-    def _down(self) -> NDArray[np.int64]:
+    def _exponents(self) -> NDArray[np.int64]:
         """Powers of 2 by which the columns are divided, so that weighted sums over pairs do not overflow."""
         high = self._ranges.high if self._scaling.unit is None else self._ranges.high * self._scaling.unit
-        sample_weight = 0.0 if self._sample_weight is None else self._sample_weight.sum()
+        total = 0.0 if self._sample_weight is None else self._sample_weight.sum()
         # Halves: the difference of two large numbers may overflow.
         _, width = np.frexp(high.astype(np.float64) / 2.0 - self._low.astype(np.float64) / 2.0)
-        _, total_sample_weight = np.frexp(max(sample_weight, float(self._row_of.size)))
-        return np.maximum(width.astype(np.int64) + 2 * total_sample_weight - _LARGEST_EXPONENT, 0)
+        _, weight_exponent = np.frexp(max(total, float(self._row_of.size)))
+        return np.maximum(width.astype(np.int64) + 2 * weight_exponent - _LARGEST_EXPONENT, 0)
 
     @cached_property
     def _per_unit(self) -> NDArray[np.float64]:

@@ -60,14 +60,14 @@ class PairSums:
         #: Sum of the coefficients of every row.
         self.row_totals = to_coefficients(table, tiles, by, parts_of_tiles(table))
 
-    def of(
+    def sums(
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for some features; ``block``: buffer for columns."""
         sums = sums_of_products(self._table, features, self.tiles, self.row_totals, block)
         return sums + self._missing_sums[features]
 
-    def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return lower and upper bounds of the sums of all features, computed in single precision."""
         table = self._table
         spans, total = table.spans, np.abs(self.tiles).sum(dtype=np.float64)
@@ -413,7 +413,7 @@ class WeightedBlocks:
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         pairs = PairSums(self._table, tiles, by, self.correction)
-        return pairs.of(np.arange(self._table.n_features), self._block)
+        return pairs.sums(np.arange(self._table.n_features), self._block)
 
     def fingerprints(self) -> NDArray[np.float64]:
         """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
@@ -535,9 +535,9 @@ class PositiveMargins:
         rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
         terms = rows.weighted_totals(sizes, which)
         if rows.correction.any:
-            correction_sums = np.isin(which, rows.correction.features)
+            incomplete = np.isin(which, rows.correction.features)
             # The contribution of missing values to a difference is at most the span.
-            terms[correction_sums] += sizes.sum() * table.spans[which[correction_sums]]
+            terms[incomplete] += sizes.sum() * table.spans[which[incomplete]]
         self._bounds[which] = found + rounding * terms
         sums = np.zeros(table.n_features)
         sums[which] = found

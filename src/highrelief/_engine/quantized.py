@@ -128,7 +128,7 @@ class QuantizedDistances:
         self._single, self._double, self._grid = plan.single, plan.double, plan.grid
         #: Scaled units per step.
         self.step, self._unit = plan.step, plan.unit
-        self._moved = np.zeros(position.size)
+        self._rounding_errors = np.zeros(position.size)
 
     @property
     def error_terms(self) -> NDArray[np.float64]:
@@ -136,7 +136,7 @@ class QuantizedDistances:
 
         They add up over columns, to the same bits in any order.
         """
-        moved = np.ceil(self._moved * _ERROR_PARTS) / _ERROR_PARTS
+        moved = np.ceil(self._rounding_errors * _ERROR_PARTS) / _ERROR_PARTS
         return np.append(moved, (self._grid.size, self._single.n_columns))
 
     @classmethod
@@ -166,7 +166,7 @@ class QuantizedDistances:
     @property
     def off(self) -> NDArray[np.float64]:
         """Absolute error bound of the distances of each row in steps, after all columns were added."""
-        return _off(self._moved, self._grid.size, self._columns.dtype)
+        return _off(self._rounding_errors, self._grid.size, self._columns.dtype)
 
     def describe(self) -> dict[str, Any]:
         """Return the choices that were made, for ``execution_``."""
@@ -276,7 +276,7 @@ class QuantizedDistances:
         return Planes(groups)
 
     def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
-        """Round columns to the grid, add the errors to ``_moved`` and return the sums of the rows."""
+        """Round columns to the grid, add up the rounding errors and return the sums of the rows."""
         columns, position = self._columns, self._position
         side_by_side = which.size > 0 and which[-1] - which[0] == which.size - 1
         of = slice(which[0], which[-1] + 1) if side_by_side else which
@@ -296,7 +296,7 @@ class QuantizedDistances:
         tasks = [(*chunk, *part) for chunk in self._chunks(which.size) for part in rows]
         for sums, moved in run_all(work, tasks, self._n_threads):
             total += sums
-            self._moved += moved
+            self._rounding_errors += moved
         return total
 
     def _write_planes(self, planes: Planes, P: NDArray[np.uint64], word: int) -> None:

@@ -52,7 +52,7 @@ class RadiusNeighborhoods:
             weighted_rows(table, memory, uncorrected) if self.stored else WeightedRows(table, uncorrected)
         )
         self._rows.set_weights(np.ones(table.n_features))
-        self._known: NDArray[np.floating] | None = None
+        self._distances: NDArray[np.floating] | None = None
         #: Weight of a sample's other duplicates, and of all its possible neighbors.
         self._own = np.where(table.real, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
         available = table.available_weight
@@ -207,7 +207,7 @@ class RadiusNeighborhoods:
             return out
 
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
-        known, self._known = self._known, None
+        known, self._distances = self._distances, None
         if isinstance(self._rows, WeightedBlocks):
             assert known is not None
             sums = sums_of_products(table, np.arange(table.n_features), known, total[width:of_rows])
@@ -244,11 +244,11 @@ class RadiusNeighborhoods:
         table = self._table
         shape = (distances.TILE, distances.TILE)
         if self.stored:
-            if self._known is None:
-                self._known = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
-                self._rows.fill(self._known)
-                self._expect(self._known, 0, table.n_tiles)
-            return self._known, 0
+            if self._distances is None:
+                self._distances = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
+                self._rows.fill(self._distances)
+                self._add_corrections(self._distances, 0, table.n_tiles)
+            return self._distances, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
         source = (
             rows.X,
@@ -264,10 +264,10 @@ class RadiusNeighborhoods:
             radius.fill_tiles(*source, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
-        self._expect(D, a, b)
+        self._add_corrections(D, a, b)
         return D, a
 
-    def _expect(self, D: NDArray[np.floating], a: int, b: int) -> None:
+    def _add_corrections(self, D: NDArray[np.floating], a: int, b: int) -> None:
         """Add the corrections for missing values to the distances of tiles a … b."""
         table = self._table
         for lists, _ in self._missing_lists:

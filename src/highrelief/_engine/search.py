@@ -398,7 +398,7 @@ class NeighborSearch:
         table = self._table
         mask_pairs(table, D, anchors, others)
         available = table.batch_constraint is None or table.within
-        if isinstance(self._distances, ExpectedDistances) and table.counted and available:
+        if isinstance(self._distances, ExpectedDistances) and table.has_sample_weight and available:
             self._distances.set_duplicate_distances(D, anchors, others, table.sample_weight)
 
     def _share(self, found: Neighbors) -> None:

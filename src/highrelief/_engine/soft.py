@@ -148,12 +148,12 @@ class PairwiseDistances:
         n_terms = float(table.n_rows) ** 2 * table.n_features
         self._stores_coefficients = n_terms >= FEWEST_TERMS and 2.0 * size <= min(memory, MOST_BYTES)
         self._memory = memory
-        self.left = memory - size * (self.stored + self._stores_coefficients)
+        self.remaining_memory = memory - size * (self.stored + self._stores_coefficients)
         self._tiles: NDArray[np.floating] = np.empty((0, distances.TILE, distances.TILE), table.dtype)
         self._w: NDArray[np.float64] | None = None
         #: Euclidean distance of the last weights from those before them.
         self._step = np.inf
-        self._known = False
+        self._filled = False
 
     @cached_property
     def rows(self) -> WeightedSource:
@@ -209,7 +209,7 @@ class PairwiseDistances:
         """
         if self._w is None or not np.array_equal(self._w, w):
             self._step = np.inf if self._w is None else float(np.linalg.norm(w - self._w))
-            self._w, self._known = w.copy(), False
+            self._w, self._filled = w.copy(), False
             self.rows.set_weights(w)
 
     def tiles(self, *, filled: bool = True) -> tuple[NDArray[np.floating], bool]:
@@ -220,15 +220,15 @@ class PairwiseDistances:
         if self.stored and self._tiles.size == 0:
             shape = (self.table.n_tiles, distances.TILE, distances.TILE)
             self._tiles = packing.aligned_zeros(shape, self.table.dtype)
-        if (filled or self.rows.by_blocks) and self.stored and not self._known:
+        if (filled or self.rows.by_blocks) and self.stored and not self._filled:
             self.source.fill(self._tiles)
-            self._known = True
-        return self._tiles, self._known
+            self._filled = True
+        return self._tiles, self._filled
 
     def distances_to(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return the distances of all rows to some of them, a multiple of the row block but at most 64."""
         columns = packing.aligned_zeros((self.table.n_rows, rows.size), self.table.dtype)
-        if self._known:
+        if self._filled:
             soft.stored_columns(self._tiles, rows, columns)
         else:
             X, sums = self.source.X, self.source.sums
@@ -242,13 +242,13 @@ class PairwiseDistances:
 
     def mark_filled(self) -> None:
         """Mark all tiles as filled by a pass."""
-        self._known = self.stored
+        self._filled = self.stored
 
     def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature."""
         sums = self.source.sum_differences(self.tiles()[0], by)
         if self.rows.by_blocks:
-            self._known = False
+            self._filled = False
         return sums
 
     def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
@@ -305,9 +305,9 @@ class AnchorColumns:
     ) -> None:
         self._pairs = pairs
         self._anchors, self._weights = anchors, weights
-        batch_constraint = pairs.table.available_weight
-        if batch_constraint is not None:
-            self._weights = np.where(batch_constraint[anchors] > 0.0, weights, 0.0)
+        available = pairs.table.available_weight
+        if available is not None:
+            self._weights = np.where(available[anchors] > 0.0, weights, 0.0)
         self._between_duplicates = pairs.rows.correction.between_duplicates
         self._prepare()
 
@@ -318,17 +318,17 @@ class AnchorColumns:
         size = float(pairs.table.n_rows) * anchors.size * pairs.table.dtype.itemsize
         self._chunks = even_ranges(anchors.size, anchors.size, multiple=distances.TILE)
         self._cached: dict[int, tuple[NDArray[np.floating], NDArray[np.floating]]] | None = (
-            {} if size <= pairs.left else None
+            {} if size <= pairs.remaining_memory else None
         )
 
     def target_entropy(self, share: float) -> float:
         """Return the anchors' mean of log(share·(number of other samples)), at least log 2 for two."""
         table = self._pairs.table
-        batch_constraint = table.available_weight
-        if batch_constraint is None:
+        available = table.available_weight
+        if available is None:
             return math.log(max(2.0, share * (table.total_sample_weight - 1.0)))
         counts = self._weights > 0.0
-        others = batch_constraint[self._anchors[counts]]
+        others = available[self._anchors[counts]]
         target = np.log(np.minimum(np.maximum(2.0, share * others), np.maximum(others, 1.0)))
         return float(np.average(target, weights=self._weights[counts])) if target.size else 0.0
 
@@ -512,7 +512,7 @@ class SoftNeighborhoods:
             "Fewer features would do, or a larger alpha, by which fewer are looked at.",
         )
         Z = np.zeros(X.shape)
-        correction_sums = correction.of_features(features)
+        missing_lists = correction.of_features(features)
 
         def of_rows(a: int, b: int) -> None:
             for start in range(a, b, distances.TILE):
@@ -522,7 +522,7 @@ class SoftNeighborhoods:
                 )
                 if correction.any:
                     missing_kernels.add_margin_corrections(
-                        *correction_sums,
+                        *missing_lists,
                         D,
                         start,
                         table.codes,
@@ -553,7 +553,7 @@ class SoftNeighborhoods:
 
         Duplicates may also differ in features of weight 0, which do not contribute to distances.
         """
-        if not self._pairs.rows.correction.any or not self._table.counted:
+        if not self._pairs.rows.correction.any or not self._table.has_sample_weight:
             return None
         own = factors[self._table.codes, np.arange(self._table.n_rows)]
         return own * self._own_mass()[0]
@@ -598,10 +598,10 @@ class SoftNeighborhoods:
         table, low, mass = self._table, self._low, self._mass
         of_misses = mass.copy()
         of_misses[table.codes, np.arange(table.n_rows)] = 0.0
-        batch_constraint = np.where(of_misses > 0.0, low, np.inf)
-        miss_low = batch_constraint.min(axis=0)
+        lows = np.where(of_misses > 0.0, low, np.inf)
+        miss_low = lows.min(axis=0)
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-            relative = np.exp((miss_low - batch_constraint) * float(self._per_sigma))
+            relative = np.exp((miss_low - lows) * float(self._per_sigma))
             return _Misses(of_misses, relative, miss_low, (of_misses * relative).sum(axis=0))
 
     @cached_property
@@ -645,7 +645,7 @@ class SoftNeighborhoods:
         """Return Σ f·(d − low)/σ over the rows of every class, for every row, (n_classes, n_rows)."""
         table = self._table
         moments = self._moments_of_pairs()
-        if table.counted and self._between_duplicates.any():
+        if table.has_sample_weight and self._between_duplicates.any():
             mass, e = self._own_mass()
             moments[table.codes, np.arange(table.n_rows)] += mass * e
         return moments
@@ -808,7 +808,7 @@ class ActiveSetMargins:
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
         """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
-        pairs, w = self._under(w)
+        pairs, w = self._active_set(w)
         if self.table.total_sample_weight > WIDTH_ANCHORS:
             # The choice of anchors must not depend on the active features.
             pairs.fingerprints = self._fingerprints
@@ -822,8 +822,8 @@ class ActiveSetMargins:
     def _pairs_over(self, table: Packed) -> PairwiseDistances:
         return PairwiseDistances(table, self._memory)
 
-    def _few(self, n_features: int, n_all: int) -> bool:
-        """Whether so few features are active that a copy of their columns pays."""
+    def _copies_active(self, n_features: int, n_all: int) -> bool:
+        """Return whether so few features are active that a copy of their columns pays."""
         return 2 * n_features <= n_all
 
     def execution(self) -> dict[str, Any]:
@@ -835,7 +835,7 @@ class ActiveSetMargins:
 
     def at(self, w: NDArray[np.float64], sigma: float) -> MarginColumns:
         """Return the margins under weights w and the kernel exp(−d/σ)."""
-        pairs, w = self._under(w)
+        pairs, w = self._active_set(w)
         return self._columns(pairs, self._neighborhoods(pairs, w, sigma))
 
     def _neighborhoods(
@@ -843,13 +843,13 @@ class ActiveSetMargins:
     ) -> SoftNeighborhoods:
         return SoftNeighborhoods(pairs, w, sigma)
 
-    def _columns(self, pairs: PairwiseDistances, near: SoftNeighborhoods) -> MarginColumns:
-        return MarginColumns(self, pairs, near)
+    def _columns(self, pairs: PairwiseDistances, neighborhoods: SoftNeighborhoods) -> MarginColumns:
+        return MarginColumns(self, pairs, neighborhoods)
 
-    def _under(self, w: NDArray[np.float64]) -> tuple[PairwiseDistances, NDArray[np.float64]]:
+    def _active_set(self, w: NDArray[np.float64]) -> tuple[PairwiseDistances, NDArray[np.float64]]:
         """Return the distances over the active features alone, and their weights."""
         features = np.flatnonzero(w)
-        if not self.stored or not self._few(features.size, w.size):
+        if not self.stored or not self._copies_active(features.size, w.size):
             features = np.arange(w.size)
         if self._features is None or not np.array_equal(self._features, features):
             self._features = features
@@ -864,7 +864,7 @@ class BoundedSums(NamedTuple):
     features: NDArray[np.int64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    of: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+    exact: Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 class Reference:
@@ -895,10 +895,12 @@ class MarginColumns:
     Rows and row weights are in the order of the layout; padding has weight 0.
     """
 
-    def __init__(self, source: ActiveSetMargins, pairs: PairwiseDistances, near: SoftNeighborhoods) -> None:
-        self._source, self._pairs, self._near = source, pairs, near
+    def __init__(
+        self, source: ActiveSetMargins, pairs: PairwiseDistances, neighborhoods: SoftNeighborhoods
+    ) -> None:
+        self._source, self._pairs, self._neighborhoods = source, pairs, neighborhoods
         self._table = source.table
-        self._shares = near.shares(pooled=True)[0]
+        self._shares = neighborhoods.shares(pooled=True)[0]
         self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     @property
@@ -915,12 +917,14 @@ class MarginColumns:
         """Return z̄ of all rows for some features, (n_rows, n_features); the last result is cached."""
         if self._last is not None and np.array_equal(self._last[0], features):
             return self._last[1]
-        X = self._written(features)
-        Z = self._near.margin_columns(X, features, self._source.correction, pooled=True)[:, : features.size]
+        X = self._packed_columns(features)
+        Z = self._neighborhoods.margin_columns(X, features, self._source.correction, pooled=True)[
+            :, : features.size
+        ]
         self._last = features, Z
         return Z
 
-    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return the columns of some features, scaled, in the layout."""
         table = self._table
         width = packing.padded_width(features.size, table.dtype.itemsize)
@@ -931,9 +935,9 @@ class MarginColumns:
     def features_above(self, row_weights: NDArray[np.float64], threshold: float) -> NDArray[np.int64]:
         """Return the features j with Σ_n r_n z̄_nj above a threshold, in descending order of the sums."""
         sums = self._sums(row_weights, threshold)
-        near = (sums.low <= threshold) & (sums.high > threshold)
-        exact = sums.of(sums.features[near])
-        sums.low[near], sums.high[near] = exact, exact
+        uncertain = (sums.low <= threshold) & (sums.high > threshold)
+        exact = sums.exact(sums.features[uncertain])
+        sums.low[uncertain], sums.high[uncertain] = exact, exact
         above = sums.low > threshold
         return sums.features[above][np.argsort(-sums.high[above], kind="stable")]
 
@@ -942,7 +946,7 @@ class MarginColumns:
         known = float((row_weights @ self.columns(features)).max(initial=-np.inf))
         sums = self._sums(row_weights, known)
         may_be = sums.high >= sums.low.max(initial=known)
-        return float(sums.of(sums.features[may_be]).max(initial=known))
+        return float(sums.exact(sums.features[may_be]).max(initial=known))
 
     def _sums(self, row_weights: NDArray[np.float64], threshold: float) -> BoundedSums:
         """Return bounds of Σ_n r_n z̄_nj of all features whose sum may be above the threshold."""
@@ -950,7 +954,7 @@ class MarginColumns:
         if self._source.stored:
             sums = self._screened_sums(factors, threshold)
         else:
-            exact = self._near.margin_sum(factors)
+            exact = self._neighborhoods.margin_sum(factors)
             sums = BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
         self._source.n_summed.append(sums.features.size)
         return sums
@@ -970,13 +974,13 @@ class MarginColumns:
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
         """Return the sums from stored distances, without the features that the references exclude."""
         tiles = self._pairs.tiles()[0].copy()
-        by = self._near.coefficients(factors)
+        by = self._neighborhoods.coefficients(factors)
         pairs = PairSums(self._table, tiles, by, self._source.correction)
         spans = self._table.spans
         features = self._may_be_above(tiles, by.own, threshold)
         if features.size <= _TOO_MANY * spans.size or spans.size < _FEWEST_FEATURES:
-            exact = pairs.of(features)
-            return BoundedSums(features, exact, exact.copy(), pairs.of)
-        low, high = pairs.rough()
+            exact = pairs.sums(features)
+            return BoundedSums(features, exact, exact.copy(), pairs.sums)
+        low, high = pairs.bounds()
         self._source.references.append(Reference(tiles, by.own, high))
-        return BoundedSums(np.arange(spans.size), low, high.copy(), pairs.of)
+        return BoundedSums(np.arange(spans.size), low, high.copy(), pairs.sums)

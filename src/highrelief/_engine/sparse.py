@@ -337,20 +337,20 @@ class SparseWeightedRows:
         Equal to those of the same table stored densely, so that the same samples are drawn.
         """
         table = self._table
-        stored, missing_mask = table.distances_from_ends()
+        stored, zero = table.distances_from_ends()
         indptr, indices, _ = table.columns.rows
         owner = np.repeat(np.arange(table.n_samples), np.diff(indptr))
         frequency = np.cos(np.arange(table.n_features))
         fingerprints = np.zeros((table.n_rows, 3))
-        for k, (of_stored, of_missing) in enumerate(
+        for k, (of_stored, of_zero) in enumerate(
             (
-                (stored, missing_mask),
-                (stored**2, missing_mask**2),
-                (stored * frequency[indices], missing_mask * frequency),
+                (stored, zero),
+                (stored**2, zero**2),
+                (stored * frequency[indices], zero * frequency),
             )
         ):
-            extra = np.bincount(owner, weights=of_stored - of_missing[indices], minlength=table.n_samples)
-            fingerprints[table.real, k] = (of_missing.sum() + extra)[table.position[table.real]]
+            extra = np.bincount(owner, weights=of_stored - of_zero[indices], minlength=table.n_samples)
+            fingerprints[table.real, k] = (of_zero.sum() + extra)[table.position[table.real]]
         return fingerprints
 
     def _scaled(self, factors: NDArray[np.float64]) -> ScaledTable:
