@@ -79,7 +79,7 @@ class Encoding:
         check_room(
             float(n_samples) * n_columns * dtype.itemsize,
             f"The {n_columns} columns that the categories of {n_samples} samples become",
-            "Fewer categories, such as the rare ones as one, would do.",
+            "Fewer categories would do: merge rare ones.",
         )
         X = np.empty((n_samples, n_columns), dtype)
         X[:, self.first[~self.is_categorical]] = numbers

@@ -311,7 +311,7 @@ class ProductDistances(_FloatDistances):
                 product += out[: rows.size, a:b]
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
-        # Cut by the shape alone: the rounding of a product may depend on its size.
+        # Split by the shape alone: the rounding of a product may depend on its size.
         run_all(work, _product_ranges(sums.size), self._n_threads)
 
 

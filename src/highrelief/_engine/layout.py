@@ -17,7 +17,7 @@ from .missing import MissingValues, MixedMissingValues
 from .scaling import ColumnRanges, MissingMask, Scaling
 from .threads import even_ranges, n_pieces
 
-#: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
+#: Partial sums are split by the shape of the data alone, so that their order, and hence every bit of a
 #: result, is the same for any number of threads.
 _MOST_PARTS = 64
 _PARTIAL_SUMS_BYTES = 2**26

@@ -41,7 +41,7 @@ _PAIRS_AT_ONCE = 2**21
 
 @dataclass(frozen=True)
 class SampleMargins:
-    """Margins of all samples, and what a hinge loss needs besides."""
+    """Margins of all samples, and the gaps between hits and misses, for hinge losses."""
 
     #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
     #: An array, or a matrix on the workers that multiplies like one.
@@ -250,7 +250,7 @@ class NeighborMargins:
         return total
 
     def _excess(self, neighbors: Neighbors) -> NDArray[np.float64] | float:
-        """Return what missing values add to Σ s·z, (n_features,)."""
+        """Return the contribution of missing values to Σ s·z, (n_features,)."""
         table = self._table
         if table.missing is None:
             return 0.0
@@ -267,7 +267,7 @@ class NeighborMargins:
         return missing.root_unit**2 if missing is not None and self._squared else 1.0
 
     def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: Indices) -> None:
-        """Add what missing values contribute to the margin of every anchor to its row, at rising places."""
+        """Add the contribution of missing values to the margin of every anchor to its row; ``places`` rise."""
         missing = self._table.missing
         if missing is None:
             return
@@ -311,8 +311,8 @@ class NeighborMargins:
             self._add_margins(neighbors, array, first, a, b, out)
             return out
 
-        # Cut by the shape of the table alone: sums have the same order for any number of threads, and for any
-        # memory order and type of the table.
+        # Split by the shape of the table alone: sums have the same order for any number of threads, and for
+        # any memory order and type of the table.
         work = (
             float(neighbors.anchors.size) * table.n_features * self._n_neighbors * self._slot_factors.shape[1]
         )
@@ -373,7 +373,7 @@ class NeighborMargins:
 
 
 class NearestPass(ABC):
-    """One pass over the nearest neighbors of the anchors: a search, and margins at what it finds.
+    """One pass over the nearest neighbors of the anchors: a search, and margins at its result.
 
     Parameters
     ----------

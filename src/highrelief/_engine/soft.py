@@ -509,7 +509,7 @@ class SoftNeighborhoods:
         check_room(
             8.0 * X.size,
             f"The margins of {len(X)} samples in each of {X.shape[1]} features",
-            "Fewer features would do, or a larger alpha, by which fewer are looked at.",
+            "Fewer features would do, or a larger alpha, which selects fewer.",
         )
         Z = np.zeros(X.shape)
         missing_lists = correction.of_features(features)
