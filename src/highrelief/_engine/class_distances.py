@@ -1,4 +1,8 @@
-"""Expected distances of new samples to the classes of fitted ones, Ψ_c(x) = Σ_{n in c} P_n d(x_n, x)."""
+"""Expected distances of new samples to the classes of fitted ones, for prediction.
+
+Ψ_c(x) = Σ_{n in c} P_n d(x_n, x), with P the softmax of −d/σ over class c and d a weighted
+Manhattan distance.
+"""
 
 from __future__ import annotations
 

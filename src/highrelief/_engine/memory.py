@@ -1,4 +1,7 @@
-"""Free memory of the machine, the container and the address space, and checks before large allocations."""
+"""Free memory, and checks before large allocations.
+
+The smallest of what the machine, its control groups (containers) and the address space have left.
+"""
 
 from __future__ import annotations
 

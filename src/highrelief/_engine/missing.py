@@ -3,7 +3,7 @@
 A missing value of a numeric feature may be any observed one: its difference to x is E|x − V|, that of two
 missing values is E|V − V'|, with V and V' drawn from the observed values with their sample weights. In memory
 the smallest observed value replaces a missing one, so that every kernel can process the table; the *excess*,
-by which differences are then too small, is added as a correction (:mod:`.._kernels.missing`).
+by which differences are then off, is added as a correction (:mod:`.._kernels.missing`).
 """
 
 from __future__ import annotations

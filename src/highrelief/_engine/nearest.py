@@ -267,7 +267,7 @@ class NeighborMargins:
         return missing.root_unit**2 if missing is not None and self._squared else 1.0
 
     def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: Indices) -> None:
-        """Add the contribution of missing values to the margin of every anchor to its row; ``places`` rise."""
+        """Add the contribution of missing values to the margin of every anchor, at rising ``places``."""
         missing = self._table.missing
         if missing is None:
             return

@@ -1,4 +1,7 @@
-"""Checks of parameters; each error names the parameter, its value and the valid values."""
+"""Checks of parameters.
+
+Each error names the parameter, its value and the valid values.
+"""
 
 from __future__ import annotations
 
