@@ -196,13 +196,13 @@ def layout_size(problem: Problem) -> float:
 def relieff_columns_tasks(problem: Problem, places: Sequence[int] | None = None) -> Counter[str]:
     """Tasks of a fit; ``places``: the worker of every block."""
     b, of_workers = problem.n_blocks, _blocks_of_workers(problem, places)
-    tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "candidates": 1, "sums": b})
+    tasks = Counter({"plain": b, "look": b, "LayoutSpec": 1, "ColumnBlock": b, "candidates": 1, "sums": b})
     # A worker takes all of its blocks at once, where it has room for them.
     tasks["share"] = len(of_workers)
     # What is shared counts as a task: who is asked for. Who goes on from a sum makes it.
-    tasks.update({"added": _below_the_last(len(of_workers)), "Sought": 1})
+    tasks.update({"added": _below_the_last(len(of_workers)), "NeighborQuery": 1})
     if problem.measures:
-        tasks.update({"measured": b, "added": _below_the_last(b), "divided": 1})
+        tasks.update({"exact_distances": b, "added": _below_the_last(b), "with_shares": 1})
     return +tasks
 
 
@@ -278,8 +278,8 @@ def coefficients_size(problem: Problem) -> float:
 def irelief_columns_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     """Tasks of a fit: those of the iterations, and one more look at the neighborhoods."""
     b, n_looks = problem.n_blocks, n_iterations + 1
-    tasks = Counter({"plain": b, "look": b, "Layout": 1, "ColumnBlock": b, "minima": n_looks * b})
-    tasks.update({"added": n_looks * _below_the_last(b), "near": n_looks, "statistics": n_looks})
+    tasks = Counter({"plain": b, "look": b, "LayoutSpec": 1, "ColumnBlock": b, "minima": n_looks * b})
+    tasks.update({"added": n_looks * _below_the_last(b), "stored_distances": n_looks, "statistics": n_looks})
     # What is shared counts as a task: what coefficients are made of.
     tasks.update({"Coefficients": n_iterations, "coefficients": n_iterations})
     tasks["sums_of_products"] = n_iterations * b

@@ -5,7 +5,7 @@ import pytest
 
 from highrelief import ReliefF
 from highrelief._engine import arrays as arrays_module
-from highrelief._engine.arrays import empty, kept_bytes
+from highrelief._engine.arrays import cached_bytes, empty
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def test_memory_of_an_array_that_is_gone_is_used_again():
     first = empty((1000, 64), np.float64)
     where = _address(first)
     del first
-    assert kept_bytes() >= 1000 * 64 * 8
+    assert cached_bytes() >= 1000 * 64 * 8
     assert _address(empty((1000, 64), np.float64)) == where
 
 
@@ -56,7 +56,7 @@ def test_little_is_not_put_into_much_memory():
     where = _address(large)
     del large
     assert abs(_address(empty((10,), np.float64)) - where) > 64
-    assert kept_bytes() >= 800_000
+    assert cached_bytes() >= 800_000
 
 
 def test_nothing_is_kept_of_small_arrays(monkeypatch):
@@ -64,9 +64,9 @@ def test_nothing_is_kept_of_small_arrays(monkeypatch):
     small, large = empty((999,), np.float64), empty((1000,), np.float64)
     assert _address(small) % 64 == 0
     del small
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
     del large
-    assert kept_bytes() == 8064
+    assert cached_bytes() == 8064
 
 
 def test_no_more_is_kept_than_allowed_and_the_longest_unused_goes_first(monkeypatch):
@@ -75,10 +75,10 @@ def test_no_more_is_kept_than_allowed_and_the_longest_unused_goes_first(monkeypa
     sizes = [1000 + n + 64 for n in range(3)]
     while arrays:
         del arrays[0]
-    assert kept_bytes() == sizes[1] + sizes[2]
+    assert cached_bytes() == sizes[1] + sizes[2]
     large = empty((3000,), np.uint8)
     del large
-    assert kept_bytes() == 0
+    assert cached_bytes() == 0
 
 
 def test_a_fit_uses_the_memory_of_the_last_and_the_answer_is_the_same():
@@ -86,7 +86,7 @@ def test_a_fit_uses_the_memory_of_the_last_and_the_answer_is_the_same():
     y = np.arange(70) % 2
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     first = ReliefF(n_neighbors=3).fit(X, y).feature_weights_
-    assert kept_bytes() > 0
+    assert cached_bytes() > 0
     for memory in arrays_module._free.values():
         memory[:] = 0xFF  # NaN, wherever something is not written to
     np.testing.assert_array_equal(ReliefF(n_neighbors=3).fit(X, y).feature_weights_, first)

@@ -18,7 +18,7 @@ from highrelief._engine.layout import Packed, row_sums
 from highrelief._engine.missing_pairs import MissingCorrection
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import Scaling, feature_scaling
-from highrelief._engine.soft import SoftPasses
+from highrelief._engine.soft import PairwiseDistances
 from highrelief._kernels import distances, online, packing
 from highrelief._kernels import soft as soft_kernels
 from highrelief._kernels.vectors import decay
@@ -410,7 +410,7 @@ class TestWidth:
         rng = np.random.default_rng(0)
         order = rng.permutation(1500)
         w = rng.random(9)
-        exact = SoftPasses(packed_table(X, y), 2.0**30).width_for_perplexity(w, 0.5, n_anchors=1500)
+        exact = PairwiseDistances(packed_table(X, y), 2.0**30).width_for_perplexity(w, 0.5, n_anchors=1500)
         ours = local_rows(X, y).width_for_perplexity(w, 0.5)
         assert ours != exact
         assert math.isclose(ours, exact, rel_tol=0.02)
@@ -486,7 +486,7 @@ class TestThreads:
                     (
                         soft_margin(rows, w, 0.5, margin="nearest", outliers=True).margin.tobytes(),
                         rows.soft_neighborhoods(w, 0.5).margins(pooled=False).tobytes(),
-                        rows.sparse_margins().at(w, 0.5).columns(np.arange(37)).tobytes(),
+                        rows.active_set_margins().at(w, 0.5).columns(np.arange(37)).tobytes(),
                         rows.width_for_perplexity(w, 0.5),
                     )
                 )

@@ -28,7 +28,7 @@ def incomplete_table(dtype, counted, seed=0):
 class TestExcess:
     def test_distances_pairs_and_sums_equal_the_expectation(self, dtype, close, counted, squared):
         X, y, copies = incomplete_table(dtype, counted)
-        absent, filled = MissingMask.taken_out(X, 1)
+        absent, filled = MissingMask.extract(X, 1)
         scaling = feature_scaling(filled, "range", copies)
         position, _ = packing.class_layout(y, 3)
         missing = MissingValues(absent, filled, scaling, position, sample_weight=copies, n_threads=2)
@@ -42,7 +42,7 @@ class TestExcess:
         random = np.random.default_rng(1)
         real = np.flatnonzero(position != packing.PADDING)
         of_rows = excess[np.ix_(position[real], position[real])]
-        L = missing.lack_blocks(np.arange(position.size), (0, -(-position.size // CHUNK)), squared)
+        L = missing.correction_blocks(np.arange(position.size), (0, -(-position.size // CHUNK)), squared)
         L = np.concatenate(L, axis=1)[:, : position.size]
         added = (L + L.T)[np.ix_(real, real)]
         np.testing.assert_allclose(added, of_rows.sum(axis=2), atol=1e-5)
@@ -62,7 +62,7 @@ class TestExcess:
 
 def test_some_samples_of_what_is_absent():
     X, _, _ = incomplete_table(np.float64, False)
-    absent, _ = MissingMask.taken_out(X, 1)
+    absent, _ = MissingMask.extract(X, 1)
     kept = np.arange(70) % 3 == 0
     mask = absent.of_samples(kept).mask(0, absent.features.size)
     np.testing.assert_array_equal(mask, np.isnan(X[kept][:, absent.features]).T)

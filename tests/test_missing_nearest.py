@@ -311,7 +311,7 @@ class TestNeighbors:
 def _table(X, y):
     absent = None
     if np.isnan(X).any():
-        absent, X = MissingMask.taken_out(X, 1)
+        absent, X = MissingMask.extract(X, 1)
     return Table(X, y, None, np.ones(len(y), bool), ColumnRanges.of(X), absent)
 
 

@@ -242,7 +242,7 @@ KINDS = (
 )
 
 
-class TestWholeNumbers:
+class TestQuantizedDistances:
     """A grid and bit planes instead of the values."""
 
     @pytest.mark.parametrize("kind", KINDS)
@@ -251,7 +251,7 @@ class TestWholeNumbers:
     def test_distances_are_off_by_no_more_than_stated(self, kind, scale, dtype):
         X, _ = wide_table(kind, dtype=dtype)
         scaling = feature_scaling(X, scale, None)
-        numbers = quantized.WholeNumbers(
+        numbers = quantized.QuantizedDistances(
             Columns(X, scaling), np.arange(len(X)), 1e-6 if dtype == np.float32 else 1e-12, 2
         )
         n = len(X)
@@ -260,7 +260,7 @@ class TestWholeNumbers:
         # Rows come in whole blocks.
         assert n % 4 == 2
         numbers._position = np.concatenate([np.arange(n), [-1, -1]])
-        numbers._moved = np.zeros(n + 2)
+        numbers._rounding_errors = np.zeros(n + 2)
         D = np.zeros((n + 2, 128), np.uint32)
         for part, n_parts in numbers.pieces(5000.0):
             piece = numbers.piece(part, n_parts)
@@ -278,17 +278,19 @@ class TestWholeNumbers:
     def test_what_is_noted_of_blocks_adds_up_to_the_same_in_any_order(self, kind):
         X, _ = wide_table(kind)
         scaling, position = feature_scaling(X, "range", None), np.arange(len(X))
-        whole = quantized.WholeNumbers(Columns(X, scaling), position, 1e-12, 1)
+        whole = quantized.QuantizedDistances(Columns(X, scaling), position, 1e-12, 1)
         whole.piece(0, 1)
-        noted = []
+        error_terms = []
         for a, b in even_ranges(X.shape[1], 7):
             columns = Columns(np.ascontiguousarray(X[:, a:b]), scaling.of(slice(a, b)))
-            part = quantized.WholeNumbers(columns, position, 1e-12, 1, whole.plan.of_columns(a, b))
+            part = quantized.QuantizedDistances(columns, position, 1e-12, 1, whole.plan.of_columns(a, b))
             part.piece(0, 1)
-            noted.append(part.noted)
-        total = sum(noted)
-        np.testing.assert_array_equal(total, sum(noted[::-1]))
-        np.testing.assert_array_equal(total, (noted[3] + noted[5]) + sum(noted[i] for i in (6, 0, 2, 4, 1)))
+            error_terms.append(part.error_terms)
+        total = sum(error_terms)
+        np.testing.assert_array_equal(total, sum(error_terms[::-1]))
+        np.testing.assert_array_equal(
+            total, (error_terms[3] + error_terms[5]) + sum(error_terms[i] for i in (6, 0, 2, 4, 1))
+        )
         doubt = whole.error_bound(total, X.dtype)
         assert (doubt.as_float, doubt.exact, doubt.relative) == (False, whole.exact, whole.relative)
         assert np.all(doubt.off >= whole.off * (1.0 - 1e-12))
@@ -363,7 +365,7 @@ class TestWholeNumbers:
         X = np.zeros((8, 200_000), np.int8)
         X[::2] = 100
         X[0, 0], X[1, 1] = 37, 11  # more than three levels
-        numbers = quantized.WholeNumbers(
+        numbers = quantized.QuantizedDistances(
             Columns(X, Scaling.none(X.shape[1], np.dtype(np.float64))), np.arange(8), 1e-12, 1
         )
         assert not numbers.exact
@@ -380,7 +382,9 @@ class TestWholeNumbers:
         X[1::2] = 2.0 * (1.0 - 0.9e-6)
         X[1::2, 0] = 1.0
         X[:, -1] = np.linspace(0.0, 1.0, 8)
-        numbers = quantized.WholeNumbers(Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1)
+        numbers = quantized.QuantizedDistances(
+            Columns(X, Scaling.none(X.shape[1], X.dtype)), np.arange(8), 1e-6, 1
+        )
         assert numbers.describe()["n_bit_plane_features"] == n_double + 1
         D = np.zeros((8, 64), np.uint32)
         numbers.add_tiles(numbers.piece(0, 1), (0, 8), (0, 8), D, D)

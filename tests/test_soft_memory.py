@@ -130,6 +130,6 @@ class TestScaledColumns:
         rows = pair_sums.WeightedRows(packed_table(X, y))
         before = rows.X.copy()
         for w in (np.arange(20.0) % 3, np.ones(20) - (np.arange(20) == 4), np.ones(20)):
-            rows.put_under(w)
+            rows.set_weights(w)
             expected = before[:, np.r_[np.flatnonzero(w), np.flatnonzero(w == 0.0)]]
             np.testing.assert_array_equal(rows.X[:, :20], expected)

@@ -43,7 +43,7 @@ def test_excess_of_any_values(monkeypatch, kind, counted, most_in_network):
     X[1:3] = [[1.0], [2.0]]
     copies = random.integers(1, 4, len(X)).astype(float) if counted else np.ones(len(X))
     monkeypatch.setattr(missing, "MOST_IN_NETWORK", most_in_network)
-    absent, filled = MissingMask.taken_out(X, 1)
+    absent, filled = MissingMask.extract(X, 1)
     rows = np.arange(len(X))
     scaling = Scaling.none(X.shape[1], X.dtype)
     found = MissingValues(absent, filled, scaling, rows, sample_weight=copies if counted else None).excess[0]

@@ -26,10 +26,10 @@ from ._engine.layout import Packed
 from ._engine.missing import MOST_IN_NETWORK, MissingValues
 from ._engine.neighbors import Neighborhood
 from ._engine.pair_sums import Coefficients, PositiveMargins, WeightedBlocks, WeightedRows
-from ._engine.radius import RadiusPasses
+from ._engine.radius import RadiusNeighborhoods
 from ._engine.scaling import MissingMask, Scaling
 from ._engine.search import BAND
-from ._engine.soft import SoftNeighborhoods, SoftPasses
+from ._engine.soft import PairwiseDistances, SoftNeighborhoods
 from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
 
@@ -213,7 +213,7 @@ def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
 def _use_many_samples(dtype: str) -> None:
     """Call what puts the values of more samples in order than small tables have."""
     n_samples = MOST_IN_NETWORK + 1
-    missing_mask, X = MissingMask.taken_out(
+    missing_mask, X = MissingMask.extract(
         _with_gaps(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1
     )
     _ = MissingValues(missing_mask, X, Scaling.none(2, X.dtype), np.arange(n_samples)).excess
@@ -221,22 +221,22 @@ def _use_many_samples(dtype: str) -> None:
 
 def _use_blocks(table: Packed) -> None:
     """Call what only larger wide tables lead to."""
-    passes = SoftPasses(table, memory=2.0**30)
+    passes = PairwiseDistances(table, memory=2.0**30)
     passes.rows = WeightedBlocks(table)
     near = SoftNeighborhoods(passes, np.ones(table.n_features), sigma=1.0)
     near.mean_margin(pooled=True, outliers=True)
     near.entropies()
-    passes.rows.content()
-    pairs = RadiusPasses(table, memory=2.0**30)
+    passes.rows.fingerprints()
+    pairs = RadiusNeighborhoods(table, memory=2.0**30)
     pairs._rows = WeightedBlocks(table)
-    pairs._rows.put_under(np.ones(table.n_features))
+    pairs._rows.set_weights(np.ones(table.n_features))
     pairs.margins(pairs.mean(), np.inf)
 
 
 def _use_positive_margins(table: Packed) -> None:
     """Call what only larger tall tables lead to."""
-    passes = SoftPasses(table, memory=2.0**30)
-    passes.put_under(np.ones(table.n_features))
+    passes = PairwiseDistances(table, memory=2.0**30)
+    passes.set_weights(np.ones(table.n_features))
     low = np.zeros((table.n_classes, table.n_rows), table.dtype)
     by = Coefficients(passes.per_sigma(1.0), low, np.ones_like(low))
     PositiveMargins(table, WeightedRows(table)).sums(passes.tiles()[0], by)

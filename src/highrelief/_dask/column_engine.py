@@ -1,4 +1,9 @@
-"""Blocks of columns where they lie, and what is asked of all of them at once."""
+"""The engine for Dask collections split by columns.
+
+Distances add up over columns. Each worker computes the contribution of its columns to the distances of all
+pairs; the contributions are summed, one worker determines the neighborhoods, and each worker computes the
+margins of its own columns. The table itself is never moved.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from .._engine.engine import LocalRows
 from .._engine.labelings import Pairs, RelabeledRows, added_distances, summed_pairs
 from .._engine.layout import Layout, Packed
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import Compared, NearestPass, NeighborMargins
+from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins
 from .._engine.neighbors import (
     NearestK,
     Neighborhood,
@@ -36,21 +41,21 @@ from .._engine.pair_sums import (
     tile_parts,
     to_coefficients,
 )
-from .._engine.quantized import Plan, WholeNumbers, planned
+from .._engine.quantized import Plan, QuantizedDistances, plan_columns
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.search import (
     NeighborSearch,
     Report,
-    added_exact,
+    exact_distances,
     nothing,
     padded_rows,
 )
 from .._engine.soft import (
+    ActiveSetMargins,
     BoundedSums,
     MarginColumns,
+    PairwiseDistances,
     SoftNeighborhoods,
-    SoftPasses,
-    SparseMargins,
     Statistics,
     parts_of_pass,
     tile_moments,
@@ -65,20 +70,20 @@ from .scheduler import added as sum_of_arrays
 from .table import ClusterPacked, ClusterTable, Cut
 
 
-class Labels(NamedTuple):
-    """What all blocks have in common: the classes of the samples, and how much these count."""
+class LayoutSpec(NamedTuple):
+    """Inputs of the layout that all blocks share: classes and weights of the samples."""
 
     codes: NDArray[np.integer]
     n_classes: int
     sample_weight: NDArray[np.float64] | None
     class_weights: NDArray[np.float64] | None
-    #: A power of 2 that brings the largest scaled range of all columns near 1.
+    #: A power of 2 that scales the largest scaled range of all columns to about 1.
     distance_unit: float
 
     def packed(
         self, X: NDArray[Any], scaling: Scaling, ranges: ColumnRanges | None = None, n_threads: int = 1
     ) -> Packed:
-        """Some columns of the samples in the layout of the kernels."""
+        """Return some columns of the samples in the layout of the kernels."""
         return Packed(
             X,
             self.codes,
@@ -102,33 +107,33 @@ class Labels(NamedTuple):
 
 
 class ColumnBlock:
-    """Some columns of all samples, with the worker that has them.
+    """Some columns of all samples, on a worker.
 
     Parameters
     ----------
     X : (n_samples, width)
         The columns, not scaled.
-    layout : Labels
-        What all blocks share.
+    layout : LayoutSpec
+        Inputs of the layout, shared by all blocks.
     scaling : Scaling
         Of these columns.
     ranges : ColumnRanges
         Of these columns.
     first : int
-        The place of the first of them in the table.
+        Index of the first of them in the table.
     """
 
     def __init__(
-        self, X: NDArray[Any], layout: Labels, scaling: Scaling, ranges: ColumnRanges, first: int
+        self, X: NDArray[Any], layout: LayoutSpec, scaling: Scaling, ranges: ColumnRanges, first: int
     ) -> None:
         self.X, self.layout, self.scaling, self.ranges, self.first = X, layout, scaling, ranges, first
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is moved to the disk."""
+        """Return the size in bytes, by which Dask decides what to spill."""
         return object.__sizeof__(self) + self.X.nbytes
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent, or moved to the disk: nothing that can be made again."""
+        """Return what is sent or spilled: nothing that can be recomputed."""
         return {name: value for name, value in self.__dict__.items() if name not in ("table", "columns")}
 
     @cached_property
@@ -138,26 +143,26 @@ class ColumnBlock:
 
     @cached_property
     def columns(self) -> Columns:
-        """The columns with what makes them comparable to those of all blocks."""
+        """The columns, with the distance unit of all blocks."""
         return Columns(self.X, self.scaling, self.ranges, self.layout.distance_unit)
 
 
 class ColumnBlocks:
-    """All blocks of columns of a table, and rounds of work on them.
+    """All blocks of columns of a table, and rounds of tasks on them.
 
     Parameters
     ----------
     source : ClusterTable
-        The table, cut by columns.
+        The table, split by columns.
     table : Packed
-        What is known of it here: all but its values.
+        Its layout and everything but its values.
     """
 
     def __init__(self, source: ClusterTable, table: Packed) -> None:
         self.source, self.table, self.work = source, table, source.work
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
-        sample_weight = table.input_sample_weight if table.counted else None
-        self.layout = Labels(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
+        sample_weight = table.input_sample_weight if table.has_sample_weight else None
+        self.layout = LayoutSpec(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
     @property
     def cuts(self) -> list[Cut]:
@@ -166,22 +171,22 @@ class ColumnBlocks:
 
     @property
     def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """What :func:`.whole_numbers.marked_levels` says of all columns."""
+        """Result of :func:`.._engine.quantized.find_levels` for all columns."""
         return self.source.levels
 
     @property
     def shared_layout(self) -> Delayed:
-        """The layout, which the workers keep."""
-        return self._kept[0]
+        """The inputs of the layout, persisted on the workers."""
+        return self._persisted[0]
 
     @property
     def blocks(self) -> list[Delayed]:
-        """The blocks, with what makes them comparable, each to be found by a worker."""
-        return self._kept[1:]
+        """The blocks, with scaling and ranges, persisted on the workers."""
+        return self._persisted[1:]
 
     @once
-    def _kept(self) -> list[Delayed]:
-        """The layout, and the blocks."""
+    def _persisted(self) -> list[Delayed]:
+        """The inputs of the layout, and the blocks."""
         ranges = self.table.ranges
         assert ranges is not None
         layout, make = self.work.shared(self.layout), delayed(ColumnBlock, pure=False)
@@ -191,15 +196,15 @@ class ColumnBlocks:
             with self.work.beside(X, elsewhere=True):
                 of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
                 made.append(make(X, layout, *of_block, a))
-        kept = self.work.kept(made)
-        for block, X in zip(kept[1:], self.source.blocks, strict=True):
+        persisted = self.work.kept(made)
+        for block, X in zip(persisted[1:], self.source.blocks, strict=True):
             self.work.location_of(block, X)
-        return kept
+        return persisted
 
     def task(
         self, function: Callable[..., Any], block: Delayed, *more: Any, elsewhere: bool = False
     ) -> Delayed:
-        """A task on a block, to be done where that lies; ``elsewhere``, if that worker is lost."""
+        """Return a task on a block, bound to its worker; ``elsewhere``: to any other if that is lost."""
         with self.work.beside(block, elsewhere=elsewhere):
             return delayed(function, pure=False)(block, *more)
 
@@ -211,14 +216,14 @@ class ColumnBlocks:
         shared: Any = None,
         where: Callable[[Cut], bool] = lambda cut: True,
     ) -> list[Any]:
-        """What a function of a block, of what is ``shared`` and of its own arguments returns, block by block.
+        """Return the results, block by block, of a function of a block, of ``shared`` and of own arguments.
 
-        ``where``: which of the blocks are asked.
+        ``where``: which blocks.
         """
         return self.work.results(lambda: self.of_blocks(function, self._shared(shared), of_block, where))
 
     def joined(self, function: Callable[..., NDArray[Any]], *more: Any, shared: Any = None) -> NDArray[Any]:
-        """The same for functions that return something of each column, along the last axis."""
+        """Return the results of a function of each column, concatenated along the last axis."""
         return np.concatenate(self.each(function, lambda cut: more, shared=shared), axis=-1)
 
     def total(
@@ -229,82 +234,82 @@ class ColumnBlocks:
         shared: Any = None,
         where: Callable[[Cut], bool] = lambda cut: True,
     ) -> Any:
-        """The sums of arrays that a function returns as a tuple, over all blocks; added up by the workers."""
+        """Return the sums over all blocks, by the workers, of tuples of arrays that a function returns."""
         return self.work.total(lambda: self.of_blocks(function, self._shared(shared), of_block, where), added)
 
     def matrix(
         self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
     ) -> ColumnMatrix:
-        """What a function returns of each column, as a matrix that stays with the workers."""
-        given = self._shared(shared)
-        made = [self.task(function, block, given, *more, elsewhere=True) for block in self.blocks]
+        """Return the results of a function of each column as a matrix on the workers."""
+        sent = self._shared(shared)
+        made = [self.task(function, block, sent, *more, elsewhere=True) for block in self.blocks]
         return ColumnMatrix(self.work.kept(made), self.cuts, n_rows, self.work)
 
     def of_blocks(
         self,
         function: Callable[..., Any],
-        given: Delayed | None,
+        shared: Delayed | None,
         of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
         where: Callable[[Cut], bool] = lambda cut: True,
     ) -> list[Delayed]:
-        """Tasks of a round: a function of a block, of what is ``given`` to all, and of its own arguments."""
+        """Return the tasks of a round: a function of a block, of ``shared``, and of its own arguments."""
         self.work.locate(self.blocks)
         chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
-        return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
+        return [self.task(function, block, shared, *of_block(cut)) for block, cut in chosen]
 
     def _shared(self, value: Any) -> Delayed | None:
         return None if value is None else self.work.shared(value)
 
 
 def added(parts: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Sums of arrays, place by place of the tuples that hold them; the tuples are not changed."""
+    """Return the sums of arrays at each index of tuples; the tuples are not modified."""
     return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))
 
 
-# Who is near whom, by blocks of columns: workers add up distances, and one of them looks for the nearest.
+# Nearest neighbors: workers sum distances, and one of them selects the nearest.
 
 
-#: Bytes of the columns that a worker turns into whole numbers at a time.
+#: Bytes of the columns that a worker quantizes at a time.
 _PIECE_BYTES = 2.0**24
-#: How much of its memory a worker may need for blocks that wait to be worked on, some of which lie on disk.
+#: Share of its memory that a worker may use for blocks of waiting tasks, some of which are spilled to disk.
 _SHARE_OF_MEMORY = 0.25
 
-Kind = type[WholeNumbers] | type[ProductDistances] | type[TileDistances]
-#: Distances of rows to all over some columns, and what their errors follow from.
+Kind = type[QuantizedDistances] | type[ProductDistances] | type[TileDistances]
+#: Distances of rows to all over some columns, and their error terms.
 Share = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class Sought:
-    """Whose neighbors are looked for, and who may be one."""
+class NeighborQuery:
+    """Anchors, and the neighborhood to search."""
 
-    layout: Labels
+    layout: LayoutSpec
     among: Neighborhood
     anchors: NDArray[np.bool_]
-    #: Rows whose distances to all are wanted; None: all.
+    #: Rows whose distances to all are computed; None: all.
     rows: NDArray[np.int64] | None
     kind: Kind
     dtype: np.dtype[Any]
     tolerance: float
-    #: Threads where there is no worker to have some.
+    #: Number of threads without a worker.
     n_threads: int
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is sent to whom."""
+        """Return the size in bytes, by which Dask decides what to send."""
         return object.__sizeof__(self) + _n_bytes(*self.layout, self.anchors, self.rows)
 
 
 @dataclass(frozen=True)
-class GivenNeighbors:
-    """Neighbors that were found, for passes over some of the columns alone."""
+class NeighborLists:
+    """Neighbors of all anchors, for margins in some of the columns."""
 
     among: Neighborhood
     anchors: NDArray[np.bool_]
-    found: tuple[Neighbors, ...]
+    lists: tuple[Neighbors, ...]
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is sent to whom."""
-        lists = (array for each in self.found for array in vars(each).values())
+        """Return the size in bytes, by which Dask decides what to send."""
+        lists = (array for each in self.lists for array in vars(each).values())
         return object.__sizeof__(self) + _n_bytes(self.anchors, *lists)
 
 
@@ -313,7 +318,7 @@ def _n_bytes(*values: Any) -> int:
 
 
 class ColumnSearch(NeighborSearch):
-    """A search for the nearest neighbors of the anchors, by the workers that have the columns."""
+    """A search for the nearest neighbors of the anchors on the workers that have the columns."""
 
     def __init__(
         self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_], blocks: ColumnBlocks
@@ -322,52 +327,52 @@ class ColumnSearch(NeighborSearch):
         super().__init__(table, among, anchors)
 
     def _plan(self) -> Plan:
-        return planned(self.columns, *self._blocks.levels, self._tolerance)
+        return plan_columns(self.columns, *self._blocks.levels, self._tolerance)
 
     @property
     def n_reports(self) -> int:
-        """How often a search reports."""
+        """Number of times that a search reports progress."""
         return 1
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Neighbors of all anchors that have a hit, brought here."""
-        (given,) = self._blocks.work.results(lambda: [self.found()])
+        """Yield the neighbors of all anchors that have a hit, gathered on the client."""
+        (neighbors,) = self._blocks.work.results(lambda: [self.neighbor_lists()])
         report()
-        yield from given.found
+        yield from neighbors.lists
 
-    def found(self) -> Delayed:
-        """A task of a round: the neighbors of all anchors that have a hit.
+    def neighbor_lists(self) -> Delayed:
+        """Return a task: the neighbors of all anchors that have a hit.
 
-        The shares of all columns in the distances are added up, who may be a neighbor is looked for in the
-        sums, and the workers measure where that leaves a doubt.
+        The contributions of all columns to the distances are summed, candidates are selected from the sums,
+        and the workers compute exact distances of those that are not certain.
         """
         work, blocks = self._blocks.work, self._blocks.blocks
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
-            return work.shared(GivenNeighbors(self._among, self._anchors, ()))
-        sought = work.shared(self._sought(padded_rows(anchors) if self._way == "rows" else None))
-        shares = boughs(self._distance_shares(sought), added)
-        given = work.halfway(delayed(_candidates, pure=False)(sought, shares))
+            return work.shared(NeighborLists(self._among, self._anchors, ()))
+        query = work.shared(self._query(padded_rows(anchors) if self._way == "rows" else None))
+        shares = boughs(self._distance_shares(query), added)
+        candidates = work.halfway(delayed(_candidates, pure=False)(query, shares))
         if not self._nearest.needs_exact:
-            return given
+            return candidates
         task = self._blocks.task
-        lengths = boughs([task(_measured, block, given, self._metric) for block in blocks], added)
-        return work.halfway(delayed(_divided, pure=False)(given, lengths, self._nearest.tie_sharing))
+        lengths = boughs([task(_exact_distances, block, candidates, self._metric) for block in blocks], added)
+        return work.halfway(delayed(_with_shares, pure=False)(candidates, lengths, self._nearest.tie_sharing))
 
-    def _sought(self, rows: NDArray[np.int64] | None) -> Sought:
+    def _query(self, rows: NDArray[np.int64] | None) -> NeighborQuery:
         layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
         of_table = self._table.dtype, self._tolerance, self._table.n_threads
-        return Sought(layout, self._among, self._anchors, rows, kind, *of_table)
+        return NeighborQuery(layout, self._among, self._anchors, rows, kind, *of_table)
 
-    def _distance_shares(self, sought: Delayed) -> list[Delayed]:
-        """Tasks that have the distances over some of the columns each, and over all of them together.
+    def _distance_shares(self, query: Delayed) -> list[Delayed]:
+        """Return tasks with the distances over some of the columns each, together over all of them.
 
-        Whole numbers add up to the same in any order: each worker adds the shares of its blocks to each
-        other, of as many at a time as it has room for. Floats are added along a tree of all blocks, whose
-        shape does not depend on where these lie.
+        Integer sums do not depend on the order: each worker sums the contributions of its own blocks, as many
+        at a time as fit into memory. Floats are summed along a tree of all blocks, whose shape does not
+        depend on their workers.
         """
         work, blocks, cuts = self._blocks.work, self._blocks.blocks, self._blocks.cuts
-        plan = self._distances.plan if isinstance(self._distances, WholeNumbers) else None
+        plan = self._distances.plan if isinstance(self._distances, QuantizedDistances) else None
         if plan is not None:
             chains = [self._at_a_time(*each) for each in work.by_worker(blocks)]
         else:
@@ -379,14 +384,14 @@ class ColumnSearch(NeighborSearch):
             for which in chain:
                 plans = None if plan is None else [plan.of_columns(*cuts[i]) for i in which]
                 with work.beside(blocks[which[0]]):
-                    total = share(total, [blocks[i] for i in which], plans, sought)
+                    total = share(total, [blocks[i] for i in which], plans, query)
             ends.append(total)
         return ends
 
     def _at_a_time(self, which: list[int], worker: Worker) -> list[list[int]]:
-        """The blocks of a worker that are taken at a time, which must be in its memory all at once.
+        """Return groups of the blocks of a worker that fit into its memory at a time.
 
-        As many tasks may have theirs there, and wait for their turn, as the worker has threads.
+        Each thread of the worker may have a task with such a group waiting.
         """
         widest = max(b - a for a, b in self._blocks.cuts)
         block_bytes = widest * self._table.n_samples * self._blocks.source.dtype.itemsize
@@ -395,26 +400,26 @@ class ColumnSearch(NeighborSearch):
         return [which[a : a + n] for a in range(0, len(which), n)]
 
 
-# What workers do
+# Tasks
 
 
 @in_turn
 def _share(
-    before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, sought: Sought
+    before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, query: NeighborQuery
 ) -> Share:
-    """The share of some blocks in the distances of rows to all, added to that of those before."""
-    n_rows, rows = blocks[0].table.n_rows, sought.rows
+    """Return the contribution of some blocks to the distances of rows to all, plus that of earlier ones."""
+    n_rows, rows = blocks[0].table.n_rows, query.rows
     D = distance_array(n_rows if rows is None else rows.size, n_rows)
-    noted: Any = 0.0
+    error_terms: Any = 0.0
     if before is not None:
-        D[...], noted = before
+        D[...], error_terms = before
     n_threads, everything = own_threads(1), (0, n_rows)
     for i, block in enumerate(blocks):
         of_block = block.columns, block.table.position
         if plans is not None:
-            distances: Any = WholeNumbers(*of_block, sought.tolerance, n_threads, plans[i])
+            distances: Any = QuantizedDistances(*of_block, query.tolerance, n_threads, plans[i])
         else:
-            distances = cast("type[TileDistances]", sought.kind)(*of_block, n_threads)
+            distances = cast("type[TileDistances]", query.kind)(*of_block, n_threads)
         for part, n_parts in distances.pieces(_PIECE_BYTES):
             piece = distances.piece(part, n_parts)
             add = before is not None or i > 0 or part > 0
@@ -422,66 +427,68 @@ def _share(
                 distances.add_tiles(piece, everything, everything, D, D, add=add)
             else:
                 distances.fill_rows(piece, rows, D, add=add)
-        noted = noted + distances.noted
-    D[:, n_rows:] = 0  # what the kernels look at, and nobody has written
-    # As what they are, so that they can be added up.
-    return D.view(np.float32) if sought.kind.as_float else D, noted
+        error_terms = error_terms + distances.error_terms
+    D[:, n_rows:] = 0  # read by the kernels, written by none
+    # In their own type, so that they can be summed.
+    return D.view(np.float32) if query.kind.as_float else D, error_terms
 
 
 @in_turn
-def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
-    """Who may be a neighbor of each anchor, by the distances over all columns."""
+def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
+    """Return the candidates of each anchor, from the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
-    keys, noted = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
+    keys, error_terms = distance_array(*parts[0].shape), sum(notes[1:], notes[0])
     total = keys.view(parts[0].dtype)
     total[...] = parts[0]
     for part in parts[1:]:
         total += part
-    error_bound = sought.kind.error_bound(noted, float_type(sought.dtype))
-    layout = sought.layout.layout(own_threads(sought.n_threads))
-    nearest_k = NearestK(layout, sought.among, sought.tolerance, error_bound)
-    anchors = np.flatnonzero(sought.anchors & layout.has_hit)
+    error_bound = query.kind.error_bound(error_terms, float_type(query.dtype))
+    layout = query.layout.layout(own_threads(query.n_threads))
+    nearest_k = NearestK(layout, query.among, query.tolerance, error_bound)
+    anchors = np.flatnonzero(query.anchors & layout.has_hit)
     mask_pairs(
-        layout, keys, anchors if sought.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
+        layout, keys, anchors if query.rows is not None else np.arange(layout.n_rows), (0, layout.n_rows)
     )
     found = nearest_k.from_all_distances(keys, anchors)
-    if sought.rows is not None:
+    if query.rows is not None:
         found = iter([nearest_k.candidates(keys, anchors)])
     lists = tuple(found)
     if not nearest_k.needs_exact:
         for each in lists:
             ranges = work_ranges(each.anchors.size, layout.n_threads)
             nearest_k.tie_sharing.share(each, np.zeros(each.rows.size), ranges, layout.n_threads)
-    return GivenNeighbors(sought.among, sought.anchors, lists)
+    return NeighborLists(query.among, query.anchors, lists)
 
 
 @in_turn
-def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[NDArray[np.float64], ...]:
-    """Shares of the columns of a block in the exact distances of candidates that are not sure."""
+def _exact_distances(
+    block: ColumnBlock, neighbors: NeighborLists, metric: int
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the contributions of a block to the exact distances of candidates that are not certain."""
     columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
     shares = []
-    for found in given.found:
-        ranges = even_ranges(found.anchors.size, 4 * n_threads)
-        shares.append(added_exact(columns, position, found, metric, ranges, n_threads))
+    for each in neighbors.lists:
+        ranges = even_ranges(each.anchors.size, 4 * n_threads)
+        shares.append(exact_distances(columns, position, each, metric, ranges, n_threads))
     return tuple(shares)
 
 
-def _divided(
-    given: GivenNeighbors, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
-) -> GivenNeighbors:
-    """Neighbors by the exact distances of all candidates."""
-    divided = []
-    for found, exact in zip(given.found, added(lengths), strict=True):
-        divided.append(replace(found, shares=np.zeros(found.rows.size)))
-        sharing.share(divided[-1], exact)
-    return replace(given, found=tuple(divided))
+def _with_shares(
+    neighbors: NeighborLists, lengths: list[tuple[NDArray[np.float64], ...]], sharing: TieSharing
+) -> NeighborLists:
+    """Return the neighbors with shares from the exact distances of all candidates."""
+    with_shares = []
+    for each, exact in zip(neighbors.lists, added(lengths), strict=True):
+        with_shares.append(replace(each, shares=np.zeros(each.rows.size)))
+        sharing.share(with_shares[-1], exact)
+    return replace(neighbors, lists=tuple(with_shares))
 
 
-# Nearest neighbors by blocks of columns: workers add up distances, and weigh their own columns.
+# Margins at the nearest neighbors
 
 
 class ColumnNearestPass(NearestPass):
-    """One pass over the nearest neighbors of the anchors; workers compare what lies with them."""
+    """One pass over the nearest neighbors of the anchors; each worker compares its own columns."""
 
     _search: ColumnSearch
 
@@ -492,107 +499,108 @@ class ColumnNearestPass(NearestPass):
         super().__init__(table, among, anchors, ColumnSearch(table, among, anchors, blocks))
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z².
+        """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z².
 
-        In one round: the workers find the neighbors, and go on from there.
+        In one round: the workers search for the neighbors and compute the sums.
         """
 
         def tasks() -> list[Delayed]:
-            found = self._search.found()
-            return [self._blocks.task(_sums, block, found, with_squares) for block in self._blocks.blocks]
+            neighbors = self._search.neighbor_lists()
+            return [self._blocks.task(_sums, block, neighbors, with_squares) for block in self._blocks.blocks]
 
         parts = self._blocks.work.results(tasks)
         report()
         return np.concatenate(parts, axis=-1)
 
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
-        """Every anchor compared with its neighbors.
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
+        """Return the margins of all samples.
 
-        The rows are a matrix that lies with the workers, unless it is smaller than all distances.
+        The rows are a matrix on the workers, unless it is smaller than all distances.
         """
-        found = self.found(report)
+        neighbors = self.neighbor_lists(report)
         between = np.zeros(0)
         if gaps:
-            (between,) = self._blocks.total(_gaps, shared=found)
+            (between,) = self._blocks.total(_gaps, shared=neighbors)
         n_rows = self._table.n_samples * (1 + apart)
         if self._table.n_features <= self._table.n_samples:
-            rows: Any = self._blocks.joined(_compared, apart, shared=found)
+            rows: Any = self._blocks.joined(_sample_margins, apart, shared=neighbors)
         else:
-            rows = self._blocks.matrix(_compared, apart, shared=found, n_rows=n_rows)
-        return Compared(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
+            rows = self._blocks.matrix(_sample_margins, apart, shared=neighbors, n_rows=n_rows)
+        return SampleMargins(rows, between, self._table.unpacked(self._anchors & self._table.has_hit))
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
+        """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
         (margins,) = self._blocks.total(
-            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.found(nothing)
+            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.neighbor_lists(nothing)
         )
         return margins
 
-    def found(self, report: Report) -> GivenNeighbors:
-        """The neighbors of all anchors, for workers to compare them with."""
-        return GivenNeighbors(self._among, self._anchors, tuple(self._search.neighbors(report)))
+    def neighbor_lists(self, report: Report) -> NeighborLists:
+        """Return the neighbors of all anchors, to be sent to the workers."""
+        return NeighborLists(self._among, self._anchors, tuple(self._search.neighbors(report)))
 
 
-def _margins(block: ColumnBlock, given: GivenNeighbors) -> NeighborMargins:
-    """Margins in the columns of a block."""
-    return NeighborMargins(block.table, block.columns, given.among)
+def _margins(block: ColumnBlock, neighbors: NeighborLists) -> NeighborMargins:
+    """Return the margins in the columns of a block."""
+    return NeighborMargins(block.table, block.columns, neighbors.among)
 
 
-# What workers do
-
-
-@in_turn
-def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:
-    return _margins(block, given).sums(given.found, with_squares=with_squares)
+# Tasks
 
 
 @in_turn
-def _compared(block: ColumnBlock, given: GivenNeighbors, apart: bool) -> NDArray[np.float64]:
-    return _margins(block, given).compared(given.found, apart=apart).rows
+def _sums(block: ColumnBlock, neighbors: NeighborLists, with_squares: bool) -> NDArray[np.float64]:
+    return _margins(block, neighbors).sums(neighbors.lists, with_squares=with_squares)
 
 
 @in_turn
-def _gaps(block: ColumnBlock, given: GivenNeighbors) -> tuple[NDArray[np.float64]]:
-    return (_margins(block, given).compared(given.found, gaps=True).gaps,)
+def _sample_margins(block: ColumnBlock, neighbors: NeighborLists, apart: bool) -> NDArray[np.float64]:
+    return _margins(block, neighbors).sample_margins(neighbors.lists, apart=apart).rows
+
+
+@in_turn
+def _gaps(block: ColumnBlock, neighbors: NeighborLists) -> tuple[NDArray[np.float64]]:
+    return (_margins(block, neighbors).sample_margins(neighbors.lists, gaps=True).gaps,)
 
 
 @in_turn
 def _margins_under(
-    block: ColumnBlock, given: GivenNeighbors, w: NDArray[np.float64]
+    block: ColumnBlock, neighbors: NeighborLists, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
-    return (_margins(block, given).under(w, given.found),)
+    return (_margins(block, neighbors).under(w, neighbors.lists),)
 
 
-# Soft neighborhoods by blocks of columns: workers add up distances, and weigh their own columns.
+# Soft neighborhoods
 
 
-class ColumnPasses(SoftPasses):
-    """Passes over all pairs of rows, whose distances lie with a worker."""
-
-    rows: ColumnWeightedRows  # type: ignore[assignment]
+class ColumnPairwiseDistances(PairwiseDistances):
+    """Distances of all pairs of rows, on a worker."""
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
         super().__init__(table, memory)
-        self.rows = ColumnWeightedRows(table, blocks)
+        self._blocks = blocks
         if not self.stored:
             size = float(table.n_tiles) * distances_kernels.TILE**2 * table.dtype.itemsize
             raise MemoryError(
                 f"By columns, {table.n_samples} samples need {size / 1e6:.3g} MB for the distances of all"
-                f" pairs, but memory_budget allows {memory / 1e6:.3g} MB. Raise it, or have Dask's"
-                ' configuration say highrelief.partition="rows".'
+                f" pairs, but memory_budget allows {memory / 1e6:.3g} MB. Raise it, or set"
+                ' highrelief.partition="rows" in Dask\'s configuration.'
             )
 
-    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature."""
-        return self.rows.summed(by)
+    @cached_property
+    def rows(self) -> ColumnWeightedRows:
+        """The rows under the last weights."""
+        return ColumnWeightedRows(self.table, self._blocks)
 
-    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
-        """The same: the workers do not know which can be left out."""
-        return self.sum_differences(by)
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature."""
+        return self.rows.sum_differences(by)
 
 
 class ColumnWeightedRows:
-    """Rows under weights that change; columns lie with the workers, and the distances with one of them."""
+    """Rows under weights that change: columns on the workers, and the distances on one of them."""
 
     by_blocks = True
 
@@ -600,27 +608,27 @@ class ColumnWeightedRows:
         self._table, self._blocks = table, blocks
         self.correction = MissingCorrection.of(table)
         self.sums = np.zeros(table.n_rows)
-        self._given = np.empty(0)
-        self._held: _Held | None = None
+        self._weights = np.empty(0)
+        self._cache: _CachedDistances | None = None
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
-        """Take these weights from now on."""
-        self._given, self._held = w, None
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
+        self._weights, self._cache = w, None
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Bring the distances of all pairs here, and the sums of the rows."""
-        (near,) = self._blocks.work.results(lambda: [self._distances()])
-        tiles[...], self.sums = near.tiles, near.sums
+        """Gather the distances of all pairs, and the sums of the rows, on the client."""
+        (stored,) = self._blocks.work.results(lambda: [self._distances()])
+        tiles[...], self.sums = stored.tiles, stored.sums
 
-    def ask(self, function: Callable[..., Any], *more: Any) -> Any:
-        """What a function of the distances returns, with the worker that has them."""
+    def apply(self, function: Callable[..., Any], *more: Any) -> Any:
+        """Return a function of the distances, computed by the worker that has them."""
         (answer,) = self._blocks.work.results(
             lambda: [delayed(function, pure=False)(self._distances(), *more)]
         )
         return answer
 
-    def summed(self, by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature: each worker for its own columns."""
+    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; each worker sums its own columns."""
         work, blocks = self._blocks.work, self._blocks
 
         def tasks() -> list[Delayed]:
@@ -629,86 +637,83 @@ class ColumnWeightedRows:
 
         return np.concatenate(work.results(tasks))
 
-    def content(self) -> NDArray[np.float64]:
-        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        (content,) = self._blocks.total(_content)
-        return content
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
+        (fingerprints,) = self._blocks.total(_fingerprints)
+        return fingerprints
 
     def _distances(self) -> Delayed:
-        """For the tasks of a round: the distances of all pairs. They stay until the weights change.
+        """Return a task with the distances of all pairs, which are cached until the weights change.
 
-        Tasks that add them up are bound to the workers of the blocks. Where one of these is lost, nobody can
-        make again what it took along, and another attempt begins with these.
+        The tasks that sum them are bound to the workers of the blocks. If one of these is lost, its results
+        cannot be recomputed elsewhere, and another attempt starts from the blocks.
         """
-        blocks, work, w, loss = self._blocks, self._blocks.work, self._given, self._blocks.work.loss
-        if self._held is None or self._held.loss is not loss:
+        blocks, work, w, loss = self._blocks, self._blocks.work, self._weights, self._blocks.work.loss
+        if self._cache is None or self._cache.loss is not loss:
             minima = blocks.of_blocks(
                 _minima,
                 None,
                 lambda cut: (w[slice(*cut)],),
-                # A block of which nothing counts has no part in the distances.
+                # Blocks without a positive weight do not contribute.
                 where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
             )
-            given = blocks.shared_layout, self._table.dtype, self._table.n_threads
-            near = delayed(_near, pure=False)(boughs(minima, added), *given)
-            self._held = _Held(work.made([near])[0], loss, work.places_of(blocks.blocks))
-        # Other fits may have noted a loss since.
-        work.bind(self._held.places)
-        return self._held.near
+            spec = blocks.shared_layout, self._table.dtype, self._table.n_threads
+            stored = delayed(_stored_distances, pure=False)(boughs(minima, added), *spec)
+            self._cache = _CachedDistances(work.made([stored])[0], loss, work.places_of(blocks.blocks))
+        # Other fits may have recorded a loss since.
+        work.bind(self._cache.places)
+        return self._cache.stored
 
 
-class _Held(NamedTuple):
-    """Distances that a worker keeps for the next rounds."""
+class _CachedDistances(NamedTuple):
+    """Distances that a worker caches for the next rounds."""
 
-    near: Delayed
-    #: The last loss of workers before they were asked for.
+    stored: Delayed
+    #: The last loss of workers before they were requested.
     loss: object
-    #: The workers that they are made by alone.
+    #: The only workers that compute them.
     places: frozenset[str]
 
 
 class ColumnNeighborhoods(SoftNeighborhoods):
-    """Who is near whom, from statistics that the worker gathers which has the distances."""
+    """Soft neighborhoods, from statistics computed by the worker that has the distances."""
 
-    _passes: ColumnPasses
+    _pairs: ColumnPairwiseDistances
 
     def _statistics_of_pairs(self) -> Statistics:
-        self._passes.put_under(self._w)
-        return self._passes.rows.ask(_statistics, self._per_sigma)
+        self._pairs.set_weights(self._w)
+        return self._pairs.rows.apply(_statistics, self._per_sigma)
 
     def _moments_of_pairs(self) -> NDArray[np.float64]:
-        self._passes.put_under(self._w)
-        return self._passes.rows.ask(_moments, self._per_sigma, self._low)
+        self._pairs.set_weights(self._w)
+        return self._pairs.rows.apply(_moments, self._per_sigma, self._low)
 
 
 def summed_differences(blocks: ColumnBlocks, pairs: PairSums) -> NDArray[np.float64]:
-    """Σ over pairs of coefficient·|x − x'|, whose coefficients are here: each worker for its own columns."""
+    """Return Σ over pairs of coefficient·|x − x'|; coefficients on the client, sums on the workers."""
     return blocks.joined(_sums_of_products, shared=(pairs.tiles, pairs.row_totals))
 
 
-# What workers do
+# Tasks
 
 
-class Near:
-    """The distances of all pairs, with the worker that has them.
-
-    Offers what passes over stored distances ask of rows.
-    """
+class StoredDistances:
+    """Distances of all pairs on the worker that has them; a :class:`.._engine.soft.PairSource`."""
 
     def __init__(
-        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: Labels, n_threads: int
+        self, tiles: NDArray[np.floating], sums: NDArray[np.float64], layout: LayoutSpec, n_threads: int
     ) -> None:
         self.tiles, self.sums, self._layout, self._n_threads = tiles, sums, layout, n_threads
-        #: No row: kernels find all distances stored.
+        #: No rows: the kernels read stored distances only.
         self.X, self.w = np.empty((0, 0), tiles.dtype), np.empty(0, tiles.dtype)
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is sent to whom, and moved to the disk."""
+        """Return the size in bytes, by which Dask decides what to send and to spill."""
         return object.__sizeof__(self) + self.tiles.nbytes + self.sums.nbytes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is sent, or moved to the disk: nothing that can be made again."""
-        return Near, (self.tiles, self.sums, self._layout, self._n_threads)
+        """Return what is sent or spilled: nothing that can be recomputed."""
+        return StoredDistances, (self.tiles, self.sums, self._layout, self._n_threads)
 
     @cached_property
     def table(self) -> Layout:
@@ -717,7 +722,7 @@ class Near:
 
     @cached_property
     def correction(self) -> MissingCorrection:
-        """Nothing is missing."""
+        """Empty: no value is missing."""
         return MissingCorrection(self.table, None, 0, self.tiles.dtype)
 
 
@@ -726,41 +731,45 @@ def _minima(
     block: ColumnBlock, shared: Any, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     rows = WeightedBlocks(block.table)
-    rows.put_under(w)
+    rows.set_weights(w)
     return rows.minima()
 
 
 @in_turn
-def _near(
+def _stored_distances(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-    layout: Labels,
+    layout: LayoutSpec,
     dtype: np.dtype[Any],
     n_threads: int,
-) -> Near:
-    """Distances of all pairs, from the sums of smaller values over all columns."""
+) -> StoredDistances:
+    """Return the distances of all pairs, from the sums of minima over all columns."""
     minima, sums = added(parts)
-    near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
-    fill_from_minima(near.table, minima, near.sums, near.correction, near.tiles)
-    return near
+    stored = StoredDistances(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
+    fill_from_minima(stored.table, minima, stored.sums, stored.correction, stored.tiles)
+    return stored
 
 
 @in_turn
-def _statistics(near: Near, per_sigma: np.floating) -> Statistics:
-    return tile_statistics(near.table, near, near.tiles, True, per_sigma, parts_of_pass(near.table))
+def _statistics(stored: StoredDistances, per_sigma: np.floating) -> Statistics:
+    return tile_statistics(stored.table, stored, stored.tiles, True, per_sigma, parts_of_pass(stored.table))
 
 
 @in_turn
-def _moments(near: Near, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
-    return tile_moments(near.table, near, near.tiles, True, per_sigma, low, parts_of_pass(near.table))
+def _moments(
+    stored: StoredDistances, per_sigma: np.floating, low: NDArray[np.floating]
+) -> NDArray[np.float64]:
+    return tile_moments(stored.table, stored, stored.tiles, True, per_sigma, low, parts_of_pass(stored.table))
 
 
 @in_turn
-def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-    """Coefficients of all pairs, and their sums by row."""
-    tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
-    tiles[...] = near.tiles  # which others will ask again
-    parts = tile_parts(near.table, 0, tiles.dtype)
-    return tiles, to_coefficients(near.table, tiles, by, parts)
+def _coefficients(
+    stored: StoredDistances, by: Coefficients
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """Return the coefficients of all pairs, and their sums by row."""
+    tiles = packing.aligned_zeros(stored.tiles.shape, stored.tiles.dtype)
+    tiles[...] = stored.tiles  # a copy: other tasks read the distances
+    parts = tile_parts(stored.table, 0, tiles.dtype)
+    return tiles, to_coefficients(stored.table, tiles, by, parts)
 
 
 @in_turn
@@ -770,50 +779,52 @@ def _sums_of_products(
     return sums_of_products(block.table, np.arange(block.table.n_features), *shared)
 
 
-def _content(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
-    return (WeightedBlocks(block.table, block.first).content(),)
+def _fingerprints(block: ColumnBlock, shared: Any) -> tuple[NDArray[np.float64]]:
+    return (WeightedBlocks(block.table, block.first).fingerprints(),)
 
 
-# Margins of single samples by blocks of columns, for the few features that a sparse solution is about.
+# Margins of single samples under sparse weights
 
 
-#: Up to this share of the features, those at work are brought here.
+#: Largest share of active features whose columns are gathered on the client.
 _FEW = 1 / 16
 
 
-class ColumnMargins(SparseMargins):
-    """Margins under weights that change, of which few are not 0.
+class ColumnActiveSetMargins(ActiveSetMargins):
+    """Margins under weights that change and of which few are not 0.
 
-    The columns of these few are brought here, where all that is about them is found. The workers tell, by
-    sums over their own columns, which others ask to come back.
+    The columns of the active features are gathered on the client, which computes everything about them. The
+    workers sum over their own columns, which determines the features that become active.
     """
 
     def __init__(self, table: Packed, memory: float, blocks: ColumnBlocks) -> None:
         super().__init__(table, memory)
         self.blocks = blocks
 
-    def _few(self, n_features: int, n_all: int) -> bool:
+    def _copies_active(self, n_features: int, n_all: int) -> bool:
         return n_features <= _FEW * n_all
 
-    def _passes_over(self, table: Packed) -> SoftPasses:
+    def _pairs_over(self, table: Packed) -> PairwiseDistances:
         if table is not self.table:
-            return SoftPasses(table, self._memory)
-        return ColumnPasses(table, self._memory, self.blocks)
+            return PairwiseDistances(table, self._memory)
+        return ColumnPairwiseDistances(table, self._memory, self.blocks)
 
-    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
-        of_passes = ColumnNeighborhoods if isinstance(passes, ColumnPasses) else SoftNeighborhoods
-        return of_passes(passes, w, sigma)
+    def _neighborhoods(
+        self, pairs: PairwiseDistances, w: NDArray[np.float64], sigma: float
+    ) -> SoftNeighborhoods:
+        of_passes = ColumnNeighborhoods if isinstance(pairs, ColumnPairwiseDistances) else SoftNeighborhoods
+        return of_passes(pairs, w, sigma)
 
     def _columns(self, *of: Any) -> MarginColumns:
         return ColumnMarginColumns(self, *of)
 
 
 class ColumnMarginColumns(MarginColumns):
-    """The margins z̄_n of all samples under one w; sums over samples are those of all features."""
+    """Margins z̄_n of all samples under one w; sums over samples are computed for all features."""
 
-    _source: ColumnMargins
+    _source: ColumnActiveSetMargins
 
-    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         few = self._table.of_features(features)
         width = packing.padded_width(features.size, few.dtype.itemsize)
         X = packing.aligned_zeros((few.n_rows, width), few.dtype)
@@ -821,25 +832,23 @@ class ColumnMarginColumns(MarginColumns):
         return X
 
     def _screened_sums(self, factors: NDArray[np.float64], threshold: float) -> BoundedSums:
-        by = self._near.coefficients(factors)
-        if isinstance(self._passes, ColumnPasses):
-            exact = self._passes.sum_differences(by)
+        by = self._neighborhoods.coefficients(factors)
+        if isinstance(self._pairs, ColumnPairwiseDistances):
+            exact = self._pairs.sum_differences(by)
         else:
-            # The few features at work are here, and so are the distances that they make.
-            pairs = PairSums(self._table, self._passes.tiles()[0].copy(), by, self._source.correction)
+            # The active features are on the client, and so are their distances.
+            pairs = PairSums(self._table, self._pairs.tiles()[0].copy(), by, self._source.correction)
             exact = summed_differences(self._source.blocks, pairs)
         return BoundedSums(np.arange(exact.size), exact, exact.copy(), lambda features: exact[features])
 
 
-# Nearest neighbors under many labelings, by blocks of columns.
-#
-# Distances are added up over all workers once; the lists of neighbors, and what each pair counts under
-# each labeling, are made here and sent to all workers, which weigh their own columns for all labelings at
+# Margins under many labelings: distances are summed over all workers once; neighbor lists and coefficients of
+# pairs are computed on the client and sent to all workers, which sum their own columns for all labelings at
 # once.
 
 
 class ColumnRelabeledRows(RelabeledRows):
-    """Rows, whose columns lie with workers, under many labelings."""
+    """Rows, whose columns are on workers, under many labelings."""
 
     def __init__(
         self,
@@ -859,7 +868,7 @@ class ColumnRelabeledRows(RelabeledRows):
         return self._blocks.joined(_summed, shared=(pairs, self._metric == nearest.SQUARED_EUCLIDEAN))
 
 
-# What workers do
+# Tasks
 
 
 @in_turn
@@ -868,45 +877,45 @@ def _distances(block: ColumnBlock, metric: int) -> tuple[NDArray[np.float64]]:
 
 
 @in_turn
-def _summed(block: ColumnBlock, given: tuple[Pairs, bool]) -> NDArray[np.floating]:
-    pairs, squared = given
+def _summed(block: ColumnBlock, shared: tuple[Pairs, bool]) -> NDArray[np.floating]:
+    pairs, squared = shared
     return summed_pairs(block.table, pairs, squared)
 
 
-# A table in blocks of columns, scaled and measured from its mean.
+# Centered columns
 
 
 class CenteredBlocks:
-    """What :class:`.centered_columns.CenteredColumns` offers, of columns that lie with workers."""
+    """Scaled columns on workers, minus their means; a :class:`.._engine.columns.Centered`."""
 
     def __init__(self, blocks: ColumnBlocks) -> None:
         self._blocks = blocks
         self.n_samples, self.n_features = blocks.source.shape
 
     @once
-    def _held(self) -> ColumnMatrix:
+    def _matrix(self) -> ColumnMatrix:
         return self._blocks.matrix(_whole, n_rows=self.n_samples)
 
     def matrix(self) -> ColumnMatrix:
-        """Something to multiply vectors with; it lies with the workers."""
-        return self._held
+        """Return all columns as a matrix on the workers."""
+        return self._matrix
 
     def squares(self) -> NDArray[np.float64]:
-        """Sums of the squares of every row."""
+        """Return the squared norm of every row."""
         (squares,) = self._blocks.total(_squares)
         return squares
 
     def scatter(self, L: Any) -> NDArray[np.float64]:
-        """XᵀLX, (n_features, n_features), from all pairs of blocks."""
-        return self._held.scatter(L)
+        """Return XᵀLX, (n_features, n_features), from all pairs of blocks."""
+        return self._matrix.scatter(L)
 
     def gram(self) -> NDArray[np.float64]:
-        """Scalar products of all rows, (n_samples, n_samples)."""
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
         (gram,) = self._blocks.total(_gram)
         return gram
 
     def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
+        """Return weights.T @ X, (m, n_features); ``weights`` is (n_samples, m)."""
         return self._blocks.joined(_combined, shared=weights)
 
 
@@ -930,15 +939,11 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
     return _centered(block).combined(weights)
 
 
-# Rows of a table that is worked on by blocks of columns.
-#
-# Distances add up over columns. Each worker finds the share of its columns in the distances of all pairs;
-# the shares are added up, neighborhoods are formed once, by one of the workers, and sent to the others,
-# and each weighs its own columns. The table itself is never moved.
+# The engine
 
 
 class ColumnRows(LocalRows):
-    """Rows of a table whose columns lie with workers."""
+    """Rows of a table whose columns are on workers."""
 
     _table: ClusterPacked
 
@@ -947,15 +952,15 @@ class ColumnRows(LocalRows):
         self._blocks = ColumnBlocks(table.raw, table)
 
     @cached_property
-    def _soft(self) -> ColumnPasses:
-        return ColumnPasses(self._table, self._memory, self._blocks)
+    def _soft(self) -> ColumnPairwiseDistances:
+        return ColumnPairwiseDistances(self._table, self._memory, self._blocks)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> ColumnNeighborhoods:
-        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return ColumnNeighborhoods(self._soft, w, sigma)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """What was chosen for these rows, for the user to see."""
+        """Return the choices that were made for these rows, for ``execution_``."""
         return super().execution(soft=soft) | self._table.raw.execution()
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
@@ -964,13 +969,13 @@ class ColumnRows(LocalRows):
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> ColumnRelabeledRows:
-        """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
         return ColumnRelabeledRows(self._table, among, class_weights, self._blocks)
 
-    def sparse_margins(self) -> ColumnMargins:
-        """Margins of single samples for few features, under weights that are mostly 0."""
-        return ColumnMargins(self._table, self._memory, self._blocks)
+    def active_set_margins(self) -> ColumnActiveSetMargins:
+        """Return the margins of single samples under weights of which few are not 0."""
+        return ColumnActiveSetMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredBlocks:  # type: ignore[override]
-        """The rows, scaled, measured from their mean."""
+    def centered(self) -> CenteredBlocks:
+        """Return the scaled rows minus their mean."""
         return CenteredBlocks(self._blocks)

@@ -201,9 +201,9 @@ class RowBlocks:
         """All blocks, each to be made, or found, by a worker."""
         table, ranges = self.table, self.table.ranges
         assert ranges is not None
-        if table.counted:
+        if table.has_sample_weight:
             ranges = replace(ranges, mean=self._mean(ranges))
-        sample_weight = table.input_sample_weight if table.counted else None
+        sample_weight = table.input_sample_weight if table.has_sample_weight else None
         common = delayed(Common(table.n_classes, table.scaling, ranges), traverse=False, pure=False)
         make = delayed(RowBlock, pure=False)
         return self.work.kept(

@@ -19,17 +19,17 @@ from .._engine.columns import Columns
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed
 from .._engine.missing_pairs import MissingCorrection
-from .._engine.nearest import Compared, NearestPass, NeighborMargins, mean_gaps
+from .._engine.nearest import NearestPass, NeighborMargins, SampleMargins, mean_gaps
 from .._engine.neighbors import HITS, MISSES, Neighborhood, Neighbors
 from .._engine.pair_sums import Coefficients, WeightedRows
-from .._engine.quantized import Plan, WholeNumbers, marked_levels, planned
+from .._engine.quantized import Plan, QuantizedDistances, find_levels, plan_columns
 from .._engine.search import NeighborSearch, Report, nothing
 from .._engine.soft import (
+    ActiveSetMargins,
     AnchorColumns,
     MarginColumns,
+    PairwiseDistances,
     SoftNeighborhoods,
-    SoftPasses,
-    SparseMargins,
     Statistics,
     merge_statistics,
     tile_moments,
@@ -333,7 +333,7 @@ class RowSearch(NeighborSearch):
 
     def _plan(self) -> Plan:
         is_other, is_middle = self._blocks.total(_levels) > 0
-        return planned(self.columns, is_other, is_middle, self._tolerance)
+        return plan_columns(self.columns, is_other, is_middle, self._tolerance)
 
     @property
     def n_reports(self) -> int:
@@ -345,7 +345,7 @@ class RowSearch(NeighborSearch):
         """What is looked for, for the workers."""
         table, distances = self._table, self._distances
         return Wanted(
-            distances.plan if isinstance(distances, WholeNumbers) else type(distances),  # type: ignore[arg-type]
+            distances.plan if isinstance(distances, QuantizedDistances) else type(distances),  # type: ignore[arg-type]
             self._metric,
             self._tolerance,
             float(self._nearest.n_ranks),
@@ -450,7 +450,9 @@ class RowNearestPass(NearestPass):
             )
         )
 
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Every anchor compared with its neighbors; the rows are a matrix that lies with the workers.
 
         Where there is little of it, it is brought here: solvers ask for many products.
@@ -470,7 +472,7 @@ class RowNearestPass(NearestPass):
         report()
         table = self._table
         brought = np.asarray(matrix) if matrix.nbytes <= _SMALL else matrix
-        return Compared(brought, between, table.unpacked(self._anchors & table.has_hit))
+        return SampleMargins(brought, between, table.unpacked(self._anchors & table.has_hit))
 
     # Tasks
 
@@ -536,7 +538,7 @@ class RowNearestPass(NearestPass):
 
 def _levels(block: RowBlock, shared: None) -> NDArray[np.int64]:
     columns = Columns(block.X, block.common.scaling, block.common.ranges)
-    return np.stack(marked_levels(columns, 1)).astype(np.int64)
+    return np.stack(find_levels(columns, 1)).astype(np.int64)
 
 
 def _tied(
@@ -571,18 +573,18 @@ class Around(NamedTuple):
     scales: NDArray[np.floating]
 
 
-class RowPasses(SoftPasses):
+class RowPasses(PairwiseDistances):
     """Passes over all pairs of rows, whose distances are found again in each."""
 
     def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
         super().__init__(table, memory)
         self.blocks = blocks
-        self.stored = self._keeps_coefficients = False
-        self.left = memory
+        self.stored = self._stores_coefficients = False
+        self.remaining_memory = memory
         self._tiles = np.empty((0, distances_kernels.TILE, distances_kernels.TILE), table.dtype)
 
     @cached_property
-    def rows(self) -> RowsUnderWeights:  # type: ignore[override]
+    def rows(self) -> RowsUnderWeights:
         """The rows under the last weights."""
         return RowsUnderWeights(self.table, self.blocks)
 
@@ -628,7 +630,7 @@ class RowsUnderWeights:
         self.given = np.empty(0)
         self._sums: NDArray[np.float64] | None = None
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
+    def set_weights(self, w: NDArray[np.float64]) -> None:
         """Take these weights from now on."""
         self.given, self._sums = w, None
 
@@ -639,9 +641,9 @@ class RowsUnderWeights:
             self._sums = self._of_rows(self._blocks.each(_sums, shared=self.given))
         return self._sums
 
-    def content(self) -> NDArray[np.float64]:
+    def fingerprints(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        return self._of_rows(self._blocks.each(_content))
+        return self._of_rows(self._blocks.each(_fingerprints))
 
     def _of_rows(self, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         known = np.concatenate(parts)
@@ -653,17 +655,17 @@ class RowsUnderWeights:
 class RowNeighborhoods(SoftNeighborhoods):
     """Who is near whom, from statistics that pairs of blocks have gathered."""
 
-    _passes: RowPasses
+    _pairs: RowPasses
 
     def _statistics_of_pairs(self) -> Statistics:
-        passes = self._passes
+        passes = self._pairs
         kernel = Kernel(self._w, self._per_sigma)
         found = passes.blocks.gathered_from_pairs(_statistics, _merged, self._per_sigma, shared=kernel)
         low, mass = zip(*found, strict=True)
-        return passes.by_row(list(low), passes.far), passes.by_row(list(mass), 0.0)
+        return passes.by_row(list(low), passes.masked_distance), passes.by_row(list(mass), 0.0)
 
     def _moments_of_pairs(self) -> NDArray[np.float64]:
-        passes = self._passes
+        passes = self._pairs
         around = Around(Kernel(self._w, self._per_sigma), passes.by_sample(self._low), np.empty(0))
         return passes.by_row(passes.blocks.gathered_from_pairs(_moments, added, shared=around), 0.0)
 
@@ -676,8 +678,8 @@ class RowNeighborhoods(SoftNeighborhoods):
         pooled: bool,
     ) -> NDArray[np.float64]:
         """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, for some features; X is with the workers."""
-        passes = self._passes
-        passes.put_under(self._w)
+        passes = self._pairs
+        passes.set_weights(self._w)
         by = self.coefficients(self.shares(pooled)[0])
         shared = (passes.around(by), features)
         found = passes.blocks.gathered_from_pairs(_margins, added, shared=shared)
@@ -690,10 +692,10 @@ class RowAnchorColumns(AnchorColumns):
     They are kept there if they fit into the memory that every worker may take, otherwise found again.
     """
 
-    _passes: RowPasses
+    _pairs: RowPasses
 
     def _prepare(self) -> None:
-        passes, table = self._passes, self._passes.table
+        passes, table = self._pairs, self._pairs.table
         blocks, samples = passes.blocks, table.position[self._anchors]
         w = passes.rows.given
         # Padding is no anchor.
@@ -708,7 +710,7 @@ class RowAnchorColumns(AnchorColumns):
         given = blocks.work.shared((w, rows, sums, samples))
         tasks = blocks.of_blocks(_anchor_distances, given)
         size = float(table.n_samples) * samples.size * table.dtype.itemsize
-        fits = size <= passes.left * blocks.work.n_workers
+        fits = size <= passes.remaining_memory * blocks.work.n_workers
         self._distances: list[Delayed] = blocks.work.made(tasks) if fits else tasks
         low = np.min(blocks.work.results(lambda: blocks.of_blocks(_smallest, None, self._distances)), axis=0)
         several = table.own_weight[self._anchors] > 1.0
@@ -716,9 +718,9 @@ class RowAnchorColumns(AnchorColumns):
 
     def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
         """Mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
-        blocks, anchors = self._passes.blocks, self._anchors
+        blocks, anchors = self._pairs.blocks, self._anchors
         moments = np.empty((3, anchors.size))
-        sample_weight = self._passes.table.own_weight[anchors]
+        sample_weight = self._pairs.table.own_weight[anchors]
         soft_kernels.own_entropy_moments(
             sample_weight, self._between_duplicates[anchors], per_sigma, self._low, moments
         )
@@ -732,7 +734,7 @@ class RowAnchorColumns(AnchorColumns):
 
 def _under(stack: Stack, w: NDArray[np.float64]) -> WeightedRows:
     rows = WeightedRows(stack)
-    rows.put_under(w)
+    rows.set_weights(w)
     return rows
 
 
@@ -831,9 +833,9 @@ def _sums(block: RowBlock, w: NDArray[np.float64]) -> NDArray[np.float64]:
     return stack.unpacked(_under(stack, w).sums)
 
 
-def _content(block: RowBlock, shared: None) -> NDArray[np.float64]:
+def _fingerprints(block: RowBlock, shared: None) -> NDArray[np.float64]:
     stack = Stack([block])
-    return stack.unpacked(WeightedRows(stack).content())
+    return stack.unpacked(WeightedRows(stack).fingerprints())
 
 
 def _anchor_rows(
@@ -887,7 +889,7 @@ def _entropy_moments(
 # Margins of single samples by blocks of rows, for the few features that a sparse solution is about.
 
 
-class RowMargins(SparseMargins):
+class RowMargins(ActiveSetMargins):
     """Margins under weights that change, of which few are not 0.
 
     The margins of all samples for these few are brought here. Sums of all features are made by the workers,
@@ -899,10 +901,12 @@ class RowMargins(SparseMargins):
         self._blocks = blocks
         self.stored = False
 
-    def _passes_over(self, table: Packed) -> RowPasses:
+    def _pairs_over(self, table: Packed) -> RowPasses:
         return RowPasses(table, self._memory, self._blocks)
 
-    def _neighborhoods(self, passes: SoftPasses, w: NDArray[np.float64], sigma: float) -> RowNeighborhoods:
+    def _neighborhoods(
+        self, passes: PairwiseDistances, w: NDArray[np.float64], sigma: float
+    ) -> RowNeighborhoods:
         assert isinstance(passes, RowPasses)
         return RowNeighborhoods(passes, w, sigma)
 
@@ -913,7 +917,7 @@ class RowMargins(SparseMargins):
 class RowMarginColumns(MarginColumns):
     """The margins z̄_n of all samples under one w; the workers write the columns that they ask for."""
 
-    def _written(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
+    def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         return np.empty((0, features.size), self._table.dtype)
 
 
@@ -949,10 +953,10 @@ class RowRows(LocalRows):
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> RowNearestPass:
         return RowNearestPass(self._table, among, anchors, self._blocks)
 
-    def sparse_margins(self) -> RowMargins:
+    def active_set_margins(self) -> RowMargins:
         """Margins of single samples for few features, under weights that are mostly 0."""
         return RowMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredRows:  # type: ignore[override]
+    def centered(self) -> CenteredRows:
         """The rows, scaled, measured from their mean."""
         return CenteredRows(self._blocks)

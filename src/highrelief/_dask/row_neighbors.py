@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from .._engine.cached_property import cached_property
 from .._engine.distances import Distances, ProductDistances, TileDistances
 from .._engine.neighbors import Neighbors, distance_array
-from .._engine.quantized import Plan, WholeNumbers
-from .._engine.search import FEW_ANCHORS, added_exact
+from .._engine.quantized import Plan, QuantizedDistances
+from .._engine.search import FEW_ANCHORS, exact_distances
 from .._engine.threads import even_ranges
 from .._kernels import candidates, nearest
 from .._kernels import candidates as candidates_kernels
@@ -71,7 +71,7 @@ class Wanted:
     def distances(self, stack: Stack) -> Distances:
         """Distances between the rows of a stack."""
         if isinstance(self.kind, Plan):
-            return WholeNumbers(stack.columns, stack.position, self.tolerance, 1, self.kind)
+            return QuantizedDistances(stack.columns, stack.position, self.tolerance, 1, self.kind)
         return self.kind(stack.columns, stack.position, 1)
 
     def error_bound(self, distances: Distances) -> tuple[NDArray[np.float64], float, float]:
@@ -422,7 +422,7 @@ class Direction:
                     codes,
                     self._stack.starts_in_part[-1 - self._side],
                     sample_weight,
-                    self._stack.counted,
+                    self._stack.has_sample_weight,
                     False,
                     self._wanted.k,
                     False,
@@ -452,7 +452,7 @@ class Direction:
         rows = self._other.start + columns
         found = Neighbors(self._part.start + anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
         metric = self._wanted.metric
-        exact = added_exact(self._stack.columns, self._stack.position, found, metric)
+        exact = exact_distances(self._stack.columns, self._stack.position, found, metric)
         return np.sqrt(exact) if metric == nearest.EUCLIDEAN else exact
 
     # Ties that no list holds

@@ -19,7 +19,7 @@ from .._engine.cached_property import cached_property
 from .._engine.columns import Columns
 from .._engine.layout import Packed
 from .._engine.memory import SHARE, UNASKED, memory_budget
-from .._engine.quantized import marked_levels
+from .._engine.quantized import find_levels
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.threads import thread_count
 from .scheduler import Work, once
@@ -342,7 +342,7 @@ def _look(block: NDArray[Any]) -> tuple[ColumnRanges, NDArray[np.bool_]]:
     if not ranges.finite:
         return ranges, np.ones((2, block.shape[1]), dtype=bool)
     scaling = Scaling.none(block.shape[1], ranges.low.dtype)
-    return ranges, np.stack(marked_levels(Columns(block, scaling, ranges), 1))
+    return ranges, np.stack(find_levels(Columns(block, scaling, ranges), 1))
 
 
 def _look_at_rows(block: NDArray[Any], share: float) -> ColumnRanges:

@@ -1,1 +1,1 @@
-"""Where rows are worked on, and the plain functions between margins and weights."""
+"""From rows to margins in this process: layout, pair sources, reductions, threads and memory."""

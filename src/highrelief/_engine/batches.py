@@ -1,4 +1,7 @@
-"""Who may be whose neighbor: samples of the same batch, or of all others."""
+"""Batch constraints: neighbors come from the same batch, or from all other batches.
+
+Part of :class:`.layout.Layout`. Within batches, the expectation of a missing value is over its batch.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,17 @@ from .categories import MissingLevels
 from .missing import MissingValues
 from .scaling import MissingMask, feature_scaling
 
-#: Which samples are in reach of a sample: those of its own batch, or those of the other batches.
+#: Valid values of ``batch_neighbors``: neighbors from the own batch, or from the other batches.
 BATCH_NEIGHBORS = ("within", "across")
 
 
 @dataclass(frozen=True)
 class BatchConstraint:
-    """Batches of the samples of a table, and whether neighbors are within a batch or across."""
+    """Batches of the samples, and whether neighbors are within a batch or across."""
 
-    #: (n_samples,) numbers from 0 on, each present.
+    #: (n_samples,) codes 0 … n_batches − 1, each present.
     batches: NDArray[np.int64]
-    #: In reach are the samples of the same batch; otherwise those of the others.
+    #: Whether neighbors are of the same batch; otherwise of other batches.
     within: bool
 
     @cached_property
@@ -33,12 +36,12 @@ class BatchConstraint:
         """Number of batches."""
         return int(self.batches.max()) + 1
 
-    def amounts(
+    def available_by_class(
         self, codes: NDArray[np.integer], n_classes: int, sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """How many samples (or copies) of every class are in reach of each batch, (n_batches, n_classes).
+        """Return the number (or weight) of possible neighbors by batch and class, (n_batches, n_classes).
 
-        A sample of the batch itself counts among those within.
+        With ``within``, a sample itself is included.
         """
         places = self.batches * n_classes + codes
         present = np.bincount(places, minlength=self.n_batches * n_classes).reshape(-1, n_classes)
@@ -48,31 +51,31 @@ class BatchConstraint:
         counted = np.bincount(places, weights=sample_weight, minlength=present.size)
         amounts: NDArray[np.float64] = counted.astype(np.float64).reshape(present.shape)
         if not self.within:
-            # What rounding leaves of a class that is in no other batch is nothing.
+            # A class that is in no other batch has weight 0, not a rounding error.
             amounts = np.where(present.sum(axis=0) > present, amounts.sum(axis=0) - amounts, 0.0)
         return amounts
 
     def has_misses(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which samples have a sample of another class in reach."""
-        amounts = self.amounts(codes, int(codes.max()) + 1)
+        """Return which samples have a possible neighbor of another class."""
+        amounts = self.available_by_class(codes, int(codes.max()) + 1)
         return amounts.sum(axis=1)[self.batches] > amounts[self.batches, codes]
 
     def has_hits(
         self, codes: NDArray[np.integer], sample_weight: NDArray[np.float64] | None = None
     ) -> NDArray[np.bool_]:
-        """Which samples have another sample of their class, or a copy of themselves, in reach."""
-        of_own_class = self.amounts(codes, int(codes.max()) + 1)[self.batches, codes]
+        """Return which samples have a possible neighbor of their class: another sample, or a duplicate."""
+        of_own_class = self.available_by_class(codes, int(codes.max()) + 1)[self.batches, codes]
         if not self.within:
             return of_own_class > 0.0
         once = np.ones(codes.size, dtype=bool) if sample_weight is None else sample_weight <= 1.0
         return of_own_class - once > 0.0
 
     def constant(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which features have one value in each batch, whatever it is."""
+        """Return which features are constant within each batch."""
         same = np.ones(X.shape[1], dtype=bool)
         for batch in range(self.n_batches):
             part = X[self.batches == batch]
-            # Written so that what is missing does not count.
+            # Negated, so that NaN does not count.
             same &= ~(np.fmin.reduce(part, axis=0) < np.fmax.reduce(part, axis=0))
         return same
 
@@ -83,9 +86,9 @@ def scaled_by_batch(
     sample_weight: NDArray[np.float64] | None,
     batch_constraint: BatchConstraint,
 ) -> NDArray[Any]:
-    """A copy of a table whose features are scaled in each batch by itself; one constant there becomes 0.
+    """Return a copy of a table with features scaled within each batch; one constant there becomes 0.
 
-    What is missing, NaN, stays so.
+    NaN stays NaN.
     """
     if scale is None:
         return X
@@ -93,7 +96,7 @@ def scaled_by_batch(
     for batch in range(batch_constraint.n_batches):
         rows = np.flatnonzero(batch_constraint.batches == batch)
         part = X[rows]
-        missing_mask, filled = MissingMask.taken_out(part, 1) if part.dtype.kind == "f" else (None, part)
+        missing_mask, filled = MissingMask.extract(part, 1) if part.dtype.kind == "f" else (None, part)
         scaling = feature_scaling(
             filled, scale, None if sample_weight is None else sample_weight[rows], missing_mask=missing_mask
         )
@@ -101,19 +104,17 @@ def scaled_by_batch(
     return scaled
 
 
-# Missing values where neighbors are looked for within batches: what is expected comes from the own batch.
-#
-# Samples that are compared are then of one batch. What the difference to a sample lacks can be taken from
-# the values of its batch alone, and there is still one number for each sample and feature.
+# Missing values with neighbors within batches. Compared samples are of one batch, so the excess follows from
+# the values of that batch, and is still one number per sample and feature.
 
 
 class _WithinBatches(MissingValues):
-    """The excess of each sample as if its batch were the whole table; in pairs across batches no meaning.
+    """Excess of each sample as if its batch were the whole table; undefined for pairs across batches.
 
     Parameters
     ----------
     arguments, options
-        As of the class that is named after this one.
+        As in the next class of the method resolution order.
     batches : (n_samples,) int64
         Batch of every sample.
     """
@@ -124,20 +125,20 @@ class _WithinBatches(MissingValues):
 
     @abstractmethod
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
-        """What is missing of some samples, in their order, as if there were no others."""
+        """Return the missing values of some samples, in their order, as if there were no others."""
 
     @cached_property
     def excess(self) -> NDArray[np.floating]:
-        """By how much |x − x'| is too small where one lacks the value, in scaled units."""
+        """Amount by which |x − x'| is too small if one value is missing, in scaled units."""
         return self._gathered("excess")
 
     @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
-        """The same for (x − x')²."""
+        """Excess of (x − x')²."""
         return self._gathered("squared_excess")
 
     def _gathered(self, name: str) -> NDArray[np.floating]:
-        """The excess of that name, batch by batch."""
+        """Return the excess of that name, computed batch by batch."""
         excess: NDArray[np.floating] | None = None
         for batch in range(int(self._batches.max()) + 1):
             samples = np.flatnonzero(self._batches == batch)
@@ -159,7 +160,7 @@ class _WithinBatches(MissingValues):
 
 
 class MissingValuesWithin(_WithinBatches):
-    """What is missing of numeric features: any of the values that are observed in the batch."""
+    """Missing values of numeric features: distributed as the values observed in the batch."""
 
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
         layout = (self._X[samples], self._scaling, np.arange(samples.size))
@@ -167,12 +168,12 @@ class MissingValuesWithin(_WithinBatches):
 
 
 class MissingLevelsWithin(_WithinBatches, MissingLevels):
-    """What is missing of categorical features: P(v | class) in the batch."""
+    """Missing values of categorical features: P(v | class) in the batch."""
 
     def _part(self, samples: NDArray[np.int64]) -> MissingValues:
         layout = (self._X[samples], self._scaling, np.arange(samples.size), self._classes[samples])
         encoding, missing_mask = self._encoding.of_samples(samples), self._missing_mask.of_samples(samples)
         part = MissingLevels(encoding, missing_mask, *layout, **self._options(samples))
-        # Classes that are not in this batch are in others.
+        # Classes that are absent from this batch occur in others.
         part.n_sets = self.n_sets
         return part

@@ -1,9 +1,8 @@
-"""Categorical features as columns of numbers that every kernel can work on.
+"""Categorical features as numeric columns.
 
 Two values of a categorical feature differ by 0 or by 1. A feature of one or two levels is a column of 0 and
-1. One of more levels has a column for each, 1 where the sample has it: two levels are told apart by two
-columns, whose differences count one half. Where a value is missing all its columns hold 0, and the expected
-differences are those of :class:`MissingLevels`.
+1. One of more levels is one-hot encoded: two levels differ in two columns, whose differences count one half.
+The columns of a missing value are 0, and :class:`MissingLevels` has the expected differences.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ from .memory import check_room
 from .missing import MissingValues
 from .scaling import MissingMask, Scaling, precise_type
 
-#: Shares of levels that are held at a time.
+#: Probabilities of levels that are in memory at a time.
 _SHARES_AT_ONCE = 2**20
-#: A code for what is missing.
+#: Code of a missing value.
 MISSING = -1
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """Which columns of numbers stand for which features, and the values of the categorical ones."""
+    """Map from features to columns, and the levels of the categorical features."""
 
-    #: (n_columns,) the feature that each column belongs to, from the first on.
+    #: (n_columns,) feature of each column, ascending.
     owner: NDArray[np.int64]
     #: (n_categorical,) the categorical features.
     features: NDArray[np.int64]
-    #: (n_categorical,) how many levels they have.
+    #: (n_categorical,) numbers of levels.
     n_levels: NDArray[np.int64]
     #: (n_categorical, n_samples) the level of each sample, or ``MISSING``.
     codes: NDArray[np.int64]
@@ -46,7 +45,7 @@ class Encoding:
     def of(
         cls, n_features: int, features: NDArray[np.int64], codes: NDArray[np.int64], *, squared: bool = False
     ) -> Self:
-        """Lay out the columns of a table in which some features are categorical."""
+        """Return the columns of a table with some categorical features."""
         n_levels = codes.max(axis=1, initial=MISSING) + 1
         width = np.ones(n_features, np.int64)
         width[features] = np.where(n_levels > 2, n_levels, 1)
@@ -64,7 +63,7 @@ class Encoding:
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
-        """Which features are."""
+        """Mask of the categorical features."""
         mask = np.zeros(self.n_features, dtype=bool)
         mask[self.features] = True
         return mask
@@ -75,12 +74,12 @@ class Encoding:
         return np.bincount(self.owner)[self.owner] > 1
 
     def table(self, numbers: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The columns, given the features that are numbers."""
+        """Return all columns; ``numbers`` are those of the numeric features."""
         n_samples, n_columns = self.codes.shape[1], self.owner.size
         check_room(
             float(n_samples) * n_columns * dtype.itemsize,
             f"The {n_columns} columns that the categories of {n_samples} samples become",
-            "Fewer categories, such as the rare ones as one, would do.",
+            "Fewer categories would do: merge rare ones.",
         )
         X = np.empty((n_samples, n_columns), dtype)
         X[:, self.first[~self.is_categorical]] = numbers
@@ -92,12 +91,12 @@ class Encoding:
                 X[:, first] = codes == 1
         return X
 
-    def of_samples(self, kept: NDArray[np.bool_ | np.int64]) -> Self:
-        """The same for some of the samples."""
-        return replace(self, codes=self.codes[:, kept])
+    def of_samples(self, samples: NDArray[np.bool_ | np.int64]) -> Self:
+        """Return the encoding of some samples."""
+        return replace(self, codes=self.codes[:, samples])
 
     def of_features(self, scaling: Scaling, constant: NDArray[np.bool_]) -> tuple[Scaling, NDArray[np.bool_]]:
-        """Scaling of the features, and which are constant, given those of the columns.
+        """Return the scaling of the features, and which are constant, from those of the columns.
 
         Categorical features are not scaled.
         """
@@ -107,7 +106,7 @@ class Encoding:
         return replace(scaling, offset=offset, divisor=divisor), np.logical_and.reduceat(constant, self.first)
 
     def of_columns(self, scaling: Scaling) -> Scaling:
-        """Scaling of the columns, given that of the features."""
+        """Return the scaling of the columns, from that of the features."""
         scaling = scaling.of(self.owner)
         half = np.sqrt(2.0) if self.squared else 2.0
         return replace(
@@ -115,7 +114,7 @@ class Encoding:
         )
 
     def joined(self, of_columns: NDArray[np.float64], *, rooted: bool = False) -> NDArray[np.float64]:
-        """Add up differences of columns to those of the features, along the last axis.
+        """Return differences of features, summed over their columns, along the last axis.
 
         ``rooted``: columns are scaled for squares, but the differences are not squared.
         """
@@ -124,11 +123,11 @@ class Encoding:
         return np.add.reduceat(of_columns, self.first, axis=-1)
 
     def largest(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The largest of the columns of each feature."""
+        """Return the largest value of the columns of each feature."""
         return np.maximum.reduceat(of_columns, self.first)
 
     def spans(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ranges of the features, given those of their columns: 1 for one that is categorical and varies."""
+        """Return the ranges of the features, from those of their columns: 1 if categorical and varying."""
         spans = self.largest(of_columns)
         return np.where(self.is_categorical & (spans > 0.0), 1.0, spans)
 
@@ -139,39 +138,39 @@ class Encoding:
 
     @cached_property
     def missing_mask(self) -> MissingMask | None:
-        """What is missing of the categorical features; None: nothing."""
-        lacking = self.codes == MISSING
-        incomplete = lacking.any(axis=1)
+        """Missing mask of the categorical features; None if no value is missing."""
+        missing_codes = self.codes == MISSING
+        incomplete = missing_codes.any(axis=1)
         if not incomplete.any():
             return None
-        samples, which = np.nonzero(lacking[incomplete].T)
+        samples, which = np.nonzero(missing_codes[incomplete].T)
         count = np.bincount(samples, minlength=self.codes.shape[1])
         return MissingMask(self.features[incomplete], np.concatenate([[0], np.cumsum(count)]), which)
 
 
 class MissingLevels(MissingValues):
-    """What is missing of categorical features (Kononenko 1994; Robnik-Šikonja and Kononenko 2003).
+    """Missing values of categorical features (Kononenko 1994; Robnik-Šikonja and Kononenko 2003).
 
-    A sample without a value and one with the value v differ by 1 − P(v | class of the former), two samples
-    without one by 1 − Σ_v P(v | one class)·P(v | the other). A class that has no value at all has the P(v)
-    of all samples.
+    A missing value and the value v differ by 1 − P(v | class of the sample it is missing from), two missing
+    values by 1 − Σ_v P(v | one class)·P(v | the other). For a class without observed values, P(v) is that of
+    all samples.
 
     Parameters
     ----------
     encoding : Encoding
         The features.
     X : (n_samples, n_columns)
-        Its table.
+        The table.
     scaling : Scaling
         Of the columns.
     position : (n_rows,) int64
-        The row of the table that stands at each row of the layout, or ``PADDING``.
+        The row of the table at each row of the layout, or ``PADDING``.
     codes : (n_rows,) int64
         Class of each row of the layout.
     sample_weight : (n_samples,) float64 or None
-        How often each sample counts; None: once.
+        Sample weights; None: 1.
     n_threads : int
-        Threads to use.
+        Number of threads.
     """
 
     def __init__(
@@ -195,13 +194,13 @@ class MissingLevels(MissingValues):
 
     @cached_property
     def excess(self) -> NDArray[np.floating]:
-        """By how much a difference is too small where one lacks the value."""
+        """Amount by which a difference is too small if one value is missing."""
         shape = (self.n_sets, self._n_chunks, self.features.size, missing.CHUNK)
         excess = packing.aligned_zeros(shape, precise_type(self._X.dtype))
         which = np.searchsorted(self._encoding.features, self.features)
         n_levels = np.maximum(self._encoding.n_levels[which], 1)
         by_row = np.zeros((self.n_sets, which.size, self._n_chunks * missing.CHUNK))
-        # Features of many levels apart, so that others need no room for as many.
+        # Features of many levels are processed separately: others need less memory.
         order = np.argsort(n_levels, kind="stable")
         start = 0
         while start < order.size:
@@ -222,33 +221,33 @@ class MissingLevels(MissingValues):
 
     @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
-        """The same: a difference is 0 or 1, and so is its square."""
+        """Excess of squared differences: a difference is 0 or 1, and so is its square."""
         return self.excess
 
     def _excess_of(self, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Excess of some of the categorical features, (n_sets, n_some, n_samples)."""
+        """Return the excess of some categorical features, (n_sets, n_some, n_samples)."""
         codes, n_levels = self._encoding.codes[which], self._encoding.n_levels[which]
         P = self._shares(codes, max(int(n_levels.max()), 1))
-        lacking = codes == MISSING
+        missing_codes = codes == MISSING
         at = np.maximum(codes, 0)
         places = np.arange(which.size)[:, np.newaxis]
         expected = 1.0 - P[:, places, at]
-        # What the columns say: a half for each of several, or the column itself.
+        # Difference in the columns: one half for one-hot columns, or the column itself.
         found = np.where(n_levels[:, np.newaxis] > 2, 0.5, (codes == 1).astype(np.float64))
         both = 1.0 - np.einsum("sfv,tfv->stf", P, P)
         half = 0.5 * both[:, self._classes].transpose(0, 2, 1)
         nothing = (P.sum(axis=(0, 2)) == 0.0)[:, np.newaxis]
-        return np.where(nothing, 0.0, np.where(lacking, half, expected - found))
+        return np.where(nothing, 0.0, np.where(missing_codes, half, expected - found))
 
     def _shares(self, codes: NDArray[np.int64], n_levels: int) -> NDArray[np.float64]:
-        """P(level | class), (n_sets, n_some, n_levels)."""
+        """Return P(level | class), (n_sets, n_some, n_levels)."""
         n_some, n_sets = len(codes), self.n_sets
         sample_weight = np.ones(self._classes.size) if self._sample_weight is None else self._sample_weight
         cell = (np.arange(n_some)[:, np.newaxis] * n_levels + codes) * n_sets + self._classes
         seen = codes != MISSING
         weights = np.broadcast_to(sample_weight, codes.shape)[seen]
         found = np.bincount(cell[seen], weights=weights, minlength=n_some * n_levels * n_sets)
-        # NumPy counts no values at all in whole numbers.
+        # NumPy returns integers if there are no values.
         counts: NDArray[np.float64] = found.astype(np.float64, copy=False)
         counts = counts.reshape(n_some, n_levels, n_sets).transpose(2, 0, 1)
         of_class = counts.sum(axis=2, keepdims=True)
@@ -257,13 +256,13 @@ class MissingLevels(MissingValues):
         return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0.0)
 
 
-# Values of a categorical feature, of any kind, as numbers of levels.
+# Levels of a categorical feature
 
 
 def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Number the levels of a column; None, NaN, NaT and pandas' NA are missing.
+    """Return the level codes of a column; None, NaN, NaT and pandas' NA are missing.
 
-    Levels are numbered in their order, if they have one, so that the order of the samples does not matter.
+    Levels are sorted if possible, so that the order of the samples does not matter.
     """
     if values.dtype == object:
         return _codes_of_objects(values.tolist())
@@ -274,7 +273,7 @@ def level_codes(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which values are missing: None, NaN, NaT and pandas' NA."""
+    """Return which values are missing: None, NaN, NaT and pandas' NA."""
     if values.dtype == object:
         return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     return np.not_equal(values, values)
@@ -285,7 +284,7 @@ def _codes_of_objects(values: Iterable[Any]) -> NDArray[np.int64]:
     codes = [MISSING if _is_missing(value) else numbers.setdefault(value, len(numbers)) for value in values]
     try:
         ordered = sorted(numbers)
-    except TypeError:  # of different kinds
+    except TypeError:  # of different types
         ordered = sorted(numbers, key=lambda level: (type(level).__name__, str(level)))
     place = np.empty(len(numbers) + 1, np.int64)
     place[[numbers[level] for level in ordered]] = np.arange(len(numbers))
@@ -297,5 +296,5 @@ def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     equal = value == value  # noqa: PLR0124
-    # What pandas has for nothing is not even equal or unequal to itself.
+    # pandas' NA is neither equal nor unequal to itself.
     return not isinstance(equal, bool | np.bool_) or not equal

@@ -1,13 +1,13 @@
-"""A table by blocks of columns.
+"""Columns of a table: blocks for the kernels, scaled and centered columns, sparse columns.
 
-Nothing here copies the table: what is needed of it is taken block by block, C-ordered and in floats,
-whatever its order and type.
+The values below :class:`.layout.Layout` in the diagram of CONTRIBUTING.md. The table is never copied as a
+whole: it is read block by block, C-ordered and as floats, whatever its memory order and type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from .._kernels import packing, sparse
 from .cached_property import cached_property
 from .memory import check_room
-from .scaling import BLOCK_BYTES, ColumnRanges, Scaling, as_kernels_know_it, float_type, n_blocks, one_block
+from .scaling import BLOCK_BYTES, ColumnRanges, Scaling, float_type, n_blocks, one_block, writable_view
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: Ranges beyond this, or below its inverse, are brought near 1 by a power of 2: squares must not overflow.
+#: Wider ranges, and narrower than the inverse, are scaled by a power of 2: squares must not overflow.
 _WIDE_RANGE = 2.0**40
-#: Where values are, on average, nearer than this to an end of their range, a few others are far out.
+#: Mean distance of values from an end of their range, relative to it, below which others are outliers.
 _SMALL_PART = 1 / 32
 
 
 class Columns:
-    """Columns of a table with what makes them comparable.
+    """Columns of a table, and the factors that scale their differences.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Columns:
     scaling : Scaling
         Of the features.
     ranges : ColumnRanges, default=None
-        Of the columns, if they are known.
+        Of the columns, if known.
     distance_unit : float, default=None
-        As below, where these are some of the columns of a wider table.
+        As below, if these are some of the columns of a wider table.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class Columns:
 
     @cached_property
     def _unit(self) -> NDArray[np.floating] | None:
-        """Powers of 2 that bring very wide and very narrow ranges near 1; None if there are none."""
+        """Powers of 2 that scale very wide and very narrow ranges to about 1; None if there are none."""
         low, high = self._ranges.low, self._ranges.high
         with np.errstate(over="ignore"):
             width = high - low
         odd = (width > 0.0) & ((width > _WIDE_RANGE) | (width < 1.0 / _WIDE_RANGE))
         if not odd.any():
             return None
-        # A quarter of the widest range is a number; that of the narrowest is 0.
+        # A quarter of the widest range does not overflow; that of the narrowest is 0.
         quarter = high.astype(np.float64) * 0.25 - low.astype(np.float64) * 0.25
         size = np.where(np.isfinite(width), np.frexp(width)[1], np.frexp(quarter)[1] + 2)
         exponent = np.where(odd, 1 - size, 0)
@@ -83,27 +83,27 @@ class Columns:
 
     @cached_property
     def factors(self) -> NDArray[np.float64]:
-        """What makes a difference of values in a block one of scaled values; 0 where there is none."""
+        """Factors from differences of values in a block to scaled ones; 0 for a constant column."""
         scaling = self._scaling
         divisor = scaling.divisor.astype(np.float64)
-        # Of features that varied much more, or much less, where they were fitted it may be 0, or infinite.
+        # Infinite, or 0, if the range at the fit was much narrower, or much wider.
         with np.errstate(over="ignore"):
-            # First the unit: the inverse of a subnormal range would overflow.
+            # The unit comes first: the inverse of a subnormal range would overflow.
             factors = 1.0 / (divisor if self._unit is None else divisor * self._unit)
             factors = factors if scaling.unit is None else factors * scaling.unit
         return np.where(self._ranges.low < self._ranges.high, factors, 0.0)
 
     @cached_property
     def distance_factors(self) -> NDArray[np.float64]:
-        """The same, times a power of 2 that brings the largest scaled range near 1.
+        """:attr:`factors` times :attr:`distance_unit`.
 
-        Who is nearer stays the same, and squares of differences neither overflow nor vanish.
+        The order of distances stays the same, and squares of differences neither overflow nor vanish.
         """
         return self.factors * self.distance_unit
 
     @cached_property
     def distance_unit(self) -> float:
-        """A power of 2 that brings the largest scaled range near 1."""
+        """A power of 2 that scales the largest scaled range to about 1."""
         return float(np.ldexp(1.0, -int(np.frexp(self.spans.max())[1])))
 
     @cached_property
@@ -112,18 +112,18 @@ class Columns:
         return (self.high.astype(np.float64) - self.low) * self.factors
 
     @cached_property
-    def far_out(self) -> bool:
-        """Whether nearly all values use a small part of the ranges, of which float32 leaves few digits."""
+    def needs_float64(self) -> bool:
+        """Whether nearly all values are in a small part of their range, so that float32 sums lose digits."""
         if self.X.dtype != np.float32:
             return False
         varies = self._ranges.high > self._ranges.low
         used = self.rarity if varies.all() else self.rarity[varies]
-        # Written so that what overflowed counts as far out.
+        # Negated, so that NaN after an overflow needs float64.
         return used.size == 0 or not bool(used.mean() >= _SMALL_PART)
 
     @cached_property
     def rarity(self) -> NDArray[np.float64]:
-        """How near the means are to the nearer end of the ranges; the share of the rarer of two levels."""
+        """Relative distance of the means from the closer end of the range: the share of the rarer level."""
         out = np.empty(self.n_features)
         packing.rarity(self._ranges.low, self._ranges.high, self._ranges.mean, out)
         return out
@@ -135,46 +135,46 @@ class Columns:
 
     @property
     def n_blocks(self) -> int:
-        """Into how many blocks the columns are cut."""
+        """Number of blocks that the columns are split into."""
         blocks = n_blocks(self.X)
         if self._unit is not None:
             blocks = max(blocks, -(-self.X.size * self.dtype.itemsize // BLOCK_BYTES))
         return blocks
 
     def blocks(self) -> Iterator[tuple[NDArray[np.floating], int, slice]]:
-        """All columns: arrays, where a block begins in its array, and which columns it holds."""
+        """Yield all columns: an array, the index of the first column of the block in it, and the columns."""
         for start, end in even_ranges(self.n_features, self.n_blocks):
-            # No name here for the array: whoever drops it before the next block has one at a time.
+            # The array has no name here: a caller that deletes it has one block in memory at a time.
             yield *self.block(start, end), slice(start, end)
 
     @property
-    def as_it_is(self) -> bool:
-        """Whether sums are made from the table itself, without a copy of blocks of it."""
-        return self.in_place and not self.far_out
+    def precise_in_place(self) -> bool:
+        """Whether :meth:`precise_block` copies nothing."""
+        return self.in_place and not self.needs_float64
 
     def cuts(self) -> list[tuple[int, int]]:
-        """Cut the columns into blocks that are small enough to be copied where that is necessary."""
+        """Return ranges of columns that are small enough to be copied if necessary."""
         n_blocks = self.n_blocks
-        if self.far_out:
+        if self.needs_float64:
             n_blocks = max(n_blocks, -(-self.X.size * 8 // BLOCK_BYTES))
         return even_ranges(self.n_features, n_blocks, multiple=16)
 
     def precise_block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
-        """A block in float64 where float32 would leave too few digits of sums."""
+        """Return a block in float64 if float32 sums would lose too many digits."""
         array, first = self.block(start, end)
-        if not self.far_out:
+        if not self.needs_float64:
             return array, first
         return array[:, first : first + end - start].astype(np.float64), 0
 
     def block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
-        """A C-ordered array that holds these columns, and where they begin in it."""
+        """Return a C-ordered array with these columns, and the index of the first of them in it."""
         array, first = one_block(self.X, start, end, self.dtype)
         if self._unit is None:
             return array, first
         return array[:, first : first + end - start] * self._unit[start:end], 0
 
-    def chosen(self, which: NDArray[np.integer]) -> tuple[NDArray[np.floating], int]:
-        """A C-ordered array that holds the given columns side by side, and where they begin in it."""
+    def select(self, which: NDArray[np.integer]) -> tuple[NDArray[np.floating], int]:
+        """Return a C-ordered array with some columns, and the index of the first of them in it."""
         n = which.size
         if n == 0 or which[-1] - which[0] + 1 == n:
             start = int(which[0]) if n else 0
@@ -183,18 +183,18 @@ class Columns:
         return (values if self._unit is None else values * self._unit[which]), 0
 
 
-# Columns of a table, scaled and laid out for the kernels.
+# Scaled columns
 
 
-#: Parts of the rows that threads share.
+#: Number of ranges of rows that threads share.
 _PARTS = 16
 
 
 class ScaledColumns:
-    """Columns of a table, as distances from one end of each, scaled.
+    """Scaled columns of a table, measured from one end of each.
 
-    Differences do not care from which end they are measured. The end nearer to most of the values keeps
-    more of their digits, and makes the sums of a + b − 2·min(a, b) small, where a few values lie far out.
+    Differences do not depend on the end. The end that is closer to most of the values preserves more of their
+    digits, and makes the sums in a + b − 2·min(a, b) small if there are outliers.
 
     Parameters
     ----------
@@ -205,11 +205,11 @@ class ScaledColumns:
     scaling : Scaling
         Of the features.
     sample_weight : (n_samples,) float64 or None
-        How often each sample counts; None: once.
+        Sample weights; None: 1.
     ranges : ColumnRanges or None
-        Of the columns, if they are known.
+        Of the columns, if known.
     n_threads : int
-        Threads to use.
+        Number of threads.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class ScaledColumns:
         self._unit, self._divisor = unit, scaling.divisor
 
     def whole(self) -> NDArray[np.floating]:
-        """All columns in the order of the features; padding is 0."""
+        """Return all columns in the order of the features; padding is 0."""
         n_features = self._X.shape[1]
         width = packing.padded_width(n_features, self._X.itemsize)
         check_room(
@@ -242,7 +242,7 @@ class ScaledColumns:
         return packed
 
     def write(self, which: NDArray[np.int64], packed: NDArray[np.floating]) -> None:
-        """Write the given columns side by side into the layout; padding rows stay as they are."""
+        """Write some columns side by side in the layout; padding rows are not overwritten."""
         in_place = self._X.flags.c_contiguous and self._X.flags.aligned
         n_blocks = 1 if in_place else -(-which.size * self._X.shape[0] * self._X.itemsize // BLOCK_BYTES)
         for start, end in even_ranges(which.size, n_blocks):
@@ -254,7 +254,7 @@ class ScaledColumns:
         if in_place:
             X, columns = one_block(self._X, 0, self._X.shape[1], self._X.dtype)[0], which
         else:
-            # Not np.take, which copies a table that is not C-ordered as a whole.
+            # np.take would copy a whole table that is not C-ordered.
             side_by_side = bool(np.all(np.diff(which) == 1))
             chosen = self._X[:, slice(which[0], which[-1] + 1) if side_by_side else which]
             X, columns = np.ascontiguousarray(chosen), np.arange(which.size)
@@ -294,24 +294,22 @@ class ScaledColumns:
 def nearer_end(
     mean: NDArray[np.floating], low: NDArray[np.floating], high: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """The end of each range that the mean is nearer to.
+    """Return the end of each range that the mean is closer to.
 
-    Not by a rounding error: where both are as near, copies of rows must not change the choice.
+    The tolerance prevents sample weights from changing the choice by rounding if both are equally close.
     """
     return np.where(mean - low <= (high - mean) * (1.0 + 1e-6), low, high)
 
 
-# A table of which only the values that are not 0 are stored: ranges, scaling and columns.
-#
-# What is made here is of the size of what is stored, or of one number for each column.
+# Sparse tables: ranges, scaling and columns, in memory proportional to the stored values or the columns.
 
 
-#: CSR of SciPy, sorted, no column twice in a row, float32 or float64. SciPy's own types come late.
+#: CSR matrix of SciPy, sorted, without duplicate entries, float32 or float64; SciPy is imported late.
 SparseTable = Any
 
 
 def sparse_ranges(X: SparseTable) -> ColumnRanges:
-    """Ranges of the columns; what is not stored is 0."""
+    """Return the ranges of the columns; values that are not stored are 0."""
     low, high, total = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf), np.zeros(X.shape[1])
     count = np.zeros(X.shape[1], np.int64)
     sparse.column_ranges(*stored_values(X), low, high, total, count)
@@ -325,7 +323,7 @@ def sparse_ranges(X: SparseTable) -> ColumnRanges:
 def sparse_scaling(
     X: SparseTable, scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
 ) -> Scaling:
-    """What :func:`.scaling.feature_scaling` finds if all values are stored."""
+    """Return :func:`.scaling.feature_scaling` of the same table stored densely."""
     if scale is None:
         return Scaling.none(X.shape[1], X.dtype)
     to_range = Scaling.to_range(ranges.low, ranges.high)
@@ -338,7 +336,7 @@ def sparse_scaling(
 
 
 class Moments:
-    """Sums over scaled columns of which the zeros are not stored.
+    """Weighted moments of the scaled columns of a sparse table.
 
     Parameters
     ----------
@@ -353,28 +351,28 @@ class Moments:
         self._columns = X.indices
         self._stored = np.diff(X.indptr)
         self._count = np.bincount(X.indices, minlength=X.shape[1])
-        #: Where no value is left out, there is no 0.
+        #: Columns without a zero.
         self._full = self._count == X.shape[0]
         unit = np.ones(X.shape[1]) if scaling.unit is None else scaling.unit.astype(np.float64)
         offset, divisor = scaling.offset.astype(np.float64), scaling.divisor.astype(np.float64)
         self._values = (X.data * unit[X.indices] - offset[X.indices]) / divisor[X.indices]
         self._zero = -offset / divisor
-        # From a value that is there: if all are equal, their mean is the same number.
+        # Relative to a value of the column: if all are equal, their mean is exact.
         first = np.zeros(X.shape[1])
         first[X.indices[::-1]] = self._values[::-1]
         self._origin = np.where(self._full, first, self._zero)
 
     def mean(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means of the columns."""
+        """Return the means of the columns."""
         apart = self._sum(self._values - self._origin[self._columns], weights)
         return np.asarray(self._origin + apart / weights.sum())
 
     def squares_around(
         self, center: NDArray[np.float64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Weighted sums of the squared differences from one number for each column."""
+        """Return weighted sums of squared differences from one number per column."""
         squares = self._sum((self._values - center[self._columns]) ** 2, weights)
-        # Not by a rounding error, which the squares may be smaller than.
+        # Clipped: the squares may be smaller than a rounding error.
         left_out = np.maximum(weights.sum() - self._sum(np.ones_like(self._values), weights), 0.0)
         zeros = np.where(self._full, 0.0, left_out) * (np.where(self._full, center, self._zero) - center) ** 2
         return squares + zeros
@@ -385,7 +383,7 @@ class Moments:
 
 
 class SparseColumns(Columns):
-    """Columns of such a table with what makes them comparable; all of them are one block.
+    """Columns of a sparse table, and the factors that scale their differences; all are one block.
 
     Parameters
     ----------
@@ -398,20 +396,20 @@ class SparseColumns(Columns):
     """
 
     X: SparseTable
-    far_out = False
-    as_it_is = True
+    needs_float64 = False
+    precise_in_place = True
 
     def cuts(self) -> list[tuple[int, int]]:
-        """All columns at once."""
+        """Return one range: all columns."""
         return [(0, self.n_features)]
 
     def precise_block(self, start: int, end: int) -> tuple[NDArray[np.floating], int]:
-        """The stored values, row after row."""
+        """Return the stored values, row by row."""
         return self.values, 0
 
     @cached_property
     def indptr(self) -> NDArray[np.int64]:
-        """Where the values of each row begin, and where the last ends."""
+        """Index of the first value of each row, and the end of the last."""
         return np.asarray(self.X.indptr, dtype=np.int64)
 
     @cached_property
@@ -421,18 +419,18 @@ class SparseColumns(Columns):
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """The stored values, very wide and narrow ranges brought near 1."""
+        """Stored values, with very wide and very narrow ranges scaled to about 1."""
         values = stored_values(self.X)[1]
         return values if self._unit is None else values * self._unit[self.indices].astype(np.float64)
 
     @property
     def rows(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """The rows as the kernels take them."""
-        return as_kernels_know_it(self.indptr), self.indices, self.values
+        """CSR arrays of the rows, as the kernels read them."""
+        return writable_view(self.indptr), self.indices, self.values
 
     @property
     def rows_from_origin(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """The same, values measured from :attr:`origin`: no difference loses digits to what both have."""
+        """CSR arrays with values relative to :attr:`origin`, whose differences lose no digits."""
         return (*self.rows[:2], self._values_from_origin)
 
     @cached_property
@@ -441,48 +439,75 @@ class SparseColumns(Columns):
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many values of each column are stored."""
+        """Number of stored values of each column."""
         return np.bincount(self.indices, minlength=self.n_features)
 
-    def filled(self, which: NDArray[np.int64]) -> Columns:
-        """Some columns with their zeros."""
+    def densified(self, which: NDArray[np.int64]) -> Columns:
+        """Return some columns, densified."""
         some = Columns(self.X[:, which].toarray(), self._scaling.of(which), self._ranges.of_features(which))
-        # As large as here, where another column may have the largest range.
+        # Another column of the table may have the largest range.
         some.distance_factors = self.distance_factors[which]
         return some
 
     @cached_property
     def origin(self) -> NDArray[np.float64]:
-        """What scaled values are measured from: 0, or the lower end of a column that has no 0 left out."""
+        """Origin of scaled values: 0, or the minimum of a column without zeros."""
         return np.where(self.counts == self.n_samples, self.low, 0.0).astype(np.float64)
 
 
 def stored_values(X: SparseTable) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Columns and values of what is stored, in the types that the kernels are compiled for."""
+    """Return the columns and values that are stored, in the types that the kernels are compiled for."""
     indices, values = X.indices.astype(np.int32, copy=False), X.data.astype(np.float64, copy=False)
-    return as_kernels_know_it(indices), as_kernels_know_it(values)
+    return writable_view(indices), writable_view(values)
 
 
-# A table, scaled and measured from its mean: what scatter matrices are made of.
+# Centered columns, for scatter matrices
 
 
-#: Columns that are worked on at a time. Sums are cut here, whatever the number of threads.
+#: Columns processed at a time. Sums are split here, whatever the number of threads.
 _COLUMNS_AT_ONCE = 1024
 #: Columns of a product with all others.
 _COLUMNS_OF_PRODUCT = 256
 
 
+class Centered(Protocol):
+    """Columns of a table, scaled, minus their means; see :class:`CenteredColumns`."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    def matrix(self) -> Any:
+        """Return all columns: an array, or a matrix on the workers that multiplies like one."""
+
+    def squares(self) -> NDArray[np.float64]:
+        """Return the squared norm of every row."""
+
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """Return XᵀLX, (n_features, n_features)."""
+
+    def gram(self) -> NDArray[np.float64]:
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
+
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return weights.T @ X, (m, n_features); ``weights`` is (n_samples, m)."""
+
+
 class CenteredColumns:
-    """The columns of a table, scaled, minus their means, in float64; made when they are asked for.
+    """Columns of a table, scaled, minus their means, in float64; computed on access.
 
     Parameters
     ----------
     X : (n_samples, n_features)
-        The table, as it was given.
+        The table, unmodified.
     scaling : Scaling
         Of the features.
     n_threads : int
-        Threads to use.
+        Number of threads.
     """
 
     def __init__(self, X: NDArray[Any], scaling: Scaling, n_threads: int) -> None:
@@ -507,29 +532,29 @@ class CenteredColumns:
     def _block(self, a: int, b: int) -> NDArray[np.float64]:
         columns = slice(a, b)
         block = self._scaling.of(columns).apply(self._X[:, columns]).astype(np.float64, copy=False)
-        # First from a value that is there: of large ones that are all the same, the sum may be no number.
+        # Relative to one of the values first: the sum of equal large values may overflow.
         block -= block[0].copy()
         block -= block.mean(axis=0)
         return block
 
     def whole(self) -> NDArray[np.float64]:
-        """All columns, (n_samples, n_features)."""
+        """Return all columns, (n_samples, n_features)."""
         X = np.empty(self._X.shape)
         for a, b in self._cuts:
             X[:, a:b] = self._block(a, b)
         return X
 
     def matrix(self) -> NDArray[np.float64]:
-        """Something to multiply vectors with: all columns."""
-        return self._held
+        """Return all columns."""
+        return self._cached
 
     def squares(self) -> NDArray[np.float64]:
-        """Sums of the squares of every row."""
-        return np.einsum("ij,ij->i", self._held, self._held)
+        """Return the squared norm of every row."""
+        return np.einsum("ij,ij->i", self._cached, self._cached)
 
     def scatter(self, L: Any) -> NDArray[np.float64]:
-        """XᵀLX, (n_features, n_features)."""
-        X = self._held
+        """Return XᵀLX, (n_features, n_features)."""
+        X = self._cached
         S = np.empty((X.shape[1], X.shape[1]))
 
         def of_columns(a: int, b: int) -> None:
@@ -541,11 +566,11 @@ class CenteredColumns:
         return S
 
     @cached_property
-    def _held(self) -> NDArray[np.float64]:
+    def _cached(self) -> NDArray[np.float64]:
         return self.whole()
 
     def gram(self) -> NDArray[np.float64]:
-        """Scalar products of all rows, (n_samples, n_samples)."""
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
 
         def of_columns(a: int, b: int) -> NDArray[np.float64]:
             block = self._block(a, b)
@@ -554,14 +579,14 @@ class CenteredColumns:
 
         total = np.zeros((self.n_samples, self.n_samples))
         cuts = self._cuts
-        # No more than one product for each thread is held, and they are added in the order of the columns.
+        # At most one product per thread is in memory, and they are added in the order of the columns.
         for first in range(0, len(cuts), self._n_threads):
             for part in run_all(of_columns, cuts[first : first + self._n_threads], self._n_threads):
                 total += part
         return total
 
     def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
+        """Return weights.T @ X, (m, n_features); ``weights`` is (n_samples, m)."""
         out = np.empty((weights.shape[1], self.n_features))
 
         def of_columns(a: int, b: int) -> None:

@@ -1,4 +1,9 @@
-"""What a search for neighbors asks of distances, wherever they come from, and which of them are tied."""
+"""Distances between rows in floats, and which distances are tied.
+
+:class:`Distances` is the interface of every pair source. Here are the float ones: Euclidean distances by
+matrix products, |a|² + |b|² − 2a·b, and Manhattan distances of columns with very different ranges,
+a + b − 2·min(a, b).
+"""
 
 from __future__ import annotations
 
@@ -14,19 +19,19 @@ from .._kernels import packing
 from .columns import Columns
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: Rows from the first to before the last.
+#: First row, and the row after the last.
 Range = tuple[int, int]
 
 
 def tie_tolerance(dtype: np.dtype[Any]) -> float:
-    """Distances that differ by less, relatively, are equal: scaling splits true ties by rounding."""
+    """Return the relative difference below which distances are tied: scaling splits true ties by rounding."""
     return 1e-6 if dtype == np.float32 else 1e-12
 
 
-def ties_made_equal(distances: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """Distances, row by row, with the smallest in the place of all that are tied with it.
+def merge_ties(distances: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """Return the distances with the smallest of each row in place of all that are tied with it.
 
-    Which of two equal ones is smaller must not be decided by their last digit.
+    Rounding must not decide which of two tied distances is smaller.
     """
     nearest = distances.min(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
@@ -35,7 +40,7 @@ def ties_made_equal(distances: NDArray[np.float64], tolerance: float) -> NDArray
 
 
 class ErrorBound(NamedTuple):
-    """What a search has to know of distances that are there: the first four things that are said below."""
+    """Error bound of distances: the first four properties of :class:`Distances`."""
 
     as_float: bool
     exact: bool
@@ -44,35 +49,35 @@ class ErrorBound(NamedTuple):
 
 
 class Distances(Protocol):
-    """Distances between rows of the layout, as uint32 that order as they do, and possibly a little off.
+    """Distances between rows of the layout as uint32 keys of the same order, with an error bound.
 
-    Columns are taken in pieces, whose distances are added up.
+    Columns are processed in pieces, whose distances are summed.
     """
 
     @property
     def as_float(self) -> bool:
-        """Whether a uint32 holds the bits of a float32; otherwise it is a whole number of steps."""
+        """Whether a key has the bits of a float32; otherwise it is a number of steps."""
 
     @property
     def exact(self) -> bool:
-        """Whether equal distances are equal numbers, and others are not."""
+        """Whether distances are exact: tied distances have equal keys, others have not."""
 
     @property
     def off(self) -> NDArray[np.float64]:
-        """By how much the distances of each row may be off, once all columns have been seen."""
+        """Absolute error bound of the distances of each row, after all columns were added."""
 
     @property
     def relative(self) -> float:
-        """What distances may be off by, relatively, beside that."""
+        """Relative error bound, in addition to :attr:`off`."""
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+        """Return parts of the columns, (index, number of parts), of about this many bytes each."""
 
     def piece(self, part: int, n_parts: int) -> Any:
-        """Columns of one part, as the distances need them."""
+        """Return the columns of one part in the form that the distances need."""
 
     def add_tiles(
         self,
@@ -84,20 +89,20 @@ class Distances(Protocol):
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
 
     def fill_rows(
         self, piece: Any, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
-        """Write (or add) the distances of some rows, a multiple of 4, to all."""
+        """Write (or add) the distances of some rows, a multiple of 4, to all rows."""
 
 
-# Distances in floats, where whole numbers do not serve: Euclidean ones, and very different ranges.
+# Float distances: Euclidean ones, and columns of very different ranges.
 
 
 #: Columns of a matrix product; bounds the error of its sums.
 _COLUMNS_PER_PRODUCT = 2048
-#: Columns of a piece, unless there are fewer.
+#: Least number of columns of a piece.
 _FEWEST_COLUMNS = 64
 #: Rows of a matrix product.
 _ROWS_PER_PRODUCT = 512
@@ -105,30 +110,30 @@ _ROWS_PER_PRODUCT = 512
 
 @dataclass
 class ScaledRows:
-    """Rows in the layout, some columns of them: scaled, or one-byte numbers that are scaled when needed."""
+    """Some columns of the rows in the layout: scaled floats, or one-byte numbers scaled on access."""
 
     #: (n_rows, width).
     values: NDArray[Any]
-    #: (n_rows,) sums of the scaled rows (Manhattan), or of their squares.
+    #: (n_rows,) sums of the scaled rows (Manhattan), or of their squares (Euclidean).
     sums: NDArray[np.float64]
-    #: (width,) what one-byte numbers are measured from, and multiplied by.
+    #: (width,) origin and factor of one-byte numbers.
     origin: NDArray[np.floating] | None = None
     factors: NDArray[np.floating] | None = None
 
     def block(self, rows: Any, columns: slice) -> NDArray[np.floating]:
-        """Scaled values."""
+        """Return scaled values."""
         values = self.values[rows, columns]
         if self.origin is None or self.factors is None:
             return values
         return (values - self.origin[columns]) * self.factors[columns]
 
     def product(self, rows: Any, others: Any) -> NDArray[np.floating]:
-        """Scalar products of rows and others, as sums of products of few columns."""
+        """Return the scalar products of rows and others, summed over blocks of columns."""
         total: Any = 0.0
         for start in range(0, self.values.shape[1], _COLUMNS_PER_PRODUCT):
             which = slice(start, start + _COLUMNS_PER_PRODUCT)
             A = self.block(rows, which)
-            # NumPy sees that it is the same array, and works out one half.
+            # NumPy recognizes the same array and computes one half.
             B = A if rows is others else self.block(others, which)
             with one_blas_thread():
                 part = A @ B.T
@@ -137,7 +142,7 @@ class ScaledRows:
 
 
 class _FloatDistances:
-    """What the two kinds of distances in floats share: keys are the bits of a float32."""
+    """Base class of float distances: keys are the bits of a float32."""
 
     as_float = True
     exact = False
@@ -158,23 +163,23 @@ class _FloatDistances:
 
     @property
     def relative(self) -> float:
-        """What distances may be off by, relatively: each piece is added to a float32."""
+        """Relative error bound: each piece is added to a float32."""
         return _relative(self._n_pieces)
 
     @property
     def off(self) -> NDArray[np.float64]:
-        """By how much the distances of each row may be off, once all columns have been seen."""
+        """Absolute error bound of the distances of each row, after all columns were added."""
         return self._off(self._of_rows, self._n_pieces, self._columns.n_features, self._columns.dtype)
 
     @property
-    def noted(self) -> NDArray[np.float64]:
-        """What :meth:`error_bound` follows from, of the pieces that were made; it adds up over columns."""
+    def error_terms(self) -> NDArray[np.float64]:
+        """Terms of :meth:`error_bound` over the pieces so far; they add up over columns."""
         return np.append(self._of_rows, (self._n_pieces, self._columns.n_features))
 
     @classmethod
-    def error_bound(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
-        """How far off distances over all columns may be, by what was noted of them and their type."""
-        of_rows, n_pieces, n_features = noted[:-2], int(noted[-2]), int(noted[-1])
+    def error_bound(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
+        """Return the error bound of distances over all columns, from the sum of their error terms."""
+        of_rows, n_pieces, n_features = error_terms[:-2], int(error_terms[-2]), int(error_terms[-1])
         off = cls._off(of_rows, n_pieces, n_features, dtype)
         return ErrorBound(cls.as_float, cls.exact, off, _relative(n_pieces))
 
@@ -183,10 +188,10 @@ class _FloatDistances:
     def _off(
         cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
     ) -> NDArray[np.float64]:
-        """:attr:`off`, by the sums of the rows and the pieces that were made."""
+        """Return :attr:`off` from the sums of the rows and the number of pieces."""
 
     def _scaled(self, a: int, b: int, width: int) -> NDArray[np.floating]:
-        """Columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
+        """Return columns a … b of the rows in the layout, scaled and shifted; padding is 0."""
         columns, position = self._columns, self._position
         values = packing.aligned_zeros((position.size, width), columns.dtype)
         real = np.flatnonzero(position != packing.PADDING)
@@ -194,7 +199,7 @@ class _FloatDistances:
         source = array[:, first : first + b - a]
         origin = columns.low[a:b]
         if self._center:
-            # The sum of values that are all the same may be beyond the largest number.
+            # The sum of equal large values may overflow.
             with np.errstate(over="ignore"):
                 mean = source.mean(axis=0, dtype=np.float64)
             origin = np.where(origin == columns.high[a:b], origin, mean)
@@ -206,9 +211,9 @@ class _FloatDistances:
 
 
 class ProductDistances(_FloatDistances):
-    """Squared Euclidean distances by matrix products: |a|² + |b|² − 2 a·b.
+    """Squared Euclidean distances by matrix products: |a|² + |b|² − 2a·b.
 
-    Columns are measured from their means, which keeps the sums, and hence their errors, small.
+    Columns are centered, which keeps the sums, and hence their errors, small.
     """
 
     _center = True
@@ -218,23 +223,23 @@ class ProductDistances(_FloatDistances):
         cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
     ) -> NDArray[np.float64]:
         eps = float(np.finfo(dtype).eps) / 2.0
-        # 2·Σ|a·b| ≤ |a|² + |b|²; each of the sums has at most so many additions.
+        # 2·Σ|a·b| ≤ |a|² + |b|²; n_additions bounds the additions of each sum.
         n_additions = min(_COLUMNS_PER_PRODUCT, n_features) + n_features // _COLUMNS_PER_PRODUCT + n_pieces
         return (n_additions + 16.0) * eps * 2.0 * (of_rows + of_rows.max()) + _vanished(n_features)
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
         return {"distances": "matrix products"}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+        """Return parts of the columns, (index, number of parts), of about this many bytes each."""
         columns = self._columns
         n = int(np.ceil(self._position.size * columns.n_features * columns.dtype.itemsize / most_bytes))
         n = max(1, min(n, -(-columns.n_features // _FEWEST_COLUMNS)))
         return [(i, n) for i in range(n)]
 
     def piece(self, part: int, n_parts: int) -> ScaledRows:
-        """Columns of one part."""
+        """Return the columns of one part."""
         n = self._columns.n_features
         a, b = n * part // n_parts, n * (part + 1) // n_parts
         sums = np.empty(self._position.size)
@@ -250,10 +255,10 @@ class ProductDistances(_FloatDistances):
         return found
 
     def _bytes(self, a: int, b: int, sums: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
-        """Columns a … b of one-byte rows in the layout, their sums, means and factors."""
+        """Return columns a … b of one-byte rows in the layout, their sums, means and factors."""
         columns, position = self._columns, self._position
         origin = columns.X[:, a:b].mean(axis=0, dtype=np.float64).astype(columns.dtype)
-        # Padding is out of reach, whatever it holds.
+        # Pairs with padding are masked, whatever its values.
         values = columns.X[np.maximum(position, 0), a:b]
         return values, sums, origin, columns.distance_factors[a:b].astype(columns.dtype)
 
@@ -267,7 +272,7 @@ class ProductDistances(_FloatDistances):
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
         sums = piece.sums.astype(self._columns.dtype)
         out, mirror = D.view(np.float32), E.view(np.float32)
         tall, wide = _product_ranges(rows[1] - rows[0]), _product_ranges(others[1] - others[0])
@@ -293,7 +298,7 @@ class ProductDistances(_FloatDistances):
     def fill_rows(
         self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
-        """Write (or add) the distances of some rows to all."""
+        """Write (or add) the distances of some rows to all rows."""
         sums = piece.sums.astype(self._columns.dtype)
         out = D.view(np.float32)
 
@@ -306,7 +311,7 @@ class ProductDistances(_FloatDistances):
                 product += out[: rows.size, a:b]
             out[: rows.size, a:b] = np.maximum(product, 0.0) + 0.0
 
-        # Cut by the shape alone: the rounding of a product may depend on its size.
+        # Split by the shape alone: the rounding of a product may depend on its size.
         run_all(work, _product_ranges(sums.size), self._n_threads)
 
 
@@ -315,7 +320,7 @@ def _relative(n_pieces: int) -> float:
 
 
 def _vanished(n_features: int) -> float:
-    """What may be lost where single terms are too small for a float32; the largest are near 1."""
+    """Return a bound on what is lost to underflow in float32; the largest terms are near 1."""
     return 2.0**-120 * n_features
 
 
@@ -332,20 +337,20 @@ class TileDistances(_FloatDistances):
     def _off(
         cls, of_rows: NDArray[np.float64], n_pieces: int, n_features: int, dtype: np.dtype[Any]
     ) -> NDArray[np.float64]:
-        # Of a + b − 2·min(a, b) every sum has its error.
+        # Each of the sums in a + b − 2·min(a, b) has this error.
         relative = 4.0 * distances_kernels.relative_error(dtype)
         return relative * (of_rows + of_rows.max()) + _vanished(n_features)
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
         return {"distances": "floats"}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """All columns at once: sums are in float32."""
+        """Return one part: sums are in float32."""
         return [(0, 1)]
 
     def piece(self, part: int, n_parts: int) -> ScaledRows:
-        """All columns."""
+        """Return all columns."""
         n = self._columns.n_features
         values = self._scaled(0, n, packing.padded_width(n, self._columns.dtype.itemsize))
         sums = np.empty(self._position.size)
@@ -364,7 +369,7 @@ class TileDistances(_FloatDistances):
         *,
         add: bool = False,
     ) -> None:
-        """Write distances of rows to others into D, mirrored into E; E is D if both are the same rows."""
+        """Write distances of rows to others to D, transposed to E; E is D for the same rows."""
         out, mirror = D.view(np.float32), E.view(np.float32)
         tile = distances_kernels.TILE
 
@@ -387,7 +392,7 @@ class TileDistances(_FloatDistances):
     def fill_rows(
         self, piece: ScaledRows, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
-        """Write the distances of some rows, a multiple of 4, to all."""
+        """Write the distances of some rows, a multiple of 4, to all rows."""
         out = D.view(np.float32)
         tile = distances_kernels.TILE
         n_rows = self._position.size

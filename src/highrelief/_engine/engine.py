@@ -1,7 +1,8 @@
-"""Where rows are worked on: the seam between the estimators and the machine.
+"""The engine: the interface between estimators and computation.
 
-An estimator asks for margins; what is packed, tiled, stored or computed again is decided behind these
-methods. Another place to work (a cluster) offers the same ones.
+An estimator requests margins; an engine decides what is packed, tiled, stored or recomputed.
+:class:`LocalRows` uses the threads of this process; :mod:`.sparse` and the Dask backends offer the same
+methods.
 """
 
 from __future__ import annotations
@@ -12,28 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cached_property import cached_property
-from .columns import CenteredColumns, Columns
+from .columns import Centered, CenteredColumns, Columns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import Packed
 from .nearest import LocalNearestPass, NearestPass, NeighborMargins
 from .neighbors import Neighborhood
-from .radius import RadiusPasses
+from .radius import RadiusNeighborhoods
 from .search import NeighborSearch
-from .soft import WIDTH_ANCHORS, SoftNeighborhoods, SoftPasses, SparseMargins
+from .soft import WIDTH_ANCHORS, ActiveSetMargins, PairwiseDistances, SoftNeighborhoods
 
 __all__ = ["LocalHyperplanes", "LocalRows", "Neighborhood"]
 
 
 class LocalRows:
-    """Rows of a table in this process, worked on by its threads.
+    """Rows of a table, processed by the threads of this process.
 
     Parameters
     ----------
     table : Packed
         The rows.
     memory : float
-        Bytes that may be spent on keeping distances between two passes over them.
+        Bytes for distances that are stored between passes.
     """
 
     def __init__(self, table: Packed, memory: float) -> None:
@@ -41,21 +42,21 @@ class LocalRows:
         self._memory = memory
 
     @cached_property
-    def _soft(self) -> SoftPasses:
-        return SoftPasses(self._table, self._memory)
+    def _soft(self) -> PairwiseDistances:
+        return PairwiseDistances(self._table, self._memory)
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
-        """How often each sample counts."""
+        """Sample weights."""
         return self._table.unpacked(self._table.sample_weight)
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How much the term of each sample counts: its copies, times the weight of its class."""
+        """Factor of each sample in a mean: its sample weight, times the weight of its class."""
         return self._table.unpacked(self._table.row_weights)
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ranges of the scaled features, and the share of samples away from the common end of each."""
+        """Return the ranges of the scaled features, and the share of samples away from the common end."""
         table = self._table
         columns = Columns(table.raw, table.scaling, table.ranges)
         spans, rarity = columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
@@ -64,7 +65,7 @@ class LocalRows:
         return table.encoding.spans(spans), table.encoding.largest(rarity)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """What was chosen for these rows, for the user to see."""
+        """Return the choices that were made for these rows, for ``execution_``."""
         chosen: dict[str, Any] = {
             "backend": "threads",
             "n_threads": self._table.n_threads,
@@ -75,27 +76,27 @@ class LocalRows:
         return chosen
 
     def nearest(self, among: Neighborhood, anchors: NDArray[np.integer] | None = None) -> NearestPass:
-        """One pass over the nearest neighbors of the anchors (None: all samples)."""
+        """Return a pass over the nearest neighbors of the anchors (None: all samples)."""
         return self._nearest_pass(among, self._mask(anchors))
 
     def relabeled(
         self, among: Neighborhood, class_weights: NDArray[np.float64] | None = None
     ) -> RelabeledRows:
-        """The nearest neighbors of all samples under many labelings; every sample once, and complete."""
+        """Return margins under many labelings; sample weights are 1, and no value is missing."""
         return RelabeledRows(self._table, among, class_weights)
 
     def local_nearest(
         self, among: Neighborhood, anchors: NDArray[np.integer] | None = None
     ) -> LocalNearestPass:
-        """One such pass in this process, which also lists neighbors and compares targets."""
+        """Return a pass in this process, which can also list neighbors and compare targets."""
         return self._local_pass(among, self._mask(anchors))
 
     def _mask(self, anchors: NDArray[np.integer] | None) -> NDArray[np.bool_]:
         mask = self._table.real
         if anchors is not None:
-            wanted = np.zeros(self._table.n_samples, dtype=bool)
-            wanted[anchors] = True
-            mask = mask & wanted[self._table.position]
+            is_anchor = np.zeros(self._table.n_samples, dtype=bool)
+            is_anchor[anchors] = True
+            mask = mask & is_anchor[self._table.position]
         return mask
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> NearestPass:
@@ -106,26 +107,26 @@ class LocalRows:
         margins = NeighborMargins(self._table, search.columns, among)
         return LocalNearestPass(self._table, among, anchors, search, margins)
 
-    def by_distance(self) -> RadiusPasses:
-        """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
-        return RadiusPasses(self._table, self._memory)
+    def radius_neighborhoods(self) -> RadiusNeighborhoods:
+        """Return margins at all samples within or beyond a radius."""
+        return RadiusNeighborhoods(self._table, self._memory)
 
-    def centered(self) -> CenteredColumns:
-        """The rows, scaled, measured from their mean."""
+    def centered(self) -> Centered:
+        """Return the scaled rows minus their mean."""
         return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
 
     def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> SoftNeighborhoods:
-        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        """Return the neighborhoods under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
         return SoftNeighborhoods(self._soft, w, sigma)
 
     def local_hyperplanes(self, n_neighbors: int, penalty: float) -> LocalHyperplanes:
-        """Samples against the hyperplanes of their nearest hits and misses (Cai et al. 2014, eq. 4)."""
+        """Return margins at the hyperplanes of the nearest hits and misses (Cai et al. 2014, eq. 4)."""
         return LocalHyperplanes(self._table, n_neighbors, penalty)
 
-    def sparse_margins(self) -> SparseMargins:
-        """Margins of single samples for few features, under weights that are mostly 0."""
-        return SparseMargins(self._table, self._memory)
+    def active_set_margins(self) -> ActiveSetMargins:
+        """Return the margins of single samples under weights of which few are not 0."""
+        return ActiveSetMargins(self._table, self._memory)
 
     def width_for_perplexity(self, w: NDArray[np.float64], share: float) -> float:
-        """σ at which a neighborhood holds, in effect, ``share`` of the other samples."""
+        """Return the σ at which a neighborhood has, in effect, ``share`` of the other samples."""
         return self._soft.width_for_perplexity(w, share, WIDTH_ANCHORS)

@@ -1,4 +1,9 @@
-"""Samples and the hyperplanes of their nearest hits and misses, under weights that change."""
+"""Local hyperplanes: margins at convex combinations of the nearest neighbors (Cai et al. 2014).
+
+A reduction of the k nearest neighbors under weights that change: a sample is compared with the point of the
+hyperplane of its hits, and of its misses, that is closest to it. :class:`ClassHyperplanes` classifies new
+samples by their distances from the hyperplanes of the classes.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +24,14 @@ from .scaling import Scaling
 from .search import NeighborSearch
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: Neighbors in a list beyond which rows that are equal, in all features that have a weight, are merged:
-#: ties among few values would make lists very long.
+#: Length of a list above which rows that are equal in all features of positive weight are merged: ties
+#: among few values would make lists very long.
 _LONG_LIST = 32
-#: Bytes of the Gram matrices that are held at a time, if those of one sample are not larger.
+#: Bytes of the Gram matrices in memory at a time, unless those of one sample are larger.
 _GRAM_BYTES = 2.0**26
-#: Products that are added up before one partial sum is worth another.
+#: Products per partial sum: fewer are not worth a second thread.
 _WORK_PER_PART = 1.6e7
-#: A mean margin that is smaller, relative to the range of its feature, is 0.
+#: Smallest mean margin, relative to the range of its feature, that is not rounded to 0.
 _SMALLEST_MARGIN = 1e-12
 
 Indices = NDArray[np.int64]
@@ -34,38 +39,38 @@ Vector = NDArray[np.float64]
 
 
 @dataclass
-class Mixtures:
-    """Lists of neighbors of some anchors, hits then misses of each, and the mixtures nearest to them."""
+class ConvexCombinations:
+    """Lists of neighbors, hits then misses of each anchor, and the closest convex combinations."""
 
     #: (n_anchors,) rows of the layout.
     anchors: Indices
-    #: (2·n_anchors,) where each list begins, and how many there are in it.
+    #: (2·n_anchors,) start and length of each list.
     start: Indices
     size: Indices
-    #: Rows of the layout, their copies u, and their coefficients α in the mixture.
+    #: Rows of the layout, their weights u among the k, and their coefficients α.
     rows: Indices
     sample_weight: Vector
     coefficients: Vector
 
     @classmethod
-    def of(cls, anchors: Indices, owner: Indices, rows: Indices, sample_weight: Vector) -> Mixtures:
-        """Lists whose entries are given in order, with the list that each belongs to."""
+    def of(cls, anchors: Indices, owner: Indices, rows: Indices, sample_weight: Vector) -> ConvexCombinations:
+        """Return lists of entries in order; ``owner`` is the list of each."""
         size = np.bincount(owner, minlength=2 * anchors.size)
         return cls(anchors, np.cumsum(size) - size, size, rows, sample_weight, np.zeros(rows.size))
 
-    def merged(self, equal: Indices) -> tuple[Mixtures, Indices]:
-        """The same lists with equal rows as one, and the place there of each entry here.
+    def merged(self, equal: Indices) -> tuple[ConvexCombinations, Indices]:
+        """Return the lists with equal rows merged, and the index there of each entry here.
 
-        ``equal``: for every row the one that stands for it.
+        ``equal``: the representative of every row.
         """
         n_rows = equal.size
         owner = np.repeat(np.arange(self.size.size), self.size)
         keys, place = np.unique(owner * n_rows + equal[self.rows], return_inverse=True)
         sample_weight = np.bincount(place, weights=self.sample_weight, minlength=keys.size).astype(np.float64)
-        return Mixtures.of(self.anchors, keys // n_rows, keys % n_rows, sample_weight), place
+        return ConvexCombinations.of(self.anchors, keys // n_rows, keys % n_rows, sample_weight), place
 
     def portions(self) -> list[tuple[int, int]]:
-        """Cut the anchors so that the Gram matrices of a portion take little memory."""
+        """Return ranges of anchors whose Gram matrices take little memory."""
         entries = (self.size * (self.size + 1) // 2).reshape(-1, 2).sum(axis=1)
         portion = (np.cumsum(8.0 * entries) // _GRAM_BYTES).astype(np.int64)
         borders = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [self.anchors.size]])
@@ -73,11 +78,11 @@ class Mixtures:
 
 
 class LocalHyperplanes:
-    """Margins |x − miss| − |x − hit| of samples, miss and hit the nearest mixtures of their neighbors.
+    """Margins |x − miss| − |x − hit|, miss and hit the closest convex combinations of the neighbors of x.
 
-    The k nearest, by Σ_j w_j|x_j − x'_j|, are mixed so that
-    ½(x − Hα)ᵀW(x − Hα) + λ·Σα_i²/u_i is smallest, Σα = 1, α ≥ 0. u_i is how many of the k copies row i has:
-    s for a sample of weight s, and less for those tied with the k-th.
+    The k nearest rows by Σ_j w_j|x_j − x'_j| are combined so that ½(x − Hα)ᵀW(x − Hα) + λ·Σα_i²/u_i is
+    minimal, Σα = 1, α ≥ 0. u_i is the weight of row i among the k: its sample weight, or less if it is tied
+    with the k-th.
 
     Parameters
     ----------
@@ -97,41 +102,41 @@ class LocalHyperplanes:
         self._distances: dict[str, Any] = {}
 
     def describe(self) -> dict[str, Any]:
-        """How the last neighbors were found, for the user to see."""
+        """Return the choices of the last search, for ``execution_``."""
         return self._distances
 
     def mean_margin(self, w: Vector) -> Vector:
-        """Mean over the samples of |x − miss| − |x − hit|, (n_features,)."""
+        """Return the mean over the samples of |x − miss| − |x − hit|, (n_features,)."""
         table = self._table
         total = np.zeros(table.n_features)
-        for found in self._mixtures(w):
-            sample_weight, lists = table.row_weights[found.anchors], self._lists(found)
+        for found in self._combinations(w):
+            weights, lists = table.row_weights[found.anchors], self._lists(found)
 
             def of_block(
                 array: NDArray[np.floating],
                 first: int,
                 of: slice,
-                sample_weight: Vector = sample_weight,
+                weights: Vector = weights,
                 lists: tuple[Any, ...] = lists,
             ) -> None:
                 def part(a: int, b: int) -> Vector:
                     out = np.zeros(of.stop - of.start)
-                    hyperplanes.add_margin(array, first, lists[0], sample_weight, *lists[1:], a, b, out)
+                    hyperplanes.add_margin(array, first, lists[0], weights, *lists[1:], a, b, out)
                     return out
 
-                total[of] += sum_in_order(run_all(part, self._parts(sample_weight.size), table.n_threads))
+                total[of] += sum_in_order(run_all(part, self._parts(weights.size), table.n_threads))
 
             _over_blocks(self._columns, of_block)
         mean = total * self._columns.factors / table.total_weight
-        # What rounding leaves of 0 would tell rows apart that agree in all features that have a weight.
+        # A rounding error instead of 0 would distinguish rows that agree in all features of positive weight.
         return np.where(np.abs(mean) > _SMALLEST_MARGIN * self._columns.spans, mean, 0.0)
 
     def margins(self, w: Vector) -> Vector:
-        """Σ_j w_j(|x_j − miss_j| − |x_j − hit_j|) of every sample; 0 where there is no hit."""
+        """Return Σ_j w_j(|x_j − miss_j| − |x_j − hit_j|) of every sample; 0 for one without a hit."""
         table = self._table
         margins = np.zeros(table.n_rows)
         factors = w * self._columns.factors
-        for found in self._mixtures(w):
+        for found in self._combinations(w):
             out, lists = np.zeros(found.anchors.size), self._lists(found)
 
             def of_block(
@@ -151,20 +156,20 @@ class LocalHyperplanes:
         return table.unpacked(margins)
 
     def _parts(self, n_anchors: int) -> list[tuple[int, int]]:
-        """Cut anchors by the shape of the table alone: the bits do not depend on the number of threads."""
+        """Return ranges of anchors, which do not depend on the number of threads."""
         table = self._table
         work = 2.0 * n_anchors * table.n_features * min(self._among.n_neighbors, table.n_samples)
         return even_ranges(n_anchors, min(table.n_parts(table.n_features), 1 + int(work / _WORK_PER_PART)))
 
-    def _lists(self, found: Mixtures) -> tuple[Any, ...]:
-        """What the kernels that make margins ask for: anchors and neighbors as rows of the table."""
+    def _lists(self, found: ConvexCombinations) -> tuple[Any, ...]:
+        """Return the arguments of the margin kernels: anchors and neighbors as rows of the table."""
         position = self._table.position
         return position[found.anchors], found.start, found.size, position[found.rows], found.coefficients
 
-    # From weights to mixtures
+    # From weights to convex combinations
 
-    def _mixtures(self, w: Vector) -> Iterator[Mixtures]:
-        """Neighbors of all samples that have a hit, some at a time, mixed."""
+    def _combinations(self, w: Vector) -> Iterator[ConvexCombinations]:
+        """Yield the neighbors of all samples that have a hit, some at a time, with their coefficients."""
         if not w.any():
             return
         weighed = self._table.under(w)
@@ -173,25 +178,25 @@ class LocalHyperplanes:
         roots = np.sqrt(w[w > 0.0])
         equal: Indices | None = None
         for neighbors in search.neighbors():
-            found = self._listed(neighbors)
+            found = self._neighbor_lists(neighbors)
             if found.size.max(initial=0) <= _LONG_LIST:
-                self._mix(found, search.columns, roots)
+                self._combine(found, search.columns, roots)
             else:
-                # Equal rows stand for each other: each gets its part of what all of them get.
+                # The coefficient of merged rows is distributed over them by weight.
                 equal = _equal_rows(weighed) if equal is None else equal
                 merged, place = found.merged(equal)
-                self._mix(merged, search.columns, roots)
+                self._combine(merged, search.columns, roots)
                 found.coefficients = (merged.coefficients / merged.sample_weight)[place] * found.sample_weight
             yield found
 
-    def _listed(self, neighbors: Neighbors) -> Mixtures:
-        """Lists of the neighbors that have a share, with their copies among the k."""
+    def _neighbor_lists(self, neighbors: Neighbors) -> ConvexCombinations:
+        """Return lists of the neighbors that have a share, with their weights among the k."""
         owner, place = neighbors.all_listed()
-        sample_weight = neighbors.shares[place] * self._n_found(neighbors.anchors).ravel()[owner]
-        return Mixtures.of(neighbors.anchors, owner, neighbors.rows[place], sample_weight)
+        sample_weight = neighbors.shares[place] * self._slot_weights(neighbors.anchors).ravel()[owner]
+        return ConvexCombinations.of(neighbors.anchors, owner, neighbors.rows[place], sample_weight)
 
-    def _n_found(self, anchors: Indices) -> Vector:
-        """How many copies the neighbors of anchors are, by slot: k, or as many as there are."""
+    def _slot_weights(self, anchors: Indices) -> Vector:
+        """Return the total weight of the neighbors of anchors, by slot: k, or that of all rows if less."""
         table = self._table
         own = table.sample_weight[anchors]
         of_class = table.priors[table.codes[anchors]] * table.total_sample_weight
@@ -200,21 +205,21 @@ class LocalHyperplanes:
         found[:, MISSES] = table.total_sample_weight - of_class
         return np.minimum(found, self._among.n_neighbors)
 
-    def _mix(self, found: Mixtures, columns: Columns, roots: Vector) -> None:
-        """Find the coefficients of the nearest mixtures (Cai et al. 2014, eq. 4).
+    def _combine(self, found: ConvexCombinations, columns: Columns, roots: Vector) -> None:
+        """Compute the coefficients of the closest convex combinations (Cai et al. 2014, eq. 4).
 
-        ``columns``: the features of positive weight, times it; ``roots``: of these weights.
+        ``columns``: features of positive weight, times the weight; ``roots``: square roots of these weights.
         """
-        # In units in which squares of differences are at most about 1.
+        # Units in which squares of differences are at most about 1.
         unit = float((columns.spans / roots).max()) or 1.0
         for portion in found.portions():
-            self._mix_portion(
+            self._combine_portion(
                 found, columns, columns.factors / roots / unit, self._penalty / unit / unit, portion
             )
 
-    def _mix_portion(
+    def _combine_portion(
         self,
-        found: Mixtures,
+        found: ConvexCombinations,
         columns: Columns,
         factors: Vector,
         penalty: float,
@@ -245,15 +250,15 @@ class LocalHyperplanes:
 
 
 def _over_blocks(columns: Columns, work: Callable[[NDArray[np.floating], int, slice], None]) -> None:
-    """Call with each block of columns: its array, where it begins there, which columns it holds."""
-    # Cut where the sums are, so that their bits are the same for any order and type of the table.
+    """Call ``work`` with each block: an array, the index of its first column there, and the columns."""
+    # Split at the same columns as the sums: the bits are the same for any memory order and type of the table.
     for a, b in even_ranges(columns.n_features, columns.n_blocks, multiple=hyperplanes.FEATURES_AT_ONCE):
         array, first = columns.block(a, b)
         work(array, first, slice(a, b))
 
 
 def _equal_rows(table: Packed) -> Indices:
-    """For every row of the layout the first one that is equal in all features."""
+    """Return, for every row of the layout, the first one that is equal in all features."""
     first: dict[bytes, int] = {}
     return np.array(
         [
@@ -263,27 +268,27 @@ def _equal_rows(table: Packed) -> Indices:
     )
 
 
-# Distances of new samples from the hyperplanes through their nearest neighbors of every class.
+# New samples
 
 
-#: Bytes of the scalar products that a thread holds at a time, and samples at least and at most.
+#: Bytes of the scalar products of a thread at a time, and fewest and most samples.
 _PRODUCT_BYTES = 2.0**25
 _FEWEST_ROWS, _MOST_ROWS = 16, 512
 #: Columns of a matrix product; bounds the error of its sums.
 _COLUMNS_PER_PRODUCT = 2048
-#: Fitted rows that are measured from the center at a time.
+#: Fitted rows centered at a time.
 _ROWS_PER_PRODUCT = 1024
-# Samples farther out, in units of the range of the fitted ones, are cut: their squares must not overflow.
+# New samples are clipped, in units of the range of the fitted ones: their squares must not overflow.
 _FARTHEST = 1e150
-# In products in single precision: beyond it their part in a distance is rounding.
+# In single precision: beyond it their contribution to a distance is a rounding error.
 _FARTHEST_SINGLE = 1e18
 
 
 class ClassHyperplanes:
-    """Fitted samples by class, whose nearest span a hyperplane for every new sample.
+    """Fitted samples by class, and distances of new samples from the hyperplanes of their nearest neighbors.
 
-    Squared distances by matrix products, |x|² + |y|² − 2x·y, measured from the mean of the fitted samples,
-    say who may be among the k nearest; exact ones decide where that is not enough. Products are in the
+    Squared distances by matrix products, |x|² + |y|² − 2x·y, relative to the mean of the fitted samples,
+    select candidates for the k nearest; exact distances decide if these are not certain. Products have the
     precision of the fitted samples, everything else is in float64.
 
     Parameters
@@ -295,9 +300,9 @@ class ClassHyperplanes:
     codes : (n_samples,) int
         Class codes 0 … n_classes − 1, each present.
     sample_weight : (n_samples,) or None
-        How often each sample counts; None: once.
+        Sample weights; None: 1.
     ignored : (n_features,) bool or None
-        Constant features, in which new samples count as if they were like the fitted ones; None: none.
+        Constant features, in which new samples are set to the fitted value; None: none.
     """
 
     def __init__(
@@ -316,7 +321,7 @@ class ClassHyperplanes:
         self._ignored = np.flatnonzero(np.zeros(X.shape[1], bool) if ignored is None else ignored)
         rows = np.ascontiguousarray(scaling.apply(X[by_class]))
         low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-        # A power of 2, by which nothing is rounded: the largest range is near 1, the halves do not overflow.
+        # A power of 2, which rounds nothing: the largest range is near 1. Halves do not overflow.
         self._exponent = int(np.frexp((high / 2.0 - low / 2.0).max())[1]) + 1
         self._rows = np.ldexp(rows, -self._exponent)
         self._center = self._rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
@@ -327,15 +332,15 @@ class ClassHyperplanes:
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal."""
+        """Relative difference below which distances are tied."""
         return tie_tolerance(self._rows.dtype)
 
     def distances(
         self, X: NDArray[np.floating], n_neighbors: int, alpha: float, n_threads: int
     ) -> NDArray[np.float64]:
-        """Distances of the rows of X, not scaled, (n_rows, n_classes)."""
+        """Return the distances of the rows of X, not scaled, (n_rows, n_classes)."""
         found = np.empty((len(X), self.n_classes))
-        # λ is in the units of squares.
+        # λ has the units of squares.
         with np.errstate(over="ignore", under="ignore"):
             ridge = float(np.ldexp(np.float64(alpha), -2 * self._exponent))
 
@@ -357,7 +362,7 @@ class ClassHyperplanes:
                 found[a:b],
             )
 
-        # Cut by the shape alone: the rounding of a product may depend on its size.
+        # Split by the shape alone: the rounding of a product may depend on its size.
         size = int(_PRODUCT_BYTES / (self._rows.dtype.itemsize * len(self._rows)))
         size = min(max(size, _FEWEST_ROWS), _MOST_ROWS)
         blocks = [(start, min(start + size, len(X))) for start in range(0, len(X), size)]
@@ -366,7 +371,7 @@ class ClassHyperplanes:
             return np.ldexp(found, self._exponent)
 
     def _in_units(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Samples scaled, in float64 and C-ordered, in units of the range of the fitted ones."""
+        """Return samples, scaled, in float64 and C order, in units of the range of the fitted ones."""
         with np.errstate(over="ignore", under="ignore"):
             scaled = self._scaling.apply(X).astype(np.float64, copy=False)
             units = np.ldexp(scaled, -self._exponent, order="C")
@@ -374,7 +379,7 @@ class ClassHyperplanes:
         return np.clip(units, -_FARTHEST, _FARTHEST, out=units)
 
     def _products(self, from_center: NDArray[np.float64]) -> NDArray[np.floating]:
-        """Scalar products of samples and fitted ones, measured from the center."""
+        """Return the scalar products of new and fitted samples, centered."""
         n, d = self._rows.shape
         queries: NDArray[np.floating] = from_center
         if self._rows.dtype == np.float32:
@@ -389,16 +394,16 @@ class ClassHyperplanes:
         return total
 
     def _off(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:
-        """By how much squared distances of samples may be off."""
+        """Return the error bound of the squared distances of samples."""
         d = queries.shape[1]
-        # 2·Σ|x·y| ≤ |x|² + |y|²; each of the sums has at most so many additions.
+        # 2·Σ|x·y| ≤ |x|² + |y|²; n_additions bounds the additions of each sum.
         n_additions = min(_COLUMNS_PER_PRODUCT, d) + d // _COLUMNS_PER_PRODUCT + 16.0
         rounding = float(np.finfo(self._rows.dtype).eps) / 2.0
-        # What single terms lose that are too small for their type; the largest are near 1.
+        # Bound on underflow of single terms; the largest are near 1.
         vanished = d * float(np.finfo(self._rows.dtype).tiny)
         return 2.0 * n_additions * rounding * (_squares(queries) + self._squares.max()) + vanished
 
 
 def _squares(rows: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Squared lengths of rows."""
+    """Return the squared norms of rows."""
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

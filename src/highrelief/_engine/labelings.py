@@ -1,9 +1,8 @@
-"""Margins at the nearest neighbors under many labelings of the same rows.
+"""Margins at the nearest neighbors under many labelings of the same rows, for permutation tests.
 
-Distances do not depend on labels. The lists of all others from the nearest on are made once, and so are the
-differences of those pairs that are neighbors under many labelings: weights by B labelings are then a product
-of the (B, pairs) coefficients and the (pairs, features) differences. Pairs that are neighbors now and then
-are added one by one.
+Distances do not depend on labels. The neighbors of every row are sorted once. For pairs that are neighbors
+under many labelings, the margins of B labelings are a product of (B, pairs) coefficients and (pairs,
+features) differences. Other pairs are added one by one.
 """
 
 from __future__ import annotations
@@ -19,29 +18,29 @@ from .memory import check_room
 from .neighbors import METRICS, Neighborhood
 from .threads import even_ranges, one_blas_thread, run_all
 
-#: A pair that is needed by fewer labelings than this share costs less one by one than in the product.
+#: Share of the labelings that use a pair below which it is added by itself instead of in the product.
 _DENSE = 0.2
-#: Bytes of the differences, and of the coefficients, that are held at a time.
+#: Bytes of the differences, and of the coefficients, in memory at a time.
 _BLOCK_BYTES = 2.0**25
-#: Columns of a block at least: shorter rows leave vectors, and products, half empty.
+#: Least number of columns of a block: shorter rows would not fill vectors and products.
 _LEAST_COLUMNS = 128
-#: Labelings whose neighbors are held at a time.
+#: Entries of neighbor lists in memory at a time.
 _MOST_ENTRIES = 2**25
-#: Square matrices that there are at the same time: distances, orders, uses, places.
+#: Number of square matrices in memory at a time: distances, orders, uses, places.
 _N_SQUARES = 6
 
 
 class RelabeledRows:
-    """Rows whose nearest hits and misses are asked for under many labelings.
+    """Margins of rows under many labelings.
 
     Parameters
     ----------
     table : Packed
-        The rows, each once, complete, all in reach of each other.
+        The rows, of sample weight 1, without missing values and without a batch constraint.
     among : Neighborhood
         Which neighbors count.
     class_weights : (n_classes,) float64 or None
-        By how much more the samples of a class count.
+        Factor of the samples of a class in sums over samples.
     """
 
     def __init__(
@@ -65,9 +64,9 @@ class RelabeledRows:
     def mean_margins(
         self, labels: NDArray[np.integer], dtype: type[np.floating] = np.float64
     ) -> NDArray[np.floating]:
-        """Mean over the samples of E|x − miss| − E|x − hit| by every labeling, (n_labelings, n_features).
+        """Return the mean of E|x − miss| − E|x − hit| over the samples, (n_labelings, n_features).
 
-        ``labels`` (n_labelings, n_samples) holds codes of classes, each present. In float32 sums are good to
+        ``labels`` (n_labelings, n_samples) are class codes, each present. In float32 sums are accurate to
         about six digits, and take half the time.
         """
         out = np.zeros((len(labels), self._table.n_features), dtype)
@@ -81,23 +80,23 @@ class RelabeledRows:
         return n_labelings * len(self._ranked) * n_slots * self._among.n_neighbors
 
     def _distances(self) -> NDArray[np.float64]:
-        """Distances of all samples to all."""
+        """Return the distances of all pairs of samples."""
         D = added_distances(self._table, self._metric)
         return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else D
 
     def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
-        """Sums over the pairs, (n_labelings, n_features)."""
+        """Return the sums over the pairs, (n_labelings, n_features)."""
         return summed_pairs(self._table, pairs, self._metric == nearest.SQUARED_EUCLIDEAN)
 
     def _pairs(self, labels: NDArray[np.int64], dtype: np.dtype) -> Pairs:
-        """The pairs that count under any labeling, and how much they do."""
+        """Return the pairs that are neighbors under any labeling, with their coefficients."""
         among, n = self._among, labels.shape[1]
         n_slots = 2 if among.pooled else self._n_classes
         rank_weights = among.rank_weights(n)
         lists = (self._ranked, self._sorted, self._tied, labels)
         uses = np.zeros(self._ranked.shape, np.int64)
         labelings.count_uses(*lists, n_slots, among.pooled, rank_weights.size, self._tolerance, uses)
-        # A pair has no direction: what it counts seen from either side is added up.
+        # A pair has no direction: the coefficients of both directions are added.
         rows = np.arange(n)[:, np.newaxis]
         pair = np.minimum(rows, self._ranked) * n + np.maximum(rows, self._ranked)
         often = np.bincount(pair.ravel(), uses.ravel(), minlength=n * n) >= _DENSE * len(labels)
@@ -127,14 +126,14 @@ class RelabeledRows:
         return Pairs(coefficients, chosen // n, chosen % n, (start, first, second, scarce))
 
     def _row_weights(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What the term of every sample counts in the mean; 0 for one that is alone in its class."""
+        """Return the factor of every sample in the mean; 0 for one that is alone in its class."""
         weights = self._class_weights[labels]
         sizes = _class_sizes(labels, self._n_classes)
         alone = np.take_along_axis(sizes, labels, axis=1) < 2
         return np.where(alone, 0.0, weights / weights.sum(axis=1, keepdims=True))
 
     def _factors(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Sign and weight of hits and misses, (n_labelings, class of the sample, slot); as in Packed."""
+        """Return sign and weight of hits and misses, (n_labelings, class of the sample, slot)."""
         n_classes = self._n_classes
         if self._among.pooled:
             return np.tile([-1.0, 1.0], (len(labels), n_classes, 1))
@@ -150,19 +149,19 @@ def _class_sizes(labels: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]
 
 
 def _ranked(D: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """All others of every sample from the nearest on, and how far they are, (n_samples, n_samples − 1)."""
+    """Return the others of every sample by distance, and the distances, (n_samples, n_samples − 1)."""
     np.fill_diagonal(D, -1.0)
     order = np.argsort(D, axis=1, kind="stable")
     return np.ascontiguousarray(order[:, 1:]), np.take_along_axis(D, order, axis=1)[:, 1:].copy()
 
 
 def added_distances(table: Packed, metric: int) -> NDArray[np.float64]:
-    """Distances of all samples to all; Euclidean ones squared, so that they add up over columns."""
+    """Return the distances of all pairs; Euclidean ones squared, so that they add up over columns."""
     return _manhattan(table) if metric == nearest.MANHATTAN else _squared(table)
 
 
 def summed_pairs(table: Packed, pairs: Pairs, squared: bool) -> NDArray[np.floating]:
-    """Sums of the (squared) differences of pairs in each column, (n_labelings, n_features)."""
+    """Return sums of coefficient·(squared) difference over pairs, (n_labelings, n_features)."""
     dtype = pairs.coefficients.dtype
     X = np.ascontiguousarray(table.unpacked(table.X)[:, : table.n_features], dtype=dtype)
     out = np.zeros((len(pairs.coefficients), X.shape[1]), dtype)
@@ -177,7 +176,7 @@ def summed_pairs(table: Packed, pairs: Pairs, squared: bool) -> NDArray[np.float
         labelings.add_differences(block, *pairs.scarce, squared, sums)
         out[:, a:b] = sums
 
-    # Cut by the shape alone, so that the bits are the same for any number of threads.
+    # Split by the shape alone: the bits are the same for any number of threads.
     cuts = even_ranges(X.shape[1], -(-X.shape[1] // width), multiple=16)
     run_all(of_columns, cuts, table.n_threads)
     return out
@@ -209,11 +208,11 @@ def _squared(table: Packed) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of samples that are in the product of matrices, and those that are added one by one."""
+    """Pairs of samples in the matrix product, and rare pairs that are added one by one."""
 
-    #: (n_labelings, n_pairs) of the pairs that many labelings need, and their rows.
+    #: (n_labelings, n_pairs) coefficients of frequent pairs, and their rows.
     coefficients: NDArray[np.floating]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
-    #: Where the others of every labeling begin, (n_labelings + 1,), their rows and coefficients.
+    #: Start of the rare pairs of every labeling, (n_labelings + 1,), their rows and coefficients.
     scarce: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.floating]]

@@ -13,11 +13,11 @@ from .cached_property import cached_property
 from .categories import Encoding, MissingLevels
 from .columns import ScaledColumns, SparseColumns, SparseTable, nearer_end
 from .distances import tie_tolerance
-from .missing import MissingOfBoth, MissingValues
+from .missing import MissingValues, MixedMissingValues
 from .scaling import ColumnRanges, MissingMask, Scaling
 from .threads import even_ranges, n_pieces
 
-#: Partial sums are cut by the shape of the data alone, so that their order, and hence every bit of a
+#: Partial sums are split by the shape of the data alone, so that their order, and hence every bit of a
 #: result, is the same for any number of threads.
 _MOST_PARTS = 64
 _PARTIAL_SUMS_BYTES = 2**26
@@ -57,7 +57,7 @@ class Layout:
         self.n_samples = codes.size
         self.n_classes = n_classes
         self.n_threads = n_threads
-        self.counted = sample_weight is not None
+        self.has_sample_weight = sample_weight is not None
         self.position, self.codes = self._laid_out(codes)
         self.real = self.position != packing.PADDING
         self.input_codes, self._input_sample_weight = codes, sample_weight
@@ -129,7 +129,9 @@ class Layout:
             for c in np.flatnonzero(others <= 0.0):  # so small that rounding leaves nothing of them
                 others[c] = np.delete(priors, c).sum()
             return np.tile(priors, (self.n_classes, 1)) / others[:, np.newaxis]
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self._input_sample_weight)
+        amounts = self.batch_constraint.available_by_class(
+            self.input_codes, self.n_classes, self._input_sample_weight
+        )
         if self.class_weights is not None:
             amounts = amounts * self.class_weights
         by_class = np.repeat(amounts[np.newaxis], self.n_classes, axis=0)  # class, batch, class of misses
@@ -174,7 +176,9 @@ class Layout:
     def n_available_rows(self) -> NDArray[np.int64]:
         """Number of rows that may be neighbors of every row, by class; with a batch constraint only."""
         assert self.batch_constraint is not None
-        found = self.batch_constraint.amounts(self.input_codes, self.n_classes)[self.batches].astype(np.int64)
+        found = self.batch_constraint.available_by_class(self.input_codes, self.n_classes)[
+            self.batches
+        ].astype(np.int64)
         if self.within:
             # A row of weight above 1 is a neighbor of itself.
             found[np.arange(self.n_rows), self.codes] -= self.sample_weight <= 1.0
@@ -185,7 +189,9 @@ class Layout:
         """Total weight of the ordered pairs that may be neighbors, a sample and itself included."""
         if self.batch_constraint is None:
             return self.total_sample_weight**2
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        amounts = self.batch_constraint.available_by_class(
+            self.input_codes, self.n_classes, self.input_sample_weight
+        )
         return float(self.sample_weight @ amounts.sum(axis=1)[self.batches])
 
     @property
@@ -198,7 +204,9 @@ class Layout:
         """Total weight of the possible neighbors of every row; None: all others."""
         if self.batch_constraint is None:
             return None
-        amounts = self.batch_constraint.amounts(self.input_codes, self.n_classes, self.input_sample_weight)
+        amounts = self.batch_constraint.available_by_class(
+            self.input_codes, self.n_classes, self.input_sample_weight
+        )
         found = amounts.sum(axis=1)[self.batches]
         return np.maximum(found - np.minimum(self.sample_weight, 1.0), 0.0) if self.within else found
 
@@ -209,11 +217,11 @@ class Layout:
         return out
 
     def n_parts(self, width: int) -> int:
-        """Number of partial sums of ``width`` numbers that a sum is cut into."""
+        """Return the number of partial sums, of ``width`` numbers each, of a sum."""
         return min(max(_PARTIAL_SUMS_BYTES // (8 * width), 4), _MOST_PARTS)
 
     def row_ranges(self, width: int = 1) -> list[tuple[int, int]]:
-        """Ranges of rows, each with a partial sum of ``width`` numbers."""
+        """Return ranges of rows, each with a partial sum of ``width`` numbers."""
         return even_ranges(self.n_rows, self.n_parts(width), multiple=distances.TILE)
 
 
@@ -231,7 +239,7 @@ class Packed(Layout):
     ranges : ColumnRanges or None
         Of the columns, if known.
     missing_mask : MissingMask or None
-        Which values are missing; the smallest value of the column stands in their place.
+        Which values are missing; the smallest value of the column replaces them.
     encoding : Encoding or None
         The features that the columns belong to, if some are categorical. None: each column is a feature.
     """
@@ -270,7 +278,7 @@ class Packed(Layout):
 
     @cached_property
     def scaled(self) -> ScaledColumns:
-        """The columns, scaled and laid out when they are asked for."""
+        """The columns, scaled and laid out on access."""
         return ScaledColumns(
             self.raw,
             self.position,
@@ -280,9 +288,14 @@ class Packed(Layout):
             n_threads=self.n_threads,
         )
 
+    @property
+    def spans(self) -> NDArray[np.float64]:
+        """Ranges of the scaled columns."""
+        return self.scaled.spans
+
     @cached_property
-    def missing(self) -> MissingValues | MissingOfBoth | None:
-        """What is missing from the rows, and what that adds to differences; None if nothing is."""
+    def missing(self) -> MissingValues | MixedMissingValues | None:
+        """Missing values of the rows, and the excess of their differences; None if no value is missing."""
         layout = (self.raw, self.scaling, self.position)
         more: dict[str, Any] = {"sample_weight": self._input_sample_weight, "n_threads": self.n_threads}
         values: type[MissingValues] = MissingValues
@@ -298,7 +311,7 @@ class Packed(Layout):
             parts.append(levels(encoding, encoding.missing_mask, *layout, self.codes, **more))
         if not parts:
             return None
-        return parts[0] if len(parts) == 1 else MissingOfBoth(parts)
+        return parts[0] if len(parts) == 1 else MixedMissingValues(parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -312,14 +325,14 @@ class Packed(Layout):
 
     @property
     def tie_tolerance(self) -> float:
-        """Distances that differ by less, relatively, are equal."""
+        """Relative difference below which distances are tied."""
         return tie_tolerance(self.dtype)
 
     @property
     def rounding_of_sums(self) -> float:
-        """What rounding can make of a sum of margins that is 0, relative to the sum of its terms.
+        """Error bound of a sum of margins that is 0, relative to the sum of its terms.
 
-        It must not become a weight: where hits and misses balance, it is 0 and not 1e-17.
+        Smaller sums are set to 0: a balance of hits and misses must not get the weight 1e-17.
         """
         return float(8.0 * np.finfo(self.dtype).eps + self.n_rows * 2.0**-54)
 
@@ -329,7 +342,7 @@ class Packed(Layout):
         return row_sums(self.X)
 
     def of_features(self, features: NDArray[np.int64]) -> Packed:
-        """The same rows with some of the features only."""
+        """Return the rows with some of the features only."""
         return Packed(
             self._taken(features),
             self.input_codes,
@@ -350,7 +363,7 @@ class Packed(Layout):
         return np.ascontiguousarray(self.raw[:, features])
 
     def under(self, w: NDArray[np.float64]) -> Packed:
-        """The same rows with every feature scaled to its range times its weight; those of weight 0 leave."""
+        """Return the rows with every scaled feature times its weight, without features of weight 0."""
         features = np.flatnonzero(w)
         table = self if features.size == self.n_features else self.of_features(features)
         return Packed(
@@ -368,51 +381,51 @@ class Packed(Layout):
 
     @property
     def n_pieces(self) -> int:
-        """Into how many pieces a pass over all pairs is cut, so that progress is seen."""
+        """Number of pieces of a pass over all pairs, between which progress is reported."""
         return n_pieces(self.n_rows**2 / 2 * self.n_features)
 
 
 def row_sums(X: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Sum the rows of an array in the layout by the additions that the distance tiles make."""
+    """Return the sums of rows in the layout, with the additions of the distance tiles."""
     sums = np.empty(X.shape[0])
     distances.row_sums(X, sums)
     return sums
 
 
 def sum_in_order(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Add up partial sums from the first to the last."""
+    """Return the sum of partial sums, added from the first to the last."""
     total = parts[0].copy()
     for part in parts[1:]:
         total += part
     return total
 
 
-# A labeled table of which only the values that are not 0 are stored.
+# Sparse tables
 
 
 class SparsePacked(Packed):
-    """A labeled table whose zeros are not stored; ``raw`` is a :data:`.sparse_columns.SparseTable`."""
+    """A labeled table whose zeros are not stored; ``raw`` is a :data:`.columns.SparseTable`."""
 
     raw: SparseTable
     ranges: ColumnRanges
 
     @cached_property
     def columns(self) -> SparseColumns:
-        """The columns, with what makes them comparable."""
+        """The columns, and the factors that scale their differences."""
         return SparseColumns(self.raw, self.scaling, self.ranges)
 
     @property
     def row_bytes(self) -> float:
-        """Bytes that a row of the table takes, on average: values and their columns."""
+        """Mean number of bytes of a row of the table: values and column indices."""
         return self.raw.nnz * (self.dtype.itemsize + 4) / self.n_samples
 
     @property
-    def scaled(self) -> SparseColumns:  # type: ignore[override]
-        """The same: no column is laid out."""
-        return self.columns
+    def spans(self) -> NDArray[np.float64]:
+        """Ranges of the scaled columns."""
+        return self.columns.spans
 
     def distances_from_ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What :class:`.scaled_columns.ScaledColumns` holds: for the stored values, and by column for a 0."""
+        """Return the values of :class:`.columns.ScaledColumns`: the stored ones, and that of 0 by column."""
         indices, unit = self.columns.indices, self.scaling.unit
         values = self.raw.data.astype(np.float64)
         sample_weight = self.input_sample_weight

@@ -1,4 +1,7 @@
-"""How much memory is free."""
+"""Free memory, and checks before large allocations.
+
+The smallest of what the machine, its control groups (containers) and the address space have left.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,35 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-#: Share of the free memory that may be taken where the user does not say.
+#: Share of the free memory that is the default budget.
 SHARE = 0.5
-#: What is taken to be free where the system does not say.
+#: Assumed free memory if the system does not report it.
 UNKNOWN = 2.0**31
-#: Bytes that are taken without a question, which would take longer than to fill them.
+#: Allocations up to this many bytes are not checked: a check would take longer than to fill them.
 UNASKED = 2.0**27
-# A limit of a control group that is none: version 1 has a number that no machine reaches.
+# Control groups of version 1 without a limit report a huge number.
 _NO_LIMIT = 2.0**60
 
 
-def memory_budget(asked: float | None) -> float:
-    """Bytes that may be spent: what the user asked for, or a share of what is free."""
-    return SHARE * free_memory() if asked is None else float(asked)
+def memory_budget(requested: float | None) -> float:
+    """Return the memory budget in bytes: as requested, or a share of the free memory."""
+    return SHARE * free_memory() if requested is None else float(requested)
 
 
 def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0) -> None:
-    """Raise if something is about to be made that there is no room for.
+    """Raise MemoryError if an allocation would exceed the free memory.
 
     Parameters
     ----------
     needed : float
-        Its bytes.
+        Bytes of the allocation.
     what : str
-        What it is, as the beginning of a sentence.
+        What is allocated, as the beginning of a sentence.
     instead : str
-        A sentence: what would need less.
+        Remedy, as a sentence.
     addresses : float, default=0.0
-        Bytes of address space that are reserved beside it and not filled: stacks and arenas of threads.
-        Given for libraries that abort the process when an allocation fails, so that nothing is too small
-        to be checked.
+        Bytes of address space reserved besides and not filled: stacks and arenas of threads. Passed for
+        libraries that abort the process if an allocation fails; then allocations of any size are checked.
     """
     if needed <= UNASKED and not addresses:
         return
@@ -57,13 +59,13 @@ def check_room(needed: float, what: str, instead: str, *, addresses: float = 0.0
 
 
 def free_memory() -> float:
-    """Bytes that this process can still take without pushing anything out."""
+    """Return the bytes that this process can allocate without swapping."""
     found = _of_windows() if sys.platform == "win32" else _of_machine()
     return min([UNKNOWN if found is None else found, *_left_in_groups(), *_left_in_addresses()])
 
 
 def _of_machine(meminfo: Path = Path("/proc/meminfo")) -> float | None:
-    """What Linux states as available, or the free pages that other systems count."""
+    """Return the available memory that Linux reports, or the free pages of other systems."""
     text = _text(meminfo)
     for line in text.splitlines():
         if line.startswith("MemAvailable:"):
@@ -74,14 +76,14 @@ def _of_machine(meminfo: Path = Path("/proc/meminfo")) -> float | None:
         except (AttributeError, OSError, ValueError):
             continue
         if count > 0 and size > 0:
-            # Of all pages there are, half may be taken to be free.
+            # Half of all pages are assumed to be free.
             return float(count) * size * (1.0 if pages == "SC_AVPHYS_PAGES" else 0.5)
     return None
 
 
 def _of_windows() -> float | None:
     class Status(ctypes.Structure):
-        """MEMORYSTATUSEX; the third of the seven numbers after the first two is the free memory."""
+        """MEMORYSTATUSEX; the second of its seven 64-bit numbers is the available memory."""
 
         _fields_ = (
             ("length", ctypes.c_ulong),
@@ -99,7 +101,7 @@ def _of_windows() -> float | None:
 def _left_in_groups(
     groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")
 ) -> list[float]:
-    """What is left under the limits of the control groups that hold this process (containers, batch jobs)."""
+    """Return what is left under the limits of this process's control groups (containers, batch jobs)."""
     left = []
     for line in _text(groups).splitlines():
         _, controllers, path = line.split(":", 2)
@@ -117,7 +119,7 @@ def _left_in_groups(
 
 
 def _left_in_addresses(statm: Path = Path("/proc/self/statm")) -> list[float]:
-    """What is left of the addresses that the process may use: ``ulimit -v``, as batch systems set it."""
+    """Return what is left of the address space, which batch systems limit (``ulimit -v``)."""
     try:
         import resource  # noqa: PLC0415  not on Windows
 
@@ -131,7 +133,7 @@ def _left_in_addresses(statm: Path = Path("/proc/self/statm")) -> list[float]:
 
 
 def _upwards(root: Path, path: str) -> Iterable[Path]:
-    """A group's folder and those above it: each may set a limit.
+    """Yield a group's folder and those above it: each may set a limit.
 
     Inside a container the path is that of the host, and only the root exists.
     """

@@ -1,12 +1,9 @@
-"""Missing values: where they are, and what differences are expected to be there.
+"""Missing values: the expectation of differences to them, without imputation.
 
-A missing value of a numeric feature may be any of the observed ones: the difference to a sample with the
-value x is E|x − V|, that of two samples without one is E|V − V'|, with V and V' drawn from all observed
-values of the feature, each as often as it occurs (copies counted). Nothing is imputed: no value takes the
-place of what is missing, neither in the answer nor in the choice of neighbors.
-
-In memory the smallest observed value stands where one is missing, so that every kernel can work on the table,
-and the *excess*, by which differences are then wrong, is added: see :mod:`..kernels.missing`.
+A missing value of a numeric feature may be any observed one: its difference to x is E|x − V|, that of two
+missing values is E|V − V'|, with V and V' drawn from the observed values with their sample weights. In memory
+the smallest observed value replaces a missing one, so that every kernel can process the table; the *excess*,
+by which differences are then off, is added as a correction (:mod:`.._kernels.missing`).
 """
 
 from __future__ import annotations
@@ -22,44 +19,44 @@ from .._kernels import packing
 from .._kernels.missing import excess_of_columns
 from . import arrays
 from .cached_property import cached_property
-from .scaling import ColumnRanges, MissingMask, Scaling, as_kernels_know_it
+from .scaling import ColumnRanges, MissingMask, Scaling, writable_view
 from .threads import even_ranges, run_all
 
-#: Values of a block of columns whose excess is found at a time.
+#: Values of a block of columns whose excess is computed at a time.
 _VALUES_AT_ONCE = 2**18
-#: Values that are added up, many side by side, in the time that one takes which is looked up.
+#: Values that are summed in vectors in the time of one random access.
 _VALUES_PER_LISTED = 128
-#: Ranges of more than two to this, or less than its inverse, have squares that could overflow, or vanish.
+#: Ranges beyond two to this power, or below its inverse, have squares that could overflow or vanish.
 _USUAL_EXPONENT = 40
-#: Sums over pairs of copies have exponents below this: a few of them together are a number.
+#: Largest exponent of weighted sums over pairs: a few of them can be added without overflow.
 _LARGEST_EXPONENT = 1000
-#: Samples whose values a network sorts faster than buckets do.
+#: Largest number of samples for which a sorting network is faster than buckets.
 MOST_IN_NETWORK = 4096
-#: Partial sums that are made apart, for any number of threads.
+#: Number of partial sums, for any number of threads.
 _SUMS = 8
 
 
 class MissingValues:
-    """What is missing from the rows of a layout, and the excess of the differences there.
+    """Missing values of the rows of a layout, and the excess of their differences.
 
     Parameters
     ----------
-    missing_mask : Absent
-        What is missing from the table.
+    missing_mask : MissingMask
+        Which values of the table are missing.
     X : (n_samples, n_features) float32 or float64
-        The table, the smallest value of the column in the place of what is missing.
+        The table, with the smallest value of the column in place of missing ones.
     scaling : Scaling
         Of the features.
     position : (n_rows,) int64
-        The row of the table that stands at each row of the layout, or ``PADDING``.
+        The row of the table at each row of the layout, or ``PADDING``.
     sample_weight : (n_samples,) float64 or None
-        How often each sample counts; None: once.
+        Sample weights; None: 1.
     n_threads : int
-        Threads to use.
+        Number of threads.
     owner : (n_columns,) int64 or None
         The feature that each column of the table belongs to; None: itself.
     ranges : ColumnRanges or None
-        Of the columns, if they are known.
+        Of the columns, if known.
     """
 
     def __init__(
@@ -82,7 +79,7 @@ class MissingValues:
             sample_weight,
         )
         self.n_threads = n_threads
-        #: (n_incomplete,) the features, and where their values are.
+        #: (n_incomplete,) features with missing values, and their columns.
         self.features = missing_mask.features if owner is None else owner[missing_mask.features]
         self._columns = missing_mask.features
         self._row_of = np.empty(X.shape[0], np.int64)
@@ -90,18 +87,18 @@ class MissingValues:
         self._row_of[position[real]] = real
         count = np.zeros(position.size, np.int64)
         count[real] = np.diff(missing_mask.start)[position[real]]
-        #: What each row lacks, as places in ``features``.
+        #: Missing values of each row, as indices into ``features``.
         self.start = np.concatenate([[0], np.cumsum(count)])
         self.which = missing_mask.of_samples(position[real]).which
         self._n_chunks = -(-position.size // missing_kernels.CHUNK)
-        #: Which set of expectations each row has, out of how many.
+        #: Set of expectations of each row, and the number of sets.
         self.set_of = np.zeros(position.size, np.int64)
         self.n_sets = 1
         self._rounded: dict[bool, NDArray[np.floating]] = {}
 
     @cached_property
     def excess(self) -> NDArray[np.floating]:
-        """By how much |x − x'| is too small where one lacks the value, in scaled units."""
+        """Amount by which |x − x'| is too small if one value is missing, in scaled units."""
         shape = (1, self._n_chunks, self.features.size, missing_kernels.CHUNK)
         excess = arrays.empty(shape, self._X.dtype)
         n_samples = self._row_of.size
@@ -111,10 +108,10 @@ class MissingValues:
         if n_samples > MOST_IN_NETWORK:
             find = missing_kernels.excess_in_order
             sample_weight = np.ones(n_samples) if self._sample_weight is None else sample_weight
-            # At the rows of no sample, which the network clears by itself.
+            # For padding rows, which the network clears itself.
             excess.fill(0)
         X, low, per_unit = self._values, self._low, self._per_unit
-        down = self._down
+        down = self._exponents
         if down.any():
             X, low = np.ldexp(X, -down), np.ldexp(low, -down)
             per_unit = np.ldexp(per_unit, down[self._columns])
@@ -128,8 +125,8 @@ class MissingValues:
 
     @cached_property
     def _values(self) -> NDArray[np.floating]:
-        """The table, in units in which no range overflows."""
-        return as_kernels_know_it(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
+        """The table in units in which no range overflows."""
+        return writable_view(self._X) if self._scaling.unit is None else self._X * self._scaling.unit
 
     @cached_property
     def _ranges(self) -> ColumnRanges:
@@ -143,29 +140,29 @@ class MissingValues:
         return low if self._scaling.unit is None else low * self._scaling.unit
 
     @property
-    def _down(self) -> NDArray[np.int64]:
-        """Powers of 2 that the columns are divided by, so that sums over pairs of copies do not overflow."""
+    def _exponents(self) -> NDArray[np.int64]:
+        """Powers of 2 by which the columns are divided, so that weighted sums over pairs do not overflow."""
         high = self._ranges.high if self._scaling.unit is None else self._ranges.high * self._scaling.unit
-        sample_weight = 0.0 if self._sample_weight is None else self._sample_weight.sum()
-        # Halves: the difference of two large numbers may be beyond the largest.
+        total = 0.0 if self._sample_weight is None else self._sample_weight.sum()
+        # Halves: the difference of two large numbers may overflow.
         _, width = np.frexp(high.astype(np.float64) / 2.0 - self._low.astype(np.float64) / 2.0)
-        _, total_sample_weight = np.frexp(max(sample_weight, float(self._row_of.size)))
-        return np.maximum(width.astype(np.int64) + 2 * total_sample_weight - _LARGEST_EXPONENT, 0)
+        _, weight_exponent = np.frexp(max(total, float(self._row_of.size)))
+        return np.maximum(width.astype(np.int64) + 2 * weight_exponent - _LARGEST_EXPONENT, 0)
 
     @cached_property
     def _per_unit(self) -> NDArray[np.float64]:
-        """What a difference of values is multiplied by, for the incomplete columns."""
+        """Factor of a difference of values, for the incomplete columns."""
         return 1.0 / self._scaling.divisor[self._columns].astype(np.float64)
 
     @cached_property
     def root_unit(self) -> float:
-        """A power of 2 whose square :attr:`squared_excess` is to be multiplied with; 1 for usual ranges."""
+        """A power of 2 whose square is the unit of :attr:`squared_excess`; 1 for ordinary ranges."""
         exponent = int(np.frexp(self._widths.max(initial=0.0))[1])
         return float(np.ldexp(1.0, exponent)) if abs(exponent) > _USUAL_EXPONENT else 1.0
 
     @cached_property
     def squared_excess(self) -> NDArray[np.floating]:
-        """The same for (x − x')²: E(x − V)² for one missing value, E(V − V')² for two."""
+        """Excess of (x − x')²: E(x − V)² for one missing value, E(V − V')² for two."""
         shape = (1, self._n_chunks, self.features.size, missing_kernels.CHUNK)
         excess = packing.aligned_zeros(shape, self._X.dtype)
         sample_weight = np.ones(self._row_of.size) if self._sample_weight is None else self._sample_weight
@@ -186,25 +183,25 @@ class MissingValues:
 
     @property
     def parts(self) -> list[MissingValues]:
-        """What is missing of features of one kind each: here of all."""
+        """Missing values by kind of feature: here one kind."""
         return [self]
 
     @property
     def n_rows(self) -> int:
-        """Rows of the layout."""
+        """Number of rows of the layout."""
         return self.start.size - 1
 
     def rounding(self, squared: bool) -> NDArray[np.float64]:
-        """By how much what each row lacks, to any other, may be off where all factors are 1, (n_rows,)."""
-        # No excess is larger than the range.
+        """Return the error bound of the correction of each row if all factors are 1, (n_rows,)."""
+        # No excess exceeds the range.
         most = self._spans(squared)
-        n_lacking, lack = np.diff(self.start), np.empty(self.n_rows)
-        missing_kernels.sum_listed(self.start, self.which, most, lack)
-        # One rounding for every value, and some for each on the way to it, each by half an eps at most.
-        return (n_lacking.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * lack
+        n_missing, largest = np.diff(self.start), np.empty(self.n_rows)
+        missing_kernels.sum_listed(self.start, self.which, most, largest)
+        # Each term has one rounding error of its own and some from its computation, of at most eps/2 each.
+        return (n_missing.max() + 16.0) * 0.5 * float(np.finfo(np.float32).eps) * largest
 
     def _single(self, squared: bool) -> NDArray[np.floating]:
-        """The excess in float32, if that can hold it."""
+        """Return the excess in float32, if its range suffices."""
         excess = self.squared_excess if squared else self.excess
         if excess.dtype == np.float32 or (self.root_unit != 1.0 and not squared):
             return excess
@@ -214,7 +211,7 @@ class MissingValues:
         return self._rounded[squared]
 
     def _spans(self, squared: bool) -> NDArray[np.float64]:
-        """Ranges of the features, scaled, or their squares in the unit of the excess."""
+        """Return the ranges of the scaled features, or their squares in the unit of the excess."""
         return (self._widths / self.root_unit) ** 2 if squared else self._widths
 
     @cached_property
@@ -224,7 +221,7 @@ class MissingValues:
             high = high * self._scaling.unit[self._columns]
         return (high.astype(np.float64) - low) * self._per_unit
 
-    def lack_blocks(
+    def correction_blocks(
         self,
         rows: NDArray[np.int64],
         chunks: tuple[int, int],
@@ -232,11 +229,11 @@ class MissingValues:
         *,
         others: NDArray[np.int64] | None = None,
     ) -> NDArray[np.floating]:
-        """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
+        """Return corrections c(a, b) of rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK).
 
-        In float32, if that can hold it. ``others``: any rows b, in the place of those of the chunks. The
-        expected distance of a and b is the one found without regard to what is missing, plus lack(a, b) +
-        lack(b, a).
+        c(a, b) is the sum of the excess over the values missing from a; the expected distance of a and b is
+        the distance in memory plus c(a, b) + c(b, a). In float32, if its range suffices. ``others``: rows b,
+        instead of those of the chunks.
         """
         excess = self._single(squared)
         if others is not None:
@@ -259,7 +256,7 @@ class MissingValues:
         distances: NDArray[np.float64],
         squared: bool = False,
     ) -> None:
-        """Add lack(a, b) + lack(b, a) to the distances of pairs."""
+        """Add the corrections c(a, b) + c(b, a) to the distances of pairs."""
         excess = self.squared_excess if squared else self.excess
 
         def of_pairs(a: int, b: int) -> None:
@@ -276,20 +273,20 @@ class MissingValues:
         coefficients: NDArray[np.float64],
         squared: bool = False,
     ) -> NDArray[np.float64]:
-        """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
+        """Return Σ coefficient·(excess of a pair) over listed pairs, (n_incomplete,)."""
         excess = self.squared_excess if squared else self.excess
         n_rows = self.start.size - 1
         dense = self.which.size * n_rows / _VALUES_PER_LISTED
         listed = 2.0 * rows.size * self.which.size / max(1, n_rows)
         if listed < dense:
             return self._listed_sums(rows, others, coefficients, excess)
-        # Either may be the one that lacks a value.
+        # The value may be missing from either.
         rows, others = np.concatenate([rows, others]), np.concatenate([others, rows])
         coefficients = np.concatenate([coefficients, coefficients]).astype(excess.dtype)
         chunk_of = others // missing_kernels.CHUNK
         order = np.argsort(chunk_of.astype(np.uint16) if n_rows < 2**22 else chunk_of, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(chunk_of, minlength=self._n_chunks))])
-        lists = self._lacking
+        lists = self._members
 
         def of_chunks(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
@@ -314,7 +311,7 @@ class MissingValues:
     ) -> None:
         """Add coefficient·(excess of a pair) to the row of ``out`` that owns it; columns are features.
 
-        ``owners`` do not fall.
+        ``owners`` are sorted.
         """
         excess = self.squared_excess if squared else self.excess
         borders = np.searchsorted(owners, [a for a, _ in even_ranges(len(out), 16)] + [len(out)])
@@ -345,22 +342,22 @@ class MissingValues:
     def _added(
         self, part: Callable[..., NDArray[np.float64]], parts: list[tuple[int, int]]
     ) -> NDArray[np.float64]:
-        """Add up partial sums, in their order."""
+        """Return the sum of partial sums, in their order."""
         total = np.zeros(self.features.size)
         for found in run_all(part, parts, self.n_threads):
             total += found
         return total
 
     @cached_property
-    def _lacking(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which rows lack a feature, set by set: where each list begins, and the lists."""
+    def _members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows from which a feature is missing, by set: where each list begins, and the lists."""
         first = np.zeros(self.n_sets * self.features.size + 1, np.int64)
         members = np.empty(self.which.size, np.int64)
         missing_kernels.list_members(self.start, self.which, self.set_of, self.features.size, first, members)
         return first, members
 
     def _scaled(self, a: int, b: int) -> NDArray[np.floating]:
-        """Values of some features, from 0 on, (b − a, n_samples)."""
+        """Return the scaled values of some features minus their minimum, (b − a, n_samples)."""
         features = self._columns[a:b]
         X = np.ascontiguousarray(self._X[:, features].T)
         scaling = self._scaling.of(features)
@@ -377,7 +374,7 @@ class MissingValues:
 
 
 def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[np.floating]:
-    """The excess of some rows only, in chunks of their own."""
+    """Return the excess of some rows only, in chunks of their own."""
     chunk = missing_kernels.CHUNK
     n_sets, _, n_features, _ = excess.shape
     n_chunks = -(-rows.size // chunk)
@@ -388,20 +385,20 @@ def _of_rows(excess: NDArray[np.floating], rows: NDArray[np.int64]) -> NDArray[n
     return out
 
 
-# Missing values of numeric and of categorical features, as one.
+# Numeric and categorical features together
 
 
-class MissingOfBoth:
-    """What is missing of the numeric and of the categorical features; see :class:`MissingValues`.
+class MixedMissingValues:
+    """Missing values of numeric and of categorical features; see :class:`MissingValues`.
 
     Parameters
     ----------
     parts : list of MissingValues
-        What is missing of some features each.
+        Missing values of the numeric, and of the categorical features.
     """
 
     def __init__(self, parts: list[MissingValues]) -> None:
-        #: What is missing of some features each.
+        #: Missing values of the numeric, and of the categorical features.
         self.parts = parts
         self.n_threads = parts[0].n_threads
         self.features = np.concatenate([part.features for part in parts])
@@ -410,25 +407,25 @@ class MissingOfBoth:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the layout."""
+        """Number of rows of the layout."""
         return self.parts[0].n_rows
 
     @property
     def root_unit(self) -> float:
-        """A power of 2 whose square a squared excess is to be multiplied with."""
+        """A power of 2 whose square is the unit of a squared excess."""
         return max(part.root_unit for part in self.parts)
 
     def _unit(self, part: MissingValues, squared: bool) -> float:
         return (part.root_unit / self.root_unit) ** 2 if squared else 1.0
 
     def rounding(self, squared: bool) -> NDArray[np.float64]:
-        """By how much what each row lacks may be off."""
+        """Return the error bound of the correction of each row, (n_rows,)."""
         return sum(
             (part.rounding(squared) * self._unit(part, squared) for part in self.parts),
             start=np.zeros(self.n_rows),
         )
 
-    def lack_blocks(
+    def correction_blocks(
         self,
         rows: NDArray[np.int64],
         chunks: tuple[int, int],
@@ -436,10 +433,10 @@ class MissingOfBoth:
         *,
         others: NDArray[np.int64] | None = None,
     ) -> NDArray[np.floating]:
-        """lack(a, b) of some rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
+        """Return corrections c(a, b) of rows a to the rows b of some chunks, (n_chunks, n_rows, CHUNK)."""
         total = None
         for part in self.parts:
-            found = part.lack_blocks(rows, chunks, squared, others=others)
+            found = part.correction_blocks(rows, chunks, squared, others=others)
             found *= found.dtype.type(self._unit(part, squared))
             total = found if total is None else total + found
         assert total is not None
@@ -453,7 +450,7 @@ class MissingOfBoth:
         distances: NDArray[np.float64],
         squared: bool = False,
     ) -> None:
-        """Add lack(a, b) + lack(b, a) to the distances of pairs."""
+        """Add the corrections c(a, b) + c(b, a) to the distances of pairs."""
         for part, of in zip(self.parts, self._slices, strict=True):
             part.add_to_pairs(rows, others, factors[of] * self._unit(part, squared), distances, squared)
 
@@ -464,7 +461,7 @@ class MissingOfBoth:
         coefficients: NDArray[np.float64],
         squared: bool = False,
     ) -> NDArray[np.float64]:
-        """Σ coefficient·(excess of a pair), over listed pairs, (n_incomplete,)."""
+        """Return Σ coefficient·(excess of a pair) over listed pairs, (n_incomplete,)."""
         found = [
             part.pair_sums(rows, others, coefficients, squared) * self._unit(part, squared)
             for part in self.parts

@@ -1,4 +1,8 @@
-"""What missing values add to passes over all pairs of rows under weights."""
+"""Corrections for missing values in sums over all pairs of rows under weights.
+
+Adds E|x − V| − |x − low| (see :mod:`.missing`) to weighted distances and to Σ c·|x − x'|, for the pair
+sources of :mod:`.soft` and :mod:`.radius`, and to the distances of new samples from fitted ones.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +17,16 @@ from .._kernels.missing import CHUNK
 from .arrays import entries_of
 from .cached_property import cached_property
 from .layout import Layout, Packed, sum_in_order
-from .missing import MissingOfBoth, MissingValues
+from .missing import MissingValues, MixedMissingValues
 from .threads import run_all
 
 Places = NDArray[np.int64]
-#: start, which, place, factors, excess: see :mod:`..kernels.incomplete`.
+#: start, which, place, factors, excess: see :func:`.._kernels.missing.add_products`.
 CorrectionArrays = tuple[Places, Places, Places, NDArray[np.floating], NDArray[np.floating]]
 
 
 class MissingCorrection:
-    """What missing values add to distances under weights, and to sums over pairs.
+    """Correction of weighted distances, and of sums over pairs, for missing values.
 
     Duplicates of a row with missing values are not equal: each may have other values there.
 
@@ -30,7 +34,7 @@ class MissingCorrection:
     ----------
     layout : Layout
         The rows.
-    missing : MissingValues, MissingOfBoth or None
+    missing : MissingValues, MixedMissingValues or None
         Their missing values.
     n_features : int
         Number of features.
@@ -41,7 +45,7 @@ class MissingCorrection:
     def __init__(
         self,
         layout: Layout,
-        missing: MissingValues | MissingOfBoth | None,
+        missing: MissingValues | MixedMissingValues | None,
         n_features: int,
         dtype: np.dtype[Any],
     ) -> None:
@@ -59,39 +63,39 @@ class MissingCorrection:
         self._by_chunk = listed_by_chunk(self._rows, self._which, layout.n_rows)
         #: E|V − V'| of every value that is missing.
         self._between_duplicates = 2.0 * self._of_pairs(self._rows).astype(np.float64)
-        self.put_under(np.zeros(n_features))
+        self.set_weights(np.zeros(n_features))
 
     @classmethod
     def of(cls, table: Packed, *, ignored: bool = False) -> Self:
-        """Return the correction of a table; ``ignored``: of nothing, as if no value were missing."""
+        """Return the correction of a table; ``ignored``: an empty one, as if no value were missing."""
         return cls(table, None if ignored else table.missing, table.n_features, table.dtype)
 
     @property
     def any(self) -> bool:
-        """Whether something is missing."""
+        """Whether values are missing."""
         return self._which.size > 0
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
-        """Take these weights from now on."""
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
         factors = w[self.features]
-        #: For the kernels.
+        #: Arguments of the kernels.
         self.arrays: CorrectionArrays = (*self._by_chunk, factors.astype(self._dtype), self._excess)
-        #: (n_rows,) how far two copies of a row are from each other.
+        #: (n_rows,) distance between two duplicates of a row.
         self.between_duplicates = self._by_row(self._between_duplicates * factors[self._which])
 
     def between_own_duplicates(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_n factors[n]·E|V − V'|, of every incomplete feature over the rows n that lack it."""
+        """Return Σ_n factors[n]·E|V − V'| of every incomplete feature over the rows it is missing from."""
         terms = factors[self._rows] * self._between_duplicates
         return _sums_at(self._which, terms, self.features.size)
 
     def add_between_duplicates(
         self, own: NDArray[np.float64], features: NDArray[np.int64], Z: NDArray[np.float64]
     ) -> None:
-        """Add own[n]·E|V − V'| to Z[n] where row n lacks a feature; the columns of Z are some of them."""
+        """Add own[n]·E|V − V'| to Z[n] if a feature is missing from row n; columns of Z: ``features``."""
         columns = self._columns_of(features)[self._which]
-        kept = columns >= 0
-        rows = self._rows[kept]
-        Z[rows, columns[kept]] += own[rows] * self._between_duplicates[kept]
+        selected = columns >= 0
+        rows = self._rows[selected]
+        Z[rows, columns[selected]] += own[rows] * self._between_duplicates[selected]
 
     def sums(
         self,
@@ -99,17 +103,17 @@ class MissingCorrection:
         parts: list[tuple[int, int]],
         features: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """What missing values add to Σ over pairs of coefficient·|x − x'|: for all features, 0 if unwanted.
+        """Return the correction of Σ over pairs of coefficient·|x − x'| for some features, 0 for others.
 
-        From the coefficients S, summed by the same parts of the tiles as the rest; (n_incomplete,).
+        Computed from the coefficients S, with one partial sum per range of ``parts``; (n_incomplete,).
         """
-        wanted = np.zeros(self._n_features, dtype=bool)
-        wanted[features] = True
+        requested = np.zeros(self._n_features, dtype=bool)
+        requested[features] = True
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
             missing_kernels.add_products(
-                self.arrays, wanted[self.features], S, self._layout.n_rows, a, b, found
+                self.arrays, requested[self.features], S, self._layout.n_rows, a, b, found
             )
             return found
 
@@ -120,7 +124,7 @@ class MissingCorrection:
     def added_to(
         self, sums: NDArray[np.float64], correction_sums: NDArray[np.float64], own: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """Sums of all features with what missing values add, and what copies of a row add to each other."""
+        """Return the sums of all features plus their corrections, those between duplicates included."""
         if self.any:
             sums[self.features] += (
                 correction_sums if own is None else correction_sums + self.between_own_duplicates(own)
@@ -128,7 +132,7 @@ class MissingCorrection:
         return sums
 
     def add_to_columns(self, anchors: NDArray[np.int64], columns: NDArray[np.floating]) -> None:
-        """Add what is missing to the distances of all rows to at most 64 of them."""
+        """Add the correction to the distances of all rows to at most 64 of them."""
         if not self.any:
             return
         count = np.diff(self._start)[anchors]
@@ -139,14 +143,14 @@ class MissingCorrection:
         missing_kernels.add_column_correction(self.arrays, which, place, excess, columns)
 
     def of_features(self, features: NDArray[np.int64]) -> tuple[Places, Places, Places, NDArray[np.floating]]:
-        """What each row lacks of some features, the place of incomplete features among these, and excess."""
+        """Return start and list of each row's missing values, the column of each feature, and the excess."""
         columns = self._columns_of(features)
-        kept = columns[self._which] >= 0
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return before[self._start], self._which[kept], columns, self._excess
+        selected = columns[self._which] >= 0
+        before = np.concatenate([[0], np.cumsum(selected)])
+        return before[self._start], self._which[selected], columns, self._excess
 
-    def content(self) -> NDArray[np.float64]:
-        """What tells apart rows that lack other features, (n_rows, 1)."""
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between rows with different missing values, (n_rows, 1)."""
         return self._by_row(np.cos(self.features[self._which] + 0.5))[:, np.newaxis]
 
     def _columns_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -162,7 +166,7 @@ class MissingCorrection:
 
 
 def listed_by_chunk(rows: Places, which: Places, n_rows: int) -> tuple[Places, Places, Places]:
-    """Where what each chunk lacks begins; the features, in order, and the place of the row in its chunk."""
+    """Return the start of each chunk's missing values, their features, sorted, and rows in the chunk."""
     n_chunks = -(-n_rows // CHUNK)
     chunk, place = np.divmod(rows, CHUNK)
     order = np.lexsort((place, which, chunk))
@@ -171,27 +175,27 @@ def listed_by_chunk(rows: Places, which: Places, n_rows: int) -> tuple[Places, P
 
 
 def _sums_at(places: NDArray[np.int64], terms: NDArray[np.float64], n_places: int) -> NDArray[np.float64]:
-    """The sum of the terms at each place."""
+    """Return the sum of the terms at each place."""
     return np.bincount(places, weights=terms, minlength=n_places).astype(np.float64, copy=False)
 
 
-# What missing values add to the distances between fitted samples and new ones.
+# New samples
 
 
 class FittedExpectations:
-    """Expected differences of new samples and fitted ones where values of either are missing.
+    """Expected differences of new samples and fitted ones if values of either are missing.
 
-    A missing value may be any of those that the fitted samples have, as often as they have it, whether the
-    sample without it is one of them or a new one.
+    A missing value, of a fitted sample or of a new one, is distributed as the observed values of the fitted
+    samples.
 
     Parameters
     ----------
     X : (n_samples, n_features) float64
-        The fitted samples, scaled, from 0 on; NaN where a value is missing.
+        The fitted samples, scaled, minimum 0; NaN where a value is missing.
     position : (n_rows,) int64
         The sample at each row of the layout, or ``PADDING``.
     sample_weight : (n_rows,) float64
-        How often each row counts; 0 for padding.
+        Sample weight of each row; 0 for padding.
     w : (at least n_features,) float64
         Weights of the distance.
     """
@@ -207,34 +211,36 @@ class FittedExpectations:
         self._real = position != packing.PADDING
         self._n_chunks = -(-position.size // CHUNK)
         missing = np.isnan(X)
-        #: Of every row of the layout; padding lacks nothing.
-        correction_sums = missing[position] & self._real[:, np.newaxis]
-        rows, which = np.nonzero(correction_sums)
-        self._lacked = listed_by_chunk(rows, which, position.size)
+        #: By row of the layout; padding has no missing values.
+        missing_rows = missing[position] & self._real[:, np.newaxis]
+        rows, which = np.nonzero(missing_rows)
+        self._missing_lists = listed_by_chunk(rows, which, position.size)
 
     def correction(self, new: NDArray[np.float64], n_columns: int) -> NDArray[np.float64]:
-        """What to add to the distances of all rows to at most 64 new samples, in as many columns as wanted.
+        """Return the correction of the distances of all rows to at most 64 new samples, (n_rows, n_columns).
 
-        As if the smallest value stood where one is missing; without entries if there is nothing to add.
+        Distances use the smallest value in place of a missing one. Empty if no value is missing.
         """
         which, place = np.nonzero(np.isnan(new).T)
-        fitted_lack = self._lacked[1].size > 0
-        if not fitted_lack and which.size == 0:
+        fitted_missing = self._missing_lists[1].size > 0
+        if not fitted_missing and which.size == 0:
             return np.empty((0, 0))
         n_features = new.shape[1]
-        # Of new samples only what fitted ones lack is asked for, and the other way round.
+        # Each side's excess is needed only if values are missing from the other.
         of_new, of_fitted = np.zeros((n_features, CHUNK)), np.empty((self._n_chunks, 0, CHUNK))
-        if fitted_lack:
+        if fitted_missing:
             missing_kernels.excess_at(np.ascontiguousarray(new.T), *self._observed, of_new)
         if which.size > 0:
             of_fitted = self._excess
         out = np.zeros((self._sample_weight.size, n_columns))
-        missing_kernels.add_column_correction((*self._lacked, self._w, of_fitted), which, place, of_new, out)
+        missing_kernels.add_column_correction(
+            (*self._missing_lists, self._w, of_fitted), which, place, of_new, out
+        )
         return out
 
     @cached_property
     def _observed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Values of the features in order, and how likely a missing one is to be each, (n_features, n)."""
+        """Sorted values of the features, and the probability of each for a missing value, (n_features, n)."""
         sample_weight = np.empty(len(self._X))
         sample_weight[self._position[self._real]] = self._sample_weight[self._real]
         values = self._X.T
@@ -246,7 +252,7 @@ class FittedExpectations:
 
     @cached_property
     def _excess(self) -> NDArray[np.float64]:
-        """By how much a difference is too small where a new sample lacks the value, by row of the layout."""
+        """Excess if the value is missing from the new sample, by row of the layout."""
         rows = np.zeros((self._X.shape[1], self._n_chunks * CHUNK))
         rows[:, : self._position.size] = self._X[self._position].T
         found = np.empty_like(rows)

@@ -40,8 +40,8 @@ _PAIRS_AT_ONCE = 2**21
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Margins of all samples, and what a hinge loss needs besides."""
+class SampleMargins:
+    """Margins of all samples, and the gaps between hits and misses, for hinge losses."""
 
     #: E|x − miss| − E|x − hit|, one row per sample; or E|x − hit| of all samples, then E|x − miss| of all.
     #: An array, or a matrix on the workers that multiplies like one.
@@ -144,7 +144,7 @@ class NeighborMargins:
                 array, first = columns.precise_block(a, b)
                 total[:, a:b] += self._block_moments(neighbors, array, first, b - a, with_squares, n_threads)
 
-            if columns.as_it_is:
+            if columns.precise_in_place:
                 for a, b in columns.cuts():
                     of_columns(a, b, table.n_threads)
             else:
@@ -158,7 +158,9 @@ class NeighborMargins:
         total[0] += excess
         return total
 
-    def compared(self, lists: Iterable[Neighbors], *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, lists: Iterable[Neighbors], *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
         table = self._table
         n = table.n_samples
@@ -190,11 +192,11 @@ class NeighborMargins:
             out += excess
         if apart:
             np.negative(out[:n], out=out[:n])
-        return Compared(out, between, counts)
+        return SampleMargins(out, between, counts)
 
     def under(self, w: NDArray[np.float64], lists: Iterable[Neighbors]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
-        return self.compared(lists).rows @ w
+        return self.sample_margins(lists).rows @ w
 
     def pairs(self, lists: Iterable[Neighbors]) -> NeighborPairs:
         """Return the nearest hits and misses of every anchor side by side."""
@@ -248,7 +250,7 @@ class NeighborMargins:
         return total
 
     def _excess(self, neighbors: Neighbors) -> NDArray[np.float64] | float:
-        """Return what missing values add to Σ s·z, (n_features,)."""
+        """Return the contribution of missing values to Σ s·z, (n_features,)."""
         table = self._table
         if table.missing is None:
             return 0.0
@@ -265,7 +267,7 @@ class NeighborMargins:
         return missing.root_unit**2 if missing is not None and self._squared else 1.0
 
     def _add_excess(self, neighbors: Neighbors, out: NDArray[np.float64], places: Indices) -> None:
-        """Add what missing values contribute to the margin of every anchor to its row, at rising places."""
+        """Add the contribution of missing values to the margin of every anchor, at rising ``places``."""
         missing = self._table.missing
         if missing is None:
             return
@@ -309,8 +311,8 @@ class NeighborMargins:
             self._add_margins(neighbors, array, first, a, b, out)
             return out
 
-        # Cut by the shape of the table alone: sums have the same order for any number of threads, and for any
-        # memory order and type of the table.
+        # Split by the shape of the table alone: sums have the same order for any number of threads, and for
+        # any memory order and type of the table.
         work = (
             float(neighbors.anchors.size) * table.n_features * self._n_neighbors * self._slot_factors.shape[1]
         )
@@ -371,7 +373,7 @@ class NeighborMargins:
 
 
 class NearestPass(ABC):
-    """One pass over the nearest neighbors of the anchors: a search, and margins at what it finds.
+    """One pass over the nearest neighbors of the anchors: a search, and margins at its result.
 
     Parameters
     ----------
@@ -405,7 +407,9 @@ class NearestPass(ABC):
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
 
     @abstractmethod
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
 
     @abstractmethod
@@ -422,7 +426,7 @@ class NearestPass(ABC):
 
     def rows(self) -> NDArray[np.float64]:
         """Return z of every sample, (n_samples, n_features); 0 if it is no anchor."""
-        return self.compared().rows
+        return self.sample_margins().rows
 
     def shares(self, report: Report = nothing) -> Iterator[tuple[Indices, sparse.csr_array]]:
         """Yield the coefficients of all samples in E[miss] − E[hit] of some anchors at a time.
@@ -479,9 +483,11 @@ class LocalNearestPass(NearestPass):
         """Return Σ s·z over the anchors, s their weights; ``with_squares`` also Σ s²z and Σ s²z²."""
         return self._margins.sums(self._search.neighbors(report), with_squares=with_squares)
 
-    def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
+    def sample_margins(
+        self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
+    ) -> SampleMargins:
         """Return the margins of all samples; ``apart``: hits and misses separately; ``gaps`` on request."""
-        return self._margins.compared(self._search.neighbors(report), apart=apart, gaps=gaps)
+        return self._margins.sample_margins(self._search.neighbors(report), apart=apart, gaps=gaps)
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
@@ -573,7 +579,7 @@ def distances_between(table: Packed, columns: Columns, rows: Indices, others: In
             nearest.add_exact(*block, a, b, start, one, none, others, exact)
 
         run_all(measure, ranges, table.n_threads)
-        del array, block, measure  # before the next block is copied
+        del array, block, measure  # free the block before the next is copied
     if table.missing is not None:
         table.missing.add_to_pairs(rows, others, np.ones(table.missing.features.size), exact)
         np.maximum(exact, 0.0, out=exact)

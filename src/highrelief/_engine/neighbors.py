@@ -98,7 +98,7 @@ class Neighbors:
         return self._sharing(self.start[:, slot], self.count[:, slot])
 
     def all_listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the same for all slots; an anchor has one number per slot, in a row."""
+        """Return lists, numbered by anchor and slot, and places of all neighbors that have a share."""
         return self._sharing(self.start.ravel(), self.count.ravel())
 
     def _sharing(
@@ -154,7 +154,7 @@ class TieSharing(NamedTuple):
 
 
 class ErrorBounded(Protocol):
-    """How far distances may be off; see :class:`.distances.Distances`."""
+    """Error bound of distances; see :class:`.distances.Distances`."""
 
     @property
     def as_float(self) -> bool:
@@ -200,7 +200,7 @@ class NearestK:
     tolerance : float
         Distances that differ by less, relatively, are tied.
     bound : ErrorBounded
-        How far the distances may be off. Read when candidates are selected, after all columns were summed.
+        Error bound of the distances. Read when candidates are selected, after all columns were summed.
     """
 
     def __init__(self, layout: Layout, among: Neighborhood, tolerance: float, bound: ErrorBounded) -> None:
@@ -211,7 +211,9 @@ class NearestK:
         self.n_ranks = among.n_ranks(layout.total_sample_weight)
         # Without a decay the ranks are not listed: with sample weights there may be too many.
         self.rank_weights = np.empty(0) if self.uniform else among.rank_weights(layout.total_sample_weight)
-        self._capacity = (2 * self.n_ranks if layout.counted else self.n_ranks) + candidates.SPARE_KEYS
+        self._capacity = (
+            2 * self.n_ranks if layout.has_sample_weight else self.n_ranks
+        ) + candidates.SPARE_KEYS
 
     @property
     def needs_exact(self) -> bool:
@@ -264,7 +266,7 @@ class NearestK:
                 layout.codes,
                 layout.class_starts,
                 layout.sample_weight,
-                layout.counted,
+                layout.has_sample_weight,
                 self.pooled,
                 float(self.n_ranks),
                 self.uniform,
@@ -322,7 +324,7 @@ class NearestK:
         run_all(work, work_ranges(rows[1] - rows[0], layout.n_threads), layout.n_threads)
 
     def portions(self, n_anchors: int) -> list[tuple[int, int]]:
-        """Ranges of the anchors whose lists are turned into neighbors at a time."""
+        """Return ranges of the anchors whose lists are turned into neighbors at a time."""
         # Candidates take three times the memory of the lists.
         most = max(64, min(_SETTLED_AT_ONCE, int(LISTS_BYTES / (24.0 * self.n_slots * self._capacity))))
         return [(start, min(start + most, n_anchors)) for start in range(0, n_anchors, most)]
@@ -349,7 +351,7 @@ class NearestK:
                 b,
                 anchors,
                 layout.sample_weight,
-                layout.counted,
+                layout.has_sample_weight,
                 float(self.n_ranks),
                 self.uniform,
                 self._bound.as_float,

@@ -1,4 +1,9 @@
-"""Sums over pairs of rows whose coefficients are stored: Σ c·|x − x'|, feature by feature."""
+"""Sums over pairs of rows under weights: Σ c·|x − x'| for every feature.
+
+The coefficients c follow from the distances of all pairs (:class:`Coefficients`); soft neighborhoods
+(:mod:`.soft`) and radius neighborhoods (:mod:`.radius`) reduce to such sums. Rows are one scaled copy
+(:class:`WeightedRows`) or blocks of columns that are scaled on access (:class:`WeightedBlocks`).
+"""
 
 from __future__ import annotations
 
@@ -14,37 +19,37 @@ from .layout import Layout, Packed, sum_in_order
 from .missing_pairs import MissingCorrection
 from .threads import even_ranges, run_all
 
-#: Bytes of the columns that are worked on at a time: two such blocks, where two are worked on side by side,
-#: stay in the last cache.
+#: Bytes of the columns that are processed at a time: two such blocks, one per thread, fit into the
+#: last-level cache.
 _AT_ONCE = 2**23
 _SINGLE = float(np.finfo(np.float32).eps)
-#: Decimal digits of ranges and coefficients, either way, that single precision is trusted with.
+#: Decimal exponents of ranges and coefficients up to which single precision is used.
 _MOST_DIGITS = 15
 
 
 class Coefficients(NamedTuple):
-    """What makes of distances the coefficients of pairs; see :func:`.kernels.pair_sums.accumulate_margin`."""
+    """Map from distances to coefficients; see :func:`.._kernels.pair_sums.accumulate_margin`."""
 
     per_sigma: np.floating
     low: NDArray[np.floating]
     scales: NDArray[np.floating]
-    #: (n_rows,) the coefficient of each row and its further copies; None: these are equal.
+    #: (n_rows,) coefficient between duplicates of each row; None: these are equal.
     own: NDArray[np.float64] | None = None
 
 
 class PairSums:
-    """Sums over pairs of the rows of a table, by blocks of its columns, each scaled when it is needed.
+    """Sums over pairs of the rows of a table, by blocks of columns that are scaled on access.
 
     Parameters
     ----------
     table : Packed
         The rows.
     tiles : (n_tiles, TILE, TILE)
-        Distances of all pairs, which become their coefficients.
+        Distances of all pairs; overwritten by their coefficients.
     by : Coefficients
-        How.
+        Map from distances to coefficients.
     correction : MissingCorrection
-        Of the missing values of the table.
+        Correction for missing values.
     """
 
     def __init__(
@@ -52,38 +57,38 @@ class PairSums:
     ) -> None:
         self._table, self.tiles = table, tiles
         self._correction, self._own = correction, by.own
-        #: Sums of the coefficients of every row.
+        #: Sum of the coefficients of every row.
         self.row_totals = to_coefficients(table, tiles, by, parts_of_tiles(table))
 
-    def of(
+    def sums(
         self, features: NDArray[np.int64], block: NDArray[np.floating] | None = None
     ) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'| for some features, with ``block`` as room for columns."""
+        """Return Σ over pairs of coefficient·|x − x'| for some features; ``block``: buffer for columns."""
         sums = sums_of_products(self._table, features, self.tiles, self.row_totals, block)
         return sums + self._missing_sums[features]
 
-    def rough(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Numbers between which the sums of all features lie, found in single precision."""
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return lower and upper bounds of the sums of all features, computed in single precision."""
         table = self._table
-        spans, total = table.scaled.spans, np.abs(self.tiles).sum(dtype=np.float64)
+        spans, total = table.spans, np.abs(self.tiles).sum(dtype=np.float64)
         block = block_of_columns(table, table.n_features, np.dtype(np.float32))
         with np.errstate(over="ignore", invalid="ignore"):
             tiles = self.tiles.astype(np.float32)
             sums = sums_of_products(table, np.arange(table.n_features), tiles, self.row_totals, block)
-        # The sum over pairs, and two values and a coefficient that were rounded before.
+        # Errors of the sum over pairs, and of two values and a coefficient that were rounded before.
         roundings = pair_sums.relative_error(np.dtype(np.float32), table.n_rows) + 4.0 * _SINGLE
         error = 2.0 * roundings * total * spans
-        # What missing values add is at most as large.
+        # The contribution of missing values is at most as large.
         error[self._correction.features] *= 2.0
         sums += self._missing_sums
-        # What is too large or too small for single precision may be anything.
+        # Nothing is known of sums beyond the range of single precision.
         known = (np.abs(np.log10(np.maximum(spans, 1e-300))) < _MOST_DIGITS) & (total > 10.0**-_MOST_DIGITS)
         known &= np.isfinite(sums)
         return np.where(known, sums - error, -np.inf), np.where(known, sums + error, np.inf)
 
     @cached_property
     def _missing_sums(self) -> NDArray[np.float64]:
-        """What missing values add, for all features."""
+        """Contribution of missing values to the sums of all features."""
         sums, all_features = np.zeros(self._table.n_features), np.arange(self._table.n_features)
         correction_sums = self._correction.sums(self.tiles, parts_of_tiles(self._table), all_features)
         return self._correction.added_to(sums, correction_sums, self._own)
@@ -92,7 +97,7 @@ class PairSums:
 def to_coefficients(
     layout: Layout, tiles: NDArray[np.floating], by: Coefficients, parts: list[tuple[int, int]]
 ) -> NDArray[np.float64]:
-    """Replace the distances of all pairs by their coefficients; return the sums of these by row."""
+    """Overwrite the distances of all pairs by their coefficients; return the sums of these by row."""
     sample_weight = layout.sample_weight.astype(tiles.dtype)
 
     def of_tiles(a: int, b: int) -> NDArray[np.float64]:
@@ -112,9 +117,9 @@ def sums_of_products(
     row_totals: NDArray[np.float64],
     block: NDArray[np.floating] | None = None,
 ) -> NDArray[np.float64]:
-    """Σ over pairs of coefficient·|x − x'| for some features of a table from which nothing is missing.
+    """Return Σ over pairs of coefficient·|x − x'| for some features without missing values.
 
-    ``tiles``: the coefficients, whose sums over every row are ``row_totals``; ``block``: room for columns.
+    ``tiles``: coefficients with row sums ``row_totals``; ``block``: buffer for columns.
     """
     room = block_of_columns(table, features.size, table.dtype) if block is None else block
 
@@ -122,7 +127,7 @@ def sums_of_products(
     for start in range(0, features.size, room.shape[1]):
         which = features[start : start + room.shape[1]]
         table.scaled.write(which, room)
-        # Not of the whole room, which the last columns may leave empty.
+        # The last columns may not fill the buffer.
         width = -(-which.size // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
 
         def products(a: int, b: int, width: int = width) -> NDArray[np.float64]:
@@ -138,60 +143,58 @@ def sums_of_products(
 
 
 def columns_at_once(table: Packed) -> int:
-    """How many columns are scaled and worked on at a time, in whole sums of the distance kernels."""
+    """Return the number of columns scaled and processed at a time, a multiple of those per kernel sum."""
     together = distances.columns_per_sum(table.dtype.itemsize)
     return together * max(1, _AT_ONCE // (table.n_rows * together * table.dtype.itemsize))
 
 
 def block_of_columns(table: Packed, n_columns: int, dtype: np.dtype[Any]) -> NDArray[np.floating]:
-    """Room for so many columns of a table, or for as many as are worked on at a time."""
+    """Return a buffer for ``n_columns`` columns of a table, or for those processed at a time if fewer."""
     width = packing.padded_width(min(columns_at_once(table), n_columns), dtype.itemsize)
     return packing.aligned_zeros((table.n_rows, width), dtype)
 
 
 def parts_of_tiles(table: Packed) -> list[tuple[int, int]]:
-    """Return the ranges of tiles whose partial sums make a sum over pairs."""
+    """Return the ranges of tiles that have a partial sum each."""
     return tile_parts(table, table.n_features, table.dtype)
 
 
 def tile_parts(layout: Layout, n_features: int, dtype: np.dtype[Any]) -> list[tuple[int, int]]:
-    """Return the ranges of tiles whose partial sums, of this many features, make a sum over pairs."""
+    """Return the ranges of tiles that have a partial sum, of this many features, each."""
     width = packing.padded_width(n_features, dtype.itemsize)
     return even_ranges(layout.n_tiles, layout.n_parts(width + layout.n_rows))
 
 
-# Rows under weights that change: one scaled copy of them, or none.
-#
-# Both classes offer the same. What they make has the same bits: sums over features are cut at the same
-# places.
+# Rows under weights that change. Both classes are a :class:`.soft.LocalSource` and compute the same bits:
+# sums over features are split at the same columns.
 
 
-#: A table with so many times more columns than rows is not copied,
+#: A table with this many times more columns than rows is not copied,
 WIDE = 10
-#: unless the copy has no more bytes than this: it is faster, and smaller than what else is needed.
+#: unless the copy takes no more bytes than this: it is faster then.
 SMALL = 2**24
 
 
 class WeightedRows:
-    """Rows in one scaled copy, whose columns of positive weight stand first.
+    """Rows in one scaled copy, columns of positive weight first.
 
-    A column of weight 0 adds nothing to any distance. Padding rows are out of reach.
+    A column of weight 0 adds nothing to any distance. Padding rows are masked.
 
     Parameters
     ----------
     table : Packed
         The rows.
     correction : MissingCorrection or None
-        Of its missing values; None: the one of the table.
+        Correction for missing values; None: that of the table.
     """
 
-    #: Whether distances must be stored before anything is made of them.
+    #: Whether distances must be stored before they are used.
     by_blocks = False
 
     def __init__(self, table: Packed, correction: MissingCorrection | None = None) -> None:
         self._table = table
         self._sample_weight = table.sample_weight.astype(table.dtype)
-        self._far = soft.masked_distance(table.dtype)
+        self._masked = soft.masked_distance(table.dtype)
         self._order = np.arange(table.n_features)
         self._n_active = 0
         self.correction = MissingCorrection.of(table) if correction is None else correction
@@ -199,11 +202,11 @@ class WeightedRows:
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
-        """Bring the columns into the order of these weights, and sum the rows."""
-        self.correction.put_under(w)
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights: move columns of positive weight to the front and sum the rows."""
+        self.correction.set_weights(w)
         active = np.flatnonzero(w)
-        # The others stay in the order that they have: it is only changed for columns to be left out.
+        # The order of the others is kept: columns are moved only to leave some out.
         self._reorder(np.concatenate([active, self._order[w[self._order] == 0.0]]))
         self._n_active = active.size
         self.w = _whole_vectors(w[active], self._table.dtype)
@@ -213,10 +216,10 @@ class WeightedRows:
             distances.add_row_sums(self.X, self.w, a, b, self.sums)
 
         run_all(of_rows, self._table.row_ranges(), self._table.n_threads)
-        self.sums[~self._table.real] = self._far
+        self.sums[~self._table.real] = self._masked
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Store the distances of all pairs."""
+        """Write the distances of all pairs."""
 
         def of_tiles(a: int, b: int) -> None:
             soft.fill_distances(
@@ -224,7 +227,7 @@ class WeightedRows:
                 self.w,
                 self.sums,
                 self.correction.arrays,
-                self._far,
+                self._masked,
                 self._table.batches,
                 self._table.within,
                 a,
@@ -240,9 +243,9 @@ class WeightedRows:
         by: Coefficients,
         ranges: list[tuple[int, int]] | None = None,
     ) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances are not changed.
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; distances are not overwritten.
 
-        ``ranges``: of the tiles whose pairs count, for one thread; None: all.
+        ``ranges``: tiles to sum over, in one thread; None: all.
         """
         table = self._table
         parts = [(each,) for each in parts_of_tiles(table)] if ranges is None else [tuple(ranges)]
@@ -261,7 +264,7 @@ class WeightedRows:
                     table.codes,
                     self._sample_weight,
                     by.per_sigma,
-                    self._far,
+                    self._masked,
                     table.batches,
                     table.within,
                     by.low,
@@ -288,11 +291,11 @@ class WeightedRows:
         which: NDArray[np.int64],
         own: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]:
-        """What :meth:`sum_differences` finds for some features, from the coefficients S and their totals.
+        """Return :meth:`sum_differences` of some features, from the coefficients S and their row sums.
 
-        ``own``: those of each row with its further copies.
+        ``own``: coefficients between duplicates of each row.
         """
-        width = self._bring_forward(which)
+        width = self._move_to_front(which)
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             minima = np.zeros(width)
@@ -309,7 +312,7 @@ class WeightedRows:
         return self.correction.added_to(sums, correction_sums, own)[which]
 
     def weighted_totals(self, of_rows: NDArray[np.float64], which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Σ_n of_rows[n]·x_n, for some features."""
+        """Return Σ_n of_rows[n]·x_n for some features."""
         places = self._places()[which]
         return self._mixed(of_rows, np.zeros(places.max(initial=-1) + 1))[places]
 
@@ -317,28 +320,30 @@ class WeightedRows:
         packing.mix_rows(of_rows, self.X, mixture)
         return mixture
 
-    def _bring_forward(self, which: NDArray[np.int64]) -> int:
-        """Have the given columns among the first; returns among how many, in whole vectors."""
-        wanted = np.zeros(self._order.size, dtype=bool)
-        wanted[which] = True
+    def _move_to_front(self, which: NDArray[np.int64]) -> int:
+        """Move some columns among the first; return the number of these, in whole vectors."""
+        requested = np.zeros(self._order.size, dtype=bool)
+        requested[which] = True
         n_active, others = self._n_active, self._order[self._n_active :]
-        is_wanted = wanted[others]
-        end = n_active + int(np.count_nonzero(is_wanted))
-        last = n_active + int(np.flatnonzero(is_wanted).max(initial=-1)) + 1
-        # To move all columns takes as long as to sum so many of them, about.
+        is_requested = requested[others]
+        end = n_active + int(np.count_nonzero(is_requested))
+        last = n_active + int(np.flatnonzero(is_requested).max(initial=-1)) + 1
+        # To move all columns takes about as long as to sum this many.
         if last - end > 64 * self._order.size / self._table.n_rows:
-            self._reorder(np.concatenate([self._order[:n_active], others[is_wanted], others[~is_wanted]]))
+            self._reorder(
+                np.concatenate([self._order[:n_active], others[is_requested], others[~is_requested]])
+            )
             last = end
         return -(-last // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK
 
-    def content(self) -> NDArray[np.float64]:
-        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        content = np.zeros((self._table.n_rows, 3))
-        packing.add_content(self.X, self._places(), _frequencies(0, self._order.size), content)
-        return content
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
+        fingerprints = np.zeros((self._table.n_rows, 3))
+        packing.add_content(self.X, self._places(), _frequencies(0, self._order.size), fingerprints)
+        return fingerprints
 
     def _places(self) -> NDArray[np.int64]:
-        """Where each feature stands; a sort would take as long as a pass over few rows."""
+        """Return the column of each feature, in linear time."""
         places = np.empty_like(self._order)
         places[self._order] = np.arange(self._order.size)
         return places
@@ -356,18 +361,18 @@ class WeightedRows:
 
 
 class WeightedBlocks:
-    """Rows of a wide table by blocks of columns, each scaled when it is needed.
+    """Rows of a wide table by blocks of columns that are scaled on access.
 
-    Distances are added up block by block; they must be stored.
+    Distances are summed block by block; they must be stored.
 
     Parameters
     ----------
     table : Packed
         The rows.
     first : int
-        The place of its first column, where these are some of the columns of a wider table.
+        Index of the first column, if these are some of the columns of a wider table.
     correction : MissingCorrection or None
-        Of its missing values; None: the one of the table.
+        Correction for missing values; None: that of the table.
     """
 
     by_blocks = True
@@ -375,51 +380,51 @@ class WeightedBlocks:
     def __init__(self, table: Packed, first: int = 0, correction: MissingCorrection | None = None) -> None:
         self._table = table
         self._first = first
-        self._far = soft.masked_distance(table.dtype)
-        #: No row, for kernels that find all distances stored.
+        self._masked = soft.masked_distance(table.dtype)
+        #: No rows: the kernels read stored distances only.
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
         self.correction = MissingCorrection.of(table) if correction is None else correction
-        self._given = np.empty(0)
+        self._weights = np.empty(0)
         self._n_columns = columns_at_once(table)
         self._block = block_of_columns(table, table.n_features, table.dtype)
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
-        """Take these weights from now on."""
-        self._given = w
-        self.correction.put_under(w)
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
+        self._weights = w
+        self.correction.set_weights(w)
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Store the distances of all pairs, and sum the rows."""
+        """Write the distances of all pairs, and compute the weighted sums of the rows."""
         minima, self.sums = self.minima()
         fill_from_minima(self._table, minima, self.sums, self.correction, tiles)
 
     def minima(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Σ_j w_j·min(x_j, x'_j) of all pairs, in tiles, and Σ_j w_j·x_j of all rows."""
+        """Return Σ_j w_j·min(x_j, x'_j) of all pairs, in tiles, and Σ_j w_j·x_j of all rows."""
         table = self._table
         shape = (table.n_tiles, distances.TILE, distances.TILE)
         minima, self.sums = packing.aligned_zeros(shape, np.float64), np.zeros(table.n_rows)
-        for which in self._blocks(np.flatnonzero(self._given)):
-            w = _whole_vectors(self._given[which], table.dtype)
+        for which in self._blocks(np.flatnonzero(self._weights)):
+            w = _whole_vectors(self._weights[which], table.dtype)
             self._add_block(w, minima)
         return minima, self.sums
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         pairs = PairSums(self._table, tiles, by, self.correction)
-        return pairs.of(np.arange(self._table.n_features), self._block)
+        return pairs.sums(np.arange(self._table.n_features), self._block)
 
-    def content(self) -> NDArray[np.float64]:
-        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        content = np.zeros((self._table.n_rows, 3))
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
+        fingerprints = np.zeros((self._table.n_rows, 3))
         for which in self._blocks(np.arange(self._table.n_features)):
             frequencies = _frequencies(self._first + which[0], self._first + which[-1] + 1)
-            packing.add_content(self._block, np.arange(which.size), frequencies, content)
-        return content
+            packing.add_content(self._block, np.arange(which.size), frequencies, fingerprints)
+        return fingerprints
 
     def _blocks(self, columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Which columns stand in the block, each time that others do."""
+        """Write the columns to the block, some at a time, and yield which."""
         for start in range(0, columns.size, self._n_columns):
             which = columns[start : start + self._n_columns]
             self._table.scaled.write(which, self._block)
@@ -443,13 +448,13 @@ def fill_from_minima(
     correction: MissingCorrection,
     tiles: NDArray[np.floating],
 ) -> None:
-    """Store the distances of all pairs, d = a + b − 2·min(a, b), and put padding out of reach in the sums."""
-    far = soft.masked_distance(tiles.dtype)
-    sums[~table.real] = far
+    """Write the distances of all pairs, d = a + b − 2·min(a, b), and mask padding in the sums."""
+    masked = soft.masked_distance(tiles.dtype)
+    sums[~table.real] = masked
 
     def finish(a: int, b: int) -> None:
         constraint = (table.batches, table.within)
-        soft.distances_from_minima(minima, sums, correction.arrays, far, *constraint, a, b, tiles)
+        soft.distances_from_minima(minima, sums, correction.arrays, masked, *constraint, a, b, tiles)
 
     run_all(finish, even_ranges(table.n_tiles, table.n_parts(1)), table.n_threads)
 
@@ -459,7 +464,7 @@ def weighted_rows(
 ) -> WeightedRows | WeightedBlocks:
     """Return the rows of a table; without a copy if it is wide and its distances fit into memory.
 
-    The shape and the user decide, never the number of threads.
+    The choice depends on the shape and the memory budget, never on the number of threads.
     """
     accumulators = float(table.n_tiles) * distances.TILE**2 * (table.dtype.itemsize + 8)
     wide = table.n_features >= WIDE * table.n_samples and table.raw.nbytes > SMALL
@@ -469,42 +474,42 @@ def weighted_rows(
 
 
 def _whole_vectors(w: NDArray[np.float64], dtype: np.dtype) -> NDArray[np.floating]:
-    """Weights, and zeros for what is left of the last vector."""
+    """Return the weights padded with zeros to whole vectors."""
     padded = np.zeros(-(-w.size // packing.FEATURE_BLOCK) * packing.FEATURE_BLOCK, dtype)
     padded[: w.size] = w
     return padded
 
 
 def _frequencies(start: int, end: int) -> NDArray[np.float64]:
-    """Factors of the features in the third sum of the content."""
+    """Return the factors of the features in the third fingerprint."""
     return np.cos(np.arange(start, end))
 
 
-# Sums over pairs for the features whose sum may be positive: nothing else becomes a weight.
+# Sums over pairs for the features whose sum may be positive: only these can get a weight.
 
 
-#: Bounds are made larger by this, relatively: more than their own sums can be off by.
+#: Relative safety margin of the bounds, larger than the errors of their sums.
 _MORE = 1e-3
 
 
 class PositiveMargins:
     """Margins Σ_ni S_ni |x_nj − x_ij| of the features j for which they may be positive.
 
-    Since 0 ≤ |x_nj − x_ij| ≤ span_j, which expected differences keep to as well, the margin of a feature
-    changes from one set of coefficients to the next by at most
+    Since 0 ≤ |x_nj − x_ij| ≤ span_j, which also bounds expected differences, the margin of a feature changes
+    from one set of coefficients to the next by at most
 
         span_j/2 · (Σ|S' − S| + |Σ(S' − S)|).
 
-    Where it was farther below 0, and all roundings cannot make up for it, it is still; as an iteration comes
-    to rest this is soon known of every feature without a weight, and they are left out. Those that are summed
-    get the same bits as if all were.
+    A margin that was below 0 by more than this, plus all rounding errors, is still negative. As an iteration
+    converges, this soon excludes every feature without a weight. Sums of the others are bitwise identical to
+    those without this screening.
 
     Parameters
     ----------
     table : Packed
         The rows.
     rows : WeightedRows
-        The same, as they are summed.
+        The rows as they are summed.
     """
 
     def __init__(self, table: Packed, rows: WeightedRows) -> None:
@@ -513,33 +518,35 @@ class PositiveMargins:
         self._sample_weight = table.sample_weight.astype(table.dtype)
         shape = (table.n_tiles, distances.TILE, distances.TILE)
         self._coefficients = packing.aligned_zeros(shape, table.dtype)
-        #: Of rows and their further copies.
+        #: Coefficients between duplicates.
         self._own = np.zeros(table.n_rows)
-        #: No margin is above this.
+        #: Upper bounds of the margins.
         self._bounds = np.full(table.n_features, np.inf)
 
     def sums(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'| from stored distances; 0 where it is certain to be ≤ 0."""
+        """Return Σ over pairs of coefficient·|x − x'| from stored distances; 0 if it is certain to be ≤ 0."""
         table, rows = self._table, self._rows
-        (totals, sizes), change = self._renew(tiles, by)
-        self._bounds += (0.5 + _MORE) * table.scaled.spans * change
-        # What overflowed is not known to be below.
+        (totals, sizes), change = self._update_coefficients(tiles, by)
+        self._bounds += (0.5 + _MORE) * table.spans * change
+        # NaN, after overflow, is not excluded.
         which = np.flatnonzero(~(self._bounds <= 0.0))
         found = rows.sum_products(self._coefficients, totals, which, by.own)
-        # Roundings of this sum, and of the one that will not be made.
+        # Rounding errors of this sum, and of the next one that is skipped.
         rounding = 2.0 * (1.0 + _MORE) * pair_sums.relative_error(table.dtype, table.n_rows)
         terms = rows.weighted_totals(sizes, which)
         if rows.correction.any:
-            correction_sums = np.isin(which, rows.correction.features)
-            # What missing values add to a difference is no larger than the span.
-            terms[correction_sums] += sizes.sum() * table.scaled.spans[which[correction_sums]]
+            incomplete = np.isin(which, rows.correction.features)
+            # The contribution of missing values to a difference is at most the span.
+            terms[incomplete] += sizes.sum() * table.spans[which[incomplete]]
         self._bounds[which] = found + rounding * terms
         sums = np.zeros(table.n_features)
         sums[which] = found
         return sums
 
-    def _renew(self, tiles: NDArray[np.floating], by: Coefficients) -> tuple[NDArray[np.float64], float]:
-        """Find the coefficients: their sums and those of their sizes by row, and Σ|change| + |Σ change|."""
+    def _update_coefficients(
+        self, tiles: NDArray[np.floating], by: Coefficients
+    ) -> tuple[NDArray[np.float64], float]:
+        """Update the coefficients; return row sums of them and of their sizes, and Σ|change| + |Σ change|."""
         table = self._table
 
         def part(a: int, b: int) -> tuple[NDArray[np.float64], float, float]:

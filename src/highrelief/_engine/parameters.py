@@ -1,4 +1,7 @@
-"""Checks of parameters; each error names the parameter, its value and what would work."""
+"""Checks of parameters.
+
+Each error names the parameter, its value and the valid values.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from .threads import thread_count
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any], *, beside: str = "") -> None:
-    """Raise unless ``value`` is one of ``choices``; ``beside`` names what else would do."""
+    """Raise unless ``value`` is one of ``choices``; ``beside`` names other valid values."""
     for choice in choices:
         if value is choice or (isinstance(value, str) and isinstance(choice, str) and value == choice):
             return
@@ -44,15 +47,15 @@ def check_number(
     """Raise unless ``value`` is a finite number in the given range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be a number.")
-    wanted = []
+    bounds = []
     if above is not None:
-        wanted.append(f"> {above:g}")
+        bounds.append(f"> {above:g}")
     if at_least is not None:
-        wanted.append(f">= {at_least:g}")
+        bounds.append(f">= {at_least:g}")
     if at_most is not None:
-        wanted.append(f"<= {at_most:g}")
+        bounds.append(f"<= {at_most:g}")
     if below is not None:
-        wanted.append(f"< {below:g}")
+        bounds.append(f"< {below:g}")
     try:
         number = float(value)
     except OverflowError:  # an integer
@@ -64,27 +67,27 @@ def check_number(
         or (at_most is not None and number > at_most)
         or (below is not None and number >= below)
     ):
-        raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(wanted)}".rstrip() + ".")
+        raise ValueError(f"{name}={value!r} must be a finite number {' and '.join(bounds)}".rstrip() + ".")
 
 
-def check_whole(name: str, value: Any, wanted: str, suits: Callable[[int], bool]) -> None:
-    """Raise unless ``value`` is a whole number that suits; ``wanted`` says which do."""
+def check_whole(name: str, value: Any, expected: str, suits: Callable[[int], bool]) -> None:
+    """Raise unless ``value`` is an integer that ``suits`` accepts; ``expected`` describes these."""
     if not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be {wanted}.")
+        raise TypeError(f"{name}={value!r} must be {expected}.")
     if not suits(int(value)):
-        raise ValueError(f"{name}={value!r} must be {wanted}.")
+        raise ValueError(f"{name}={value!r} must be {expected}.")
 
 
 def check_seed(name: str, seed: Any) -> None:
-    """Raise unless random numbers can be drawn from ``seed``."""
+    """Raise unless ``seed`` can seed a random generator."""
     if seed is None or seed is np.random or isinstance(seed, np.random.RandomState):
         return
-    wanted = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
-    check_whole(name, seed, wanted, lambda number: 0 <= number < 2**32)
+    expected = "None, a whole number between 0 and 2**32 - 1, or a numpy.random.RandomState"
+    check_whole(name, seed, expected, lambda number: 0 <= number < 2**32)
 
 
 def random_generator(name: str, seed: Any) -> np.random.RandomState:
-    """Source of random numbers; None takes fresh ones and leaves NumPy's global state alone."""
+    """Return a random generator; None: a fresh one, leaving NumPy's global state alone."""
     check_seed(name, seed)
     if seed is None:
         return np.random.RandomState()
@@ -96,7 +99,7 @@ def random_generator(name: str, seed: Any) -> np.random.RandomState:
 def check_count(
     name: str, value: Any, *, at_least: int = 1, at_most: int | None = None, of: str = ""
 ) -> None:
-    """Raise unless ``value`` is a whole number in the given range."""
+    """Raise unless ``value`` is an integer in the given range."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} must be a whole number.")
     if int(value) < at_least:
@@ -106,7 +109,7 @@ def check_count(
 
 
 def checked_thread_count(n_jobs: Any) -> int:
-    """Threads that ``n_jobs`` stands for."""
+    """Return the number of threads for ``n_jobs``, after checking it."""
     if n_jobs is not None:
         check_whole("n_jobs", n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
     return thread_count(n_jobs)

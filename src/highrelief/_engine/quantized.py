@@ -1,4 +1,8 @@
-"""Scaled rows as whole numbers, for exact sums: a grid of 2¹⁶ points, bit planes for two or three levels."""
+"""Manhattan distances of quantized rows, as exact integer sums.
+
+Columns of two or three equally spaced levels become bit planes, all others points of an integer grid of
+2¹⁶ points. A pair source for :class:`.search.NeighborSearch`.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +17,27 @@ from .columns import Columns
 from .distances import ErrorBound
 from .threads import even_ranges, run_all
 
-#: Steps of the grid at most, an even number: half of the largest range is a point of the grid.
+#: Largest number of steps of the grid; even, so that half of the largest range is a grid point.
 _STEPS = 65534
-#: Fewer columns of few levels than this are not worth planes of their own.
+#: Least number of columns of few levels for which bit planes are used.
 _FEWEST_LEVEL_COLUMNS = 64
-#: Rows that are looked at first, to see that a column is continuous.
+#: Rows that are scanned first: they suffice to recognize most continuous columns.
 _FIRST_ROWS = 16
-#: Bytes of a copy of columns on their way to whole numbers.
+#: Bytes of a copy of columns that are quantized.
 _COPY_BYTES = 2**22
-#: A grid is too coarse if ranges are, on average, less than this part of the largest.
+#: A grid is too coarse if the mean range is less than this part of the largest.
 _COARSE = 1 / 64
-#: What is noted of single blocks is rounded up to such parts of a step: their sums are then exact.
-_NOTED_PARTS = 2.0**16
-#: How unequal, relatively, steps may be that bits count as equal: four times the largest tolerance.
+#: Error terms are rounded up to this fraction of a step: their sums are then exact.
+_ERROR_PARTS = 2.0**16
+#: Relative difference of steps that bit planes treat as equal: four times the largest tolerance.
 UNEQUAL = 4e-6
 
 
 @dataclass
 class Planes:
-    """Columns of few levels whose bits count the same, and the bounds between their levels."""
+    """Columns of few levels whose bits have the same weight, and the thresholds between their levels."""
 
-    #: (columns, bounds): one plane for each row of the bounds.
+    #: (columns, thresholds): one bit plane per row of the thresholds.
     groups: list[tuple[NDArray[np.intp], NDArray[np.floating]]] = field(default_factory=list)
 
     @property
@@ -43,12 +47,12 @@ class Planes:
 
     @property
     def n_words(self) -> int:
-        """Words of 64 bits that a row takes, padded to whole vectors."""
+        """Number of 64-bit words of a row, padded to whole vectors."""
         words = sum(len(bounds) * -(-which.size // 64) for which, bounds in self.groups)
         return -(-words // distances.WORD_PAD) * distances.WORD_PAD
 
     def of_columns(self, start: int, end: int) -> Planes:
-        """Those of some columns that stand side by side, counted from the first of them."""
+        """Return the planes of adjacent columns, numbered from the first of them."""
         groups = []
         for which, bounds in self.groups:
             a, b = np.searchsorted(which, (start, end))
@@ -59,19 +63,19 @@ class Planes:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which columns become bits, which others points of a grid, and how wide its steps are."""
+    """How columns are quantized: bit planes or grid, and the width of a step."""
 
-    #: Columns of few levels whose bits count one unit, and two.
+    #: Columns of few levels whose bits count one unit, and two units.
     single: Planes
     double: Planes
-    #: All other columns that vary.
+    #: All other non-constant columns.
     grid: NDArray[np.intp]
-    #: What one step is in scaled units, and how many steps a bit counts.
+    #: Scaled units per step, and steps per unit of a bit.
     step: float
     unit: int
 
     def of_columns(self, start: int, end: int) -> Plan:
-        """The plan for some columns that stand side by side, counted from the first of them."""
+        """Return the plan for adjacent columns, numbered from the first of them."""
         a, b = np.searchsorted(self.grid, (start, end))
         grid = self.grid[a:b] - start
         planes = self.single.of_columns(start, end), self.double.of_columns(start, end)
@@ -80,7 +84,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some columns of all rows of the layout, as the kernels take them."""
+    """Some columns of all rows of the layout, in the format of the kernels."""
 
     grid: NDArray[np.int16]
     sums: NDArray[np.uint32]
@@ -88,21 +92,21 @@ class Piece:
     n_single: int
 
 
-class WholeNumbers:
-    """Manhattan distances between rows of a table, as whole numbers of steps.
+class QuantizedDistances:
+    """Manhattan distances between rows of a table, as integer numbers of steps.
 
     Parameters
     ----------
     columns : Columns
         The table.
     position : (n_rows,) int64
-        The row of the table that stands at each row of the layout, or −1.
+        The row of the table at each row of the layout, or −1.
     tolerance : float
-        Distances that differ by less, relatively, are equal.
+        Relative difference below which distances are tied.
     n_threads : int
-        Threads to use.
+        Number of threads.
     plan : Plan or None
-        How columns become whole numbers; None: as :func:`planned` says.
+        How columns are quantized; None: by :func:`plan_columns`.
     """
 
     as_float = False
@@ -119,36 +123,36 @@ class WholeNumbers:
         self._position = position
         self._n_threads = n_threads
         if plan is None:
-            plan = planned(columns, *marked_levels(columns, n_threads), tolerance)
+            plan = plan_columns(columns, *find_levels(columns, n_threads), tolerance)
         self.plan = plan
         self._single, self._double, self._grid = plan.single, plan.double, plan.grid
-        #: What one step is in scaled units.
+        #: Scaled units per step.
         self.step, self._unit = plan.step, plan.unit
-        self._moved = np.zeros(position.size)
+        self._rounding_errors = np.zeros(position.size)
 
     @property
-    def noted(self) -> NDArray[np.float64]:
-        """What :meth:`error_bound` follows from, of the pieces that were made.
+    def error_terms(self) -> NDArray[np.float64]:
+        """Terms of :meth:`error_bound` over the pieces so far.
 
-        It adds up over columns, to the same bits in whatever order.
+        They add up over columns, to the same bits in any order.
         """
-        moved = np.ceil(self._moved * _NOTED_PARTS) / _NOTED_PARTS
+        moved = np.ceil(self._rounding_errors * _ERROR_PARTS) / _ERROR_PARTS
         return np.append(moved, (self._grid.size, self._single.n_columns))
 
     @classmethod
-    def error_bound(cls, noted: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
-        """How far off distances over all columns may be, by what was noted of them and their type."""
-        moved, n_grid, n_single = noted[:-2], int(noted[-2]), int(noted[-1])
+    def error_bound(cls, error_terms: NDArray[np.float64], dtype: np.dtype[Any]) -> ErrorBound:
+        """Return the error bound of distances over all columns, from the sum of their error terms."""
+        moved, n_grid, n_single = error_terms[:-2], int(error_terms[-2]), int(error_terms[-1])
         return ErrorBound(cls.as_float, n_grid == 0, _off(moved, n_grid, dtype), _relative(n_grid, n_single))
 
     @property
     def exact(self) -> bool:
-        """Whether distances are exact, and ties equal numbers: there are bit planes only."""
+        """Whether distances are exact, so that ties are equal integers: there are bit planes only."""
         return self._grid.size == 0
 
     @property
     def too_coarse(self) -> bool:
-        """Whether the grid says too little of most columns, because others have much wider ranges."""
+        """Whether the grid is too coarse for most columns, because others have much wider ranges."""
         if self.exact:
             return False
         spans = self._columns.spans[self._grid]
@@ -156,28 +160,28 @@ class WholeNumbers:
 
     @property
     def relative(self) -> float:
-        """What distances may be off by, relatively: levels may be spaced equally only up to the tolerance."""
+        """Relative error bound: levels are equally spaced up to the tolerance only."""
         return _relative(self._grid.size, self._single.n_columns)
 
     @property
     def off(self) -> NDArray[np.float64]:
-        """By how many steps the distances of each row may be off, once all columns have been seen."""
-        return _off(self._moved, self._grid.size, self._columns.dtype)
+        """Absolute error bound of the distances of each row in steps, after all columns were added."""
+        return _off(self._rounding_errors, self._grid.size, self._columns.dtype)
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
         on_planes = self._single.n_columns + self._double.n_columns
         kinds = [name for name, n in (("grid", self._grid.size), ("bit planes", on_planes)) if n]
         return {"distances": " and ".join(kinds), "n_bit_plane_features": on_planes}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+        """Return parts of the columns, (index, number of parts), of about this many bytes each."""
         row = 2.0 * self._grid.size + 8.0 * (self._single.n_words + self._double.n_words)
         n = max(1, int(np.ceil(row * self._position.size / most_bytes)))
         return [(i, n) for i in range(n)]
 
     def piece(self, part: int, n_parts: int) -> Piece:
-        """Columns of one part, as whole numbers."""
+        """Return the columns of one part, quantized."""
         grid = _part(self._grid, part, n_parts)
         single, double = (
             self._planes_of(self._single, part, n_parts),
@@ -185,7 +189,7 @@ class WholeNumbers:
         )
         n_rows = self._position.size
         width = -(-grid.size // distances.GRID_PAD) * distances.GRID_PAD
-        # Padding rows may hold anything: they are out of reach.
+        # Padding rows may contain anything: their pairs are masked.
         G = packing.aligned_empty((n_rows, width), np.int16)
         G[:, grid.size :] = 0
         P = packing.aligned_zeros((n_rows, single.n_words + double.n_words), np.uint64)
@@ -204,7 +208,7 @@ class WholeNumbers:
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
         (i, i_end), (j, j_end) = rows, others
         n_rows, n_columns = i_end - i, j_end - j
         n_tiles = -(-n_rows // distances.TILE) * -(-n_columns // distances.TILE)
@@ -227,14 +231,14 @@ class WholeNumbers:
                 E,
             )
 
-        # More parts than threads: those below the diagonal are empty.
+        # More ranges than threads: those below the diagonal are empty.
         n_parts = 16 * self._n_threads if self._n_threads > 1 else 1
         run_all(work, even_ranges(n_tiles, n_parts), self._n_threads)
 
     def fill_rows(
         self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
-        """Write (or add) the distances of some rows, a multiple of 4, to all."""
+        """Write (or add) the distances of some rows, a multiple of 4, to all rows."""
 
         def work(a: int, b: int) -> None:
             for start in range(0, rows.size, distances.TILE):
@@ -258,7 +262,7 @@ class WholeNumbers:
         parts = even_ranges(self._position.size, self._n_threads, multiple=distances.TILE)
         run_all(work, parts, self._n_threads)
 
-    # How columns become whole numbers
+    # Quantization
 
     def _chunks(self, n: int) -> list[tuple[int, int]]:
         return _chunks(self._columns, n)
@@ -272,19 +276,19 @@ class WholeNumbers:
         return Planes(groups)
 
     def _round(self, which: NDArray[np.intp], G: NDArray[np.int16]) -> NDArray[np.uint32]:
-        """Round columns to the grid; returns the sums of the rows, remembers how far values were moved."""
+        """Round columns to the grid, add up the rounding errors and return the sums of the rows."""
         columns, position = self._columns, self._position
         side_by_side = which.size > 0 and which[-1] - which[0] == which.size - 1
         of = slice(which[0], which[-1] + 1) if side_by_side else which
         low = columns.low[of]
         per_step = (columns.factors[of] / self.step).astype(columns.dtype)
-        # Where columns have to be copied first, a chunk of them is not cut further.
+        # If columns are copied first, a chunk of them is not split further.
         n_cuts = 4 * self._n_threads if columns.in_place and self._n_threads > 1 else 1
         rows = even_ranges(position.size, n_cuts, multiple=4)
 
         def work(a: int, b: int, r: int, s: int) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
             sums, moved = np.zeros(position.size, np.uint32), np.zeros(position.size)
-            array, first = columns.chosen(which[a:b])
+            array, first = columns.select(which[a:b])
             packing.round_rows(array, first, position, r, s, low[a:b], per_step[a:b], G, a, sums, moved)
             return sums, moved
 
@@ -292,7 +296,7 @@ class WholeNumbers:
         tasks = [(*chunk, *part) for chunk in self._chunks(which.size) for part in rows]
         for sums, moved in run_all(work, tasks, self._n_threads):
             total += sums
-            self._moved += moved
+            self._rounding_errors += moved
         return total
 
     def _write_planes(self, planes: Planes, P: NDArray[np.uint64], word: int) -> None:
@@ -301,7 +305,7 @@ class WholeNumbers:
         def work(
             which: NDArray[np.intp], bounds: NDArray[np.floating], words: list[int], a: int, b: int
         ) -> None:
-            array, first = columns.chosen(which[a:b])
+            array, first = columns.select(which[a:b])
             for plane, start in zip(bounds, words, strict=True):
                 packing.plane_rows(
                     array, first, self._position, 0, self._position.size, plane[a:b], P, start + a // 64
@@ -323,7 +327,7 @@ def _relative(n_grid: int, n_single: int) -> float:
 def _off(moved: NDArray[np.float64], n_grid: int, dtype: np.dtype[Any]) -> NDArray[np.float64]:
     if n_grid == 0:
         return np.zeros(moved.size)
-    # Rounding before the rounding to the grid.
+    # Bound on the errors before rounding to the grid.
     slack = _STEPS * 4.0 * float(np.finfo(dtype).eps) * n_grid
     return 1.001 * (moved + moved.max()) + 2.0 * slack
 
@@ -339,13 +343,13 @@ def _part(which: NDArray[np.intp], part: int, n_parts: int) -> NDArray[np.intp]:
 
 
 def _chunks(columns: Columns, n: int, multiple: int = 64) -> list[tuple[int, int]]:
-    """Cut n columns so that a copy of a chunk is small."""
+    """Return ranges of n columns whose copies are small."""
     most = max(multiple, int(_COPY_BYTES / (columns.dtype.itemsize * columns.n_samples)))
     return even_ranges(n, -(-n // most), multiple)
 
 
-def marked_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which columns have other values than their ends and the middle between them, and which have that."""
+def find_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which columns have values besides minimum, midrange and maximum, and which the midrange."""
     low, middle, high = columns.low, _middle(columns), columns.high
     is_other = ~(columns.spans > 0.0)
     is_middle = np.zeros(columns.n_features, dtype=bool)
@@ -363,17 +367,17 @@ def marked_levels(columns: Columns, n_threads: int) -> tuple[NDArray[np.bool_], 
     return is_other, is_middle
 
 
-def planned(
+def plan_columns(
     columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
 ) -> Plan:
-    """How the columns become whole numbers, by the levels that :func:`marked_levels` has found."""
+    """Return how the columns are quantized, from the result of :func:`find_levels`."""
     single, double, grid, unit = _levels(columns, is_other, is_middle, tolerance)
     if not grid.size:
-        # Where nothing varies any unit will do.
+        # Any unit fits constant columns.
         return Plan(single, double, grid, unit if unit > 0.0 else 1.0, 1)
     spans = columns.spans
-    # The largest distance there can be must stay below 2³², also where bits count a little more than
-    # their columns do.
+    # The largest possible distance must stay below 2³², also if bits count slightly more than their
+    # columns.
     most = (2.0**32 - 4.0 - grid.size) / (1.0 + UNEQUAL)
     step = max(float(spans[grid].max()) / _STEPS, float(spans.sum()) / most)
     if single.n_columns == 0:
@@ -392,13 +396,13 @@ def _middle(columns: Columns) -> NDArray[np.floating]:
 def _levels(
     columns: Columns, is_other: NDArray[np.bool_], is_middle: NDArray[np.bool_], tolerance: float
 ) -> tuple[Planes, Planes, NDArray[np.intp], float]:
-    """Columns of few levels whose bits count one unit, and two; other columns; the unit."""
+    """Return planes of unit weight and of double weight, the remaining columns, and the unit."""
     low, middle, high, spans = columns.low, _middle(columns), columns.high, columns.spans
     varies = spans > 0.0
     everything = np.flatnonzero(varies)
     if is_other.all():
         return Planes(), Planes(), everything, 0.0
-    # Two levels are always equally spaced, three need a true middle.
+    # Two levels are always equally spaced; three are if the midrange is exact.
     has_levels = ~(is_other | (is_middle & (middle - low != high - middle)))
     if np.count_nonzero(has_levels) < max(1, min(_FEWEST_LEVEL_COLUMNS, everything.size)):
         return Planes(), Planes(), everything, 0.0

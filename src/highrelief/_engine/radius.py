@@ -1,4 +1,8 @@
-"""Margins at all rows within a radius, and beyond one."""
+"""Radius neighborhoods: margins at all rows within an inner radius and beyond an outer one (SURF).
+
+A reduction of the Manhattan distances of all pairs. Each margin is the mean of E|x − miss| − E|x − hit| among
+near rows, minus that among far rows.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +17,32 @@ from .._kernels import distances, packing, radius, soft
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
 from .missing_pairs import MissingCorrection
-from .pair_sums import PairSums, WeightedBlocks, WeightedRows, weighted_rows
+from .pair_sums import WeightedBlocks, WeightedRows, sums_of_products, weighted_rows
 from .threads import even_ranges, run_all
 
-#: Most tiles in one part of a sum.
+#: Largest number of tiles in one part of a sum.
 _TILES_OF_PART = 256
 
-#: Given distances, which tile is their first, and the tiles to work on: what these add to a sum.
+#: Function of distances, the index of their first tile, and a range of tiles; returns a partial sum.
 Part = Callable[[NDArray[np.floating], int, int, int], NDArray[np.float64]]
 
 
-class RadiusPasses:
-    """Passes over the Manhattan distances of all pairs of rows.
+class RadiusNeighborhoods:
+    """Margins at all rows within a radius, and beyond one.
 
     Parameters
     ----------
     table : Packed
         The rows.
     memory : float
-        Bytes that may be spent on keeping distances; what does not fit is computed again in every pass. The
-        answers are the same, bit for bit.
+        Bytes for stored distances; without room for them they are recomputed in every pass. Results are
+        bitwise identical.
     """
 
     def __init__(self, table: Packed, memory: float) -> None:
         self._table = table
-        self._far = soft.masked_distance(table.dtype)
-        self._limit = self._far / 2.0
+        self._masked = soft.masked_distance(table.dtype)
+        self._limit = self._masked / 2.0
         of_tile = distances.TILE**2 * table.dtype.itemsize
         self.stored = float(table.n_tiles) * of_tile <= memory
         self._at_once = max(_TILES_OF_PART, int(memory / of_tile))
@@ -47,36 +51,36 @@ class RadiusPasses:
         self._rows = (
             weighted_rows(table, memory, uncorrected) if self.stored else WeightedRows(table, uncorrected)
         )
-        self._rows.put_under(np.ones(table.n_features))
-        self._known: NDArray[np.floating] | None = None
-        #: A sample's own further copies, and all that it can have as neighbors, copies counted.
+        self._rows.set_weights(np.ones(table.n_features))
+        self._distances: NDArray[np.floating] | None = None
+        #: Weight of a sample's other duplicates, and of all its possible neighbors.
         self._own = np.where(table.real, np.maximum(table.own_weight - 1.0, 0.0), 0.0)
         available = table.available_weight
         self._others = (
             table.total_sample_weight - table.sample_weight + self._own if available is None else available
         )
-        #: How far these copies are: what is missing, both lack.
+        #: Distance between duplicates: the same values are missing from both.
         self._own_distances = np.zeros(table.n_rows)
-        for lacking, _ in self._lacking:
+        for missing_lists, _ in self._missing_lists:
             of_part = np.empty(table.n_rows)
-            radius.own_distances(*lacking, of_part)
+            radius.own_distances(*missing_lists, of_part)
             self._own_distances += of_part
 
     # Distances
 
     def mean(self) -> float:
-        """Mean distance of all ordered pairs of samples in reach, each with itself if it reaches itself."""
+        """Return the mean distance of all ordered pairs that are not masked, a sample and itself included."""
         sums = self._moments(np.zeros(self._table.n_rows))
         return float(self._table.sample_weight @ sums / self._table.n_pairs)
 
     def means_and_deviations(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of the distances of every row to all in reach, (n_rows,) each."""
+        """Return the mean and standard deviation of every row's unmasked distances, (n_rows,) each."""
         others = np.where(self._others > 0.0, self._others, 1.0)
         means = self._moments(np.zeros(self._table.n_rows)) / others
         return means, np.sqrt(self._moments(means, squared=True) / others)
 
     def _moments(self, centers: NDArray[np.float64], *, squared: bool = False) -> NDArray[np.float64]:
-        """Σ_i d_ni − centers[n], or the squares, over all that a row can have as neighbors, (n_rows,)."""
+        """Return Σ_i d_ni − centers[n], or of the squares, over every row's possible neighbors, (n_rows,)."""
         table = self._table
         of_own = self._own_distances - centers
 
@@ -89,68 +93,70 @@ class RadiusPasses:
 
     # Margins
 
-    def margins(self, near: float | NDArray[np.float64], far: float | NDArray[np.float64]) -> RadiusMargins:
-        """Compare every row with all that are nearer than ``near`` or farther than ``far``.
+    def margins(
+        self, inner: float | NDArray[np.float64], outer: float | NDArray[np.float64]
+    ) -> RadiusMargins:
+        """Return the margins at all rows nearer than ``inner`` or farther than ``outer``.
 
-        Each is a number, or one for every row. A distance that is tied with a radius is neither.
+        Each radius is a number, or one for every row. A distance tied with a radius counts as neither.
         """
         table = self._table
         tolerance, everyone = table.tie_tolerance, np.ones(table.n_rows)
-        near, far = everyone * (near * (1.0 - tolerance)), everyone * (far * (1.0 + tolerance))
-        counts = self._counts(near, far)
+        inner, outer = everyone * (inner * (1.0 - tolerance)), everyone * (outer * (1.0 + tolerance))
+        counts = self._counts(inner, outer)
         factors = self._factors(counts)
-        sums = self._sum_differences(near, far, factors)
-        self._add_own_duplicates(near, far, factors, sums)
-        mean, spans, encoding = sums / table.total_weight, table.scaled.spans, table.encoding
+        sums = self._sum_differences(inner, outer, factors)
+        self._add_own_duplicates(inner, outer, factors, sums)
+        mean, spans, encoding = sums / table.total_weight, table.spans, table.encoding
         mean[np.abs(mean) <= table.rounding_of_sums * self._joined(spans)] = 0.0
         spans = spans if encoding is None else encoding.spans(spans)
         return RadiusMargins(mean, *self._unpaired(counts[1]), spans)
 
     def _joined(self, of_columns: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Differences of features from those of their columns."""
+        """Return differences of features from those of their columns."""
         encoding = self._table.encoding
         return of_columns if encoding is None else encoding.joined(of_columns)
 
-    def _counts(self, near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Copies that are near and far, by class, seen from every row, (2, n_classes, n_rows)."""
+    def _counts(self, inner: NDArray[np.float64], outer: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of near and far rows by class, for every row, (2, n_classes, n_rows)."""
         table = self._table
         shape = (2, table.n_classes, table.n_rows)
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             counts = np.zeros(shape)
             radius.tile_counts(
-                D, first, a, b, table.codes, table.sample_weight, near, far, self._limit, counts
+                D, first, a, b, table.codes, table.sample_weight, inner, outer, self._limit, counts
             )
             return counts
 
         counts = self._sum(part, math.prod(shape))
-        # A sample's own further copies are hits, at distance 0 unless something is missing.
-        counts[:, table.codes, np.arange(table.n_rows)] += self._own_sides(near, far)
+        # Duplicates of a sample are hits, at distance 0 unless values are missing.
+        counts[:, table.codes, np.arange(table.n_rows)] += self._own_sides(inner, outer)
         return counts
 
-    def _own_sides(self, near: NDArray[np.float64], far: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Own further copies that are near, and that are far, (2, n_rows)."""
+    def _own_sides(self, inner: NDArray[np.float64], outer: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weight of near and of far duplicates of every row, (2, n_rows)."""
         apart = self._own_distances
-        return np.where(np.stack([apart < near, apart > far]), self._own, 0.0)
+        return np.where(np.stack([apart < inner, apart > outer]), self._own, 0.0)
 
     def _add_own_duplicates(
         self,
-        near: NDArray[np.float64],
-        far: NDArray[np.float64],
+        inner: NDArray[np.float64],
+        outer: NDArray[np.float64],
         factors: NDArray[np.float64],
         sums: NDArray[np.float64],
     ) -> None:
-        """Add the differences of rows to their own further copies, which are those of missing values."""
+        """Add the differences between duplicates, which are those of missing values."""
         table = self._table
         as_hits = factors[:, table.codes, np.arange(table.n_rows)]
-        coefficients = (as_hits * self._own_sides(near, far)).sum(axis=0)
-        for lacking, features in self._lacking:
+        coefficients = (as_hits * self._own_sides(inner, outer)).sum(axis=0)
+        for missing_lists, features in self._missing_lists:
             found = np.zeros(features.size)
-            radius.sum_own(coefficients, *lacking, found)
+            radius.sum_own(coefficients, *missing_lists, found)
             sums[features] += found
 
     def _factors(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a copy of a near, or far, row of a class counts for every row, (2, n_classes, n_rows)."""
+        """Return the coefficient of a near, or far, row of a class for every row, (2, n_classes, n_rows)."""
         table = self._table
         factors = table.miss_factors[table.kinds].T.copy()
         factors[table.codes, np.arange(table.n_rows)] = -1.0
@@ -161,7 +167,7 @@ class RadiusPasses:
         return shares
 
     def _unpaired(self, far: NDArray[np.float64]) -> tuple[float, float]:
-        """Shares of the samples that have far misses but no far hit, and the other way round."""
+        """Return the shares of samples with far misses but no far hit, and with far hits but no far miss."""
         table, rows = self._table, np.arange(self._table.n_rows)
         hits = far[table.codes, rows] > 0.0
         of_misses = far.copy()
@@ -171,13 +177,13 @@ class RadiusPasses:
         return float(counted[misses & ~hits].sum()), float(counted[hits & ~misses].sum())
 
     def _sum_differences(
-        self, near: NDArray[np.float64], far: NDArray[np.float64], factors: NDArray[np.float64]
+        self, inner: NDArray[np.float64], outer: NDArray[np.float64], factors: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, X = self._table, self._rows.X
-        width, lacking = X.shape[1], self._lacking
+        width, missing_lists = X.shape[1], self._missing_lists
         of_rows = width + table.n_rows
-        borders = np.cumsum([of_rows, *(features.size for _, features in lacking)]).tolist()
+        borders = np.cumsum([of_rows, *(features.size for _, features in missing_lists)]).tolist()
 
         def part(D: NDArray[np.floating], first: int, a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(borders[-1])
@@ -188,37 +194,37 @@ class RadiusPasses:
                 b,
                 table.codes,
                 table.sample_weight,
-                near,
-                far,
+                inner,
+                outer,
                 factors,
                 self._limit,
                 out[width:of_rows],
             )
-            for (lists, _), start, end in zip(lacking, borders, borders[1:], strict=False):
+            for (lists, _), start, end in zip(missing_lists, borders, borders[1:], strict=False):
                 radius.sum_corrections(D, first, a, b, table.n_rows, *lists, out[start:end])
             if width > 0:
                 radius.add_products(X, D, first, a, b, out[:width])
             return out
 
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)
-        known, self._known = self._known, None
+        known, self._distances = self._distances, None
         if isinstance(self._rows, WeightedBlocks):
             assert known is not None
-            sums = _GivenPairSums(table, known, total[width:of_rows]).of(np.arange(table.n_features))
+            sums = sums_of_products(table, np.arange(table.n_features), known, total[width:of_rows])
         else:
             sums = -2.0 * total[: table.n_features]
             packing.mix_rows(total[width:of_rows], X, sums)
         sums = self._joined(sums)
-        for (_, features), start, end in zip(lacking, borders, borders[1:], strict=False):
+        for (_, features), start, end in zip(missing_lists, borders, borders[1:], strict=False):
             sums[features] += total[start:end]
         return sums
 
     # Tiles
 
     def _sum(self, part: Part, width: int) -> NDArray[np.float64]:
-        """Sum over all tiles what ``part`` makes of some of them, an array of ``width`` numbers.
+        """Return the sum over all tiles of the results of ``part``, arrays of ``width`` numbers.
 
-        The shape of the table decides on the order of the sums, neither the memory nor the threads.
+        The order of the sums depends on the shape of the table, neither on memory nor on threads.
         """
         table = self._table
         at_once = table.n_parts(width)
@@ -234,29 +240,37 @@ class RadiusPasses:
         return total
 
     def _tiles(self, a: int, b: int) -> tuple[NDArray[np.floating], int]:
-        """Distances of the pairs of tiles a … b at least, and which tile is their first."""
+        """Return the distances of at least the pairs of tiles a … b, and the index of their first tile."""
         table = self._table
         shape = (distances.TILE, distances.TILE)
         if self.stored:
-            if self._known is None:
-                self._known = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
-                self._rows.fill(self._known)
-                self._expect(self._known, 0, table.n_tiles)
-            return self._known, 0
+            if self._distances is None:
+                self._distances = packing.aligned_zeros((table.n_tiles, *shape), table.dtype)
+                self._rows.fill(self._distances)
+                self._add_corrections(self._distances, 0, table.n_tiles)
+            return self._distances, 0
         rows, D = self._rows, packing.aligned_zeros((b - a, *shape), table.dtype)
-        given = (rows.X, rows.w, rows.sums, rows.correction.arrays, self._far, table.batches, table.within)
+        source = (
+            rows.X,
+            rows.w,
+            rows.sums,
+            rows.correction.arrays,
+            self._masked,
+            table.batches,
+            table.within,
+        )
 
         def fill(first: int, end: int) -> None:
-            radius.fill_tiles(*given, a + first, a + end, a, D)
+            radius.fill_tiles(*source, a + first, a + end, a, D)
 
         run_all(fill, even_ranges(b - a, table.n_parts(1)), table.n_threads)
-        self._expect(D, a, b)
+        self._add_corrections(D, a, b)
         return D, a
 
-    def _expect(self, D: NDArray[np.floating], a: int, b: int) -> None:
-        """Turn the distances of tiles a … b into what they are expected to be where values are missing."""
+    def _add_corrections(self, D: NDArray[np.floating], a: int, b: int) -> None:
+        """Add the corrections for missing values to the distances of tiles a … b."""
         table = self._table
-        for lists, _ in self._lacking:
+        for lists, _ in self._missing_lists:
 
             def add(first: int, end: int, lists: tuple[NDArray[Any], ...] = lists) -> None:
                 radius.add_corrections(D, a, a + first, a + end, table.n_rows, *lists)
@@ -264,32 +278,24 @@ class RadiusPasses:
             run_all(add, even_ranges(b - a, table.n_parts(1)), table.n_threads)
 
     @cached_property
-    def _lacking(self) -> list[tuple[tuple[NDArray[Any], ...], NDArray[np.int64]]]:
-        """What rows lack of numeric and of categorical features, as the kernels need it, and the features."""
+    def _missing_lists(self) -> list[tuple[tuple[NDArray[Any], ...], NDArray[np.int64]]]:
+        """Missing values by kind of feature, as the kernels read them, and the features."""
         missing = self._table.missing
         parts = [] if missing is None else missing.parts
         return [((part.start, part.which, part.set_of, part.excess), part.features) for part in parts]
 
 
 class RadiusMargins(NamedTuple):
-    """Samples compared with all that are near, and all that are far."""
+    """Margins of the samples at near and at far rows."""
 
-    #: Mean over the samples of E|x − miss| − E|x − hit| among near ones, minus the same among far ones. Each
-    #: expectation is over the samples of one class, those of misses weighted by P(c)/(1 − P(y)), and is left
-    #: out where there are none. Samples without any hit, and those without any miss, in reach contribute
+    #: Mean over the samples of E|x − miss| − E|x − hit| among near rows, minus that among far rows. Each
+    #: expectation is over the samples of one class, those of misses weighted by P(c)/(1 − P(y)), and is
+    #: omitted if there are none. Samples without any possible hit, or without any possible miss, contribute
     #: nothing.
     mean: NDArray[np.float64]
     #: Share of the samples that have far misses but no far hit,
     only_misses: float
-    #: and of those that have far hits but no far miss.
+    #: and of those with far hits but no far miss.
     only_hits: float
-    #: Ranges of the features, scaled.
+    #: Ranges of the scaled features.
     spans: NDArray[np.float64]
-
-
-class _GivenPairSums(PairSums):
-    """Sums over pairs whose coefficients are given, and add up by row to ``row_totals``."""
-
-    def __init__(self, table: Packed, tiles: NDArray[np.floating], row_totals: NDArray[np.float64]) -> None:
-        self._table, self.tiles, self.row_totals = table, tiles, row_totals
-        self._correction, self._own = MissingCorrection.of(table, ignored=True), None

@@ -1,4 +1,8 @@
-"""How features are made comparable before distances are taken."""
+"""Scaling of features, ranges of columns, and missing masks.
+
+:class:`Scaling` maps x to (x·unit − offset)/divisor before distances are computed: to the range [0, 1], or to
+mean 0 and standard deviation 1.
+"""
 
 from __future__ import annotations
 
@@ -14,33 +18,33 @@ from .arrays import entries_of
 from .cached_property import cached_property
 from .threads import even_ranges, run_all
 
-# Ranges of the columns of a table of any order and type, which is not copied.
+# Ranges of the columns of a table of any memory order and type, without a copy
 
 
-#: Bytes of a block of columns that has to be copied.
+#: Bytes of a block of columns that is copied.
 BLOCK_BYTES = 2**24
-#: Tables with this many times more features than samples are those that passes take little more time for
-#: than copies do: up to so many bytes they are copied once, rather than block by block in every pass.
+#: A pass over a table with this many times more features than samples takes little longer than a copy: up
+#: to this many bytes it is copied once, rather than block by block in every pass.
 _WIDE, _MOST_COPIED = 10, 8 * 10**7
-#: Columns that are copied at a time: all of their rows stay in the cache.
+#: Columns copied at a time: all of their rows stay in the cache.
 _COPIED_AT_A_TIME = 512
-#: Columns of a block that needs no copy.
+#: Columns of a block that is not copied.
 _WIDEST = 2**16
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Floats that hold all values of a type: float32 for itself and for one-byte numbers."""
+    """Return the float type that represents all values: float32 for itself and for one-byte numbers."""
     return np.dtype(np.float32) if dtype == np.float32 or dtype.itemsize == 1 else np.dtype(np.float64)
 
 
 def precise_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Floats in which results keep all their digits: float32 for itself, float64 for all others."""
+    """Return the float type of results: float32 for itself, float64 for all others."""
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
 
 
 @dataclass(frozen=True)
 class ColumnRanges:
-    """Smallest and largest values of the columns, rough means, and whether all values are finite."""
+    """Minima and maxima of the columns, approximate means, and whether all values are finite."""
 
     low: NDArray[np.floating]
     high: NDArray[np.floating]
@@ -49,7 +53,7 @@ class ColumnRanges:
 
     @classmethod
     def of(cls, X: NDArray[Any], n_threads: int = 1) -> Self:
-        """Look through a table once."""
+        """Return the ranges of a table, in one pass over it."""
         dtype = float_type(X.dtype)
         largest = np.finfo(dtype).max
         n_samples, n_features = X.shape
@@ -72,18 +76,18 @@ class ColumnRanges:
 
     @property
     def infinite(self) -> bool:
-        """Whether there are infinite values; a column of NaN alone, whose range is empty, has none."""
+        """Whether there are infinite values; a column of NaN alone has an empty range."""
         return bool((self.low == -np.inf).any() or (self.high == np.inf).any())
 
     def of_features(self, features: NDArray[np.int64]) -> Self:
-        """The same for some of the columns."""
+        """Return the ranges of some columns."""
         return type(self)(self.low[features], self.high[features], self.mean[features], self.finite)
 
 
 def c_ordered(X: NDArray[Any]) -> NDArray[Any]:
-    """The same table with its rows one after another, where that saves more time than it takes memory.
+    """Return the table in C order if a copy saves more time than it costs memory.
 
-    A small table is a single block, which every pass over it would copy. A large one stays as it is.
+    A small table is a single block, which every pass would copy. A large one is returned as is.
     """
     n_samples, n_features = X.shape
     most = _MOST_COPIED if n_features >= _WIDE * n_samples else BLOCK_BYTES
@@ -97,7 +101,7 @@ def c_ordered(X: NDArray[Any]) -> NDArray[Any]:
 
 
 def n_blocks(X: NDArray[Any]) -> int:
-    """Into how many blocks the columns are cut."""
+    """Return the number of blocks that the columns are split into."""
     n_samples, n_features = X.shape
     if X.flags.c_contiguous and X.dtype == float_type(X.dtype):
         return max(1, -(-n_features // _WIDEST))
@@ -105,14 +109,14 @@ def n_blocks(X: NDArray[Any]) -> int:
 
 
 def one_block(X: NDArray[Any], start: int, end: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], int]:
-    """A C-ordered array of floats that holds the columns, and where they begin in it."""
+    """Return a C-ordered array of floats with the columns, and the index of the first of them in it."""
     if X.flags.c_contiguous and X.flags.aligned and X.dtype == dtype:
-        return as_kernels_know_it(X), start
+        return writable_view(X), start
     return np.ascontiguousarray(X[:, start:end], dtype=dtype), 0
 
 
 class _Memory:
-    """Memory of an array, without the note that it must not be written to."""
+    """Memory of an array, marked as writable."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self._array = array
@@ -121,32 +125,32 @@ class _Memory:
         self.__array_interface__ = interface
 
 
-def as_kernels_know_it(X: NDArray[Any]) -> NDArray[Any]:
-    """The same array for kernels that only read it: Numba would compile all anew for a read-only one."""
+def writable_view(X: NDArray[Any]) -> NDArray[Any]:
+    """Return a writable view: kernels only read it, but Numba would recompile for read-only arrays."""
     return X if X.flags.writeable else np.asarray(_Memory(X))
 
 
-# Which values of a table are missing.
+# Missing values of a table
 
 
 @dataclass(frozen=True)
 class MissingMask:
     """Which values of a table are missing."""
 
-    #: (n_incomplete,) the features with missing values.
+    #: (n_incomplete,) features with missing values.
     features: NDArray[np.int64]
-    #: (n_samples + 1,) and, for each missing value, its place in ``features``, sample by sample.
+    #: (n_samples + 1,) first missing value of each sample, and the index into ``features`` of each.
     start: NDArray[np.int64]
     which: NDArray[np.int64]
 
     @classmethod
-    def taken_out(
+    def extract(
         cls, X: NDArray[np.floating], n_threads: int, ranges: ColumnRanges | None = None
     ) -> tuple[Self, NDArray[np.floating]]:
-        """Find what is missing; and a copy of the table with the smallest value of the column in its place.
+        """Return the missing mask, and a copy of the table with the minimum of the column in place of NaN.
 
-        The table has no infinite values. A column without any value becomes 0. ``ranges`` of the columns may
-        be known.
+        The table has no infinite values. A column without any value becomes 0. ``ranges``: of the columns, if
+        known.
         """
         filled = arrays.empty(X.shape, X.dtype)
         np.copyto(filled, X)
@@ -159,7 +163,7 @@ class MissingMask:
 
         run_all(count, parts, n_threads)
         ranges = ColumnRanges.of(X, n_threads) if ranges is None else ranges
-        # A sum of finite values may overflow, but is a number.
+        # A sum of finite values may overflow, but is not NaN.
         features = np.flatnonzero(np.isnan(ranges.mean))
         start = np.concatenate([[0], np.cumsum(by_row)])
         which = np.empty(start[-1], np.int64)
@@ -174,34 +178,34 @@ class MissingMask:
         return cls(features, start, which), filled
 
     def of_samples(self, samples: NDArray[np.bool_ | np.integer]) -> Self:
-        """The same for some of the samples, in their order."""
+        """Return the mask of some samples, in their order."""
         rows = np.flatnonzero(samples) if samples.dtype == np.bool_ else samples
         count = np.diff(self.start)[rows]
         start = np.concatenate([[0], np.cumsum(count)])
         return type(self)(self.features, start, self.which[entries_of(self.start[rows], count)[1]])
 
     def of_features(self, features: NDArray[np.int64]) -> Self | None:
-        """The same for some of the features of the table, the only ones there are then; None: nothing is."""
+        """Return the mask of some features, numbered among these; None if none of them is incomplete."""
         place = np.full(int(self.features.max(initial=-1)) + 1, -1)
         incomplete = np.flatnonzero(np.isin(features, self.features))
         if incomplete.size == 0:
             return None
         place[features[incomplete]] = np.arange(incomplete.size)
-        kept = place[self.features[self.which]]
-        before = np.concatenate([[0], np.cumsum(kept >= 0)])
-        return type(self)(incomplete, before[self.start], kept[kept >= 0])
+        selected = place[self.features[self.which]]
+        before = np.concatenate([[0], np.cumsum(selected >= 0)])
+        return type(self)(incomplete, before[self.start], selected[selected >= 0])
 
-    def put_back(
+    def restore_nan(
         self, X: NDArray[np.floating], samples: NDArray[np.bool_] | None = None
     ) -> NDArray[np.floating]:
-        """A copy of X, which may be some of the samples only, with NaN where a value is missing."""
+        """Return a copy of X, of all samples or of some, with NaN where a value is missing."""
         chosen = self if samples is None else self.of_samples(samples)
         X = X.copy()
         X[np.repeat(np.arange(len(X)), np.diff(chosen.start)), chosen.features[chosen.which]] = np.nan
         return X
 
     def mask(self, a: int, b: int) -> NDArray[np.bool_]:
-        """Which samples lack the a-th to b-th of ``features``, (b − a, n_samples)."""
+        """Return from which samples the a-th to b-th of ``features`` are missing, (b − a, n_samples)."""
         of = slice(*np.searchsorted(self._by_feature[0], [a, b]))
         features, samples = self._by_feature[0][of], self._by_feature[1][of]
         mask = np.zeros((b - a, self.start.size - 1), dtype=bool)
@@ -215,11 +219,11 @@ class MissingMask:
         return self.which[order], samples[order]
 
 
-#: Columns that are copied at a time.
+#: Columns copied at a time.
 _COLUMNS_AT_ONCE = 1024
-#: Ranges below this are multiplied with a power of 2, by the bytes of a number: parts of them must not be 0.
+#: Smaller ranges are multiplied by a power of 2, by item size: parts of them must not underflow.
 _NARROW, _LIFT = {4: 2.0**-100, 8: 2.0**-960}, {4: 2.0**60, 8: 2.0**200}
-#: What ``scale`` may be.
+#: Valid values of ``scale``.
 SCALES = ("range", "standard", None)
 
 
@@ -228,7 +232,7 @@ class Scaling:
     """(x·unit − offset)/divisor, feature by feature, in the precision of the data.
 
     ``unit`` is 1/4 for features whose range would overflow, a power of 2 for those whose range is so small
-    that parts of it are 0, and None if there are neither.
+    that parts of it would underflow, and None if there are neither.
     """
 
     offset: NDArray[np.floating]
@@ -237,12 +241,12 @@ class Scaling:
 
     @classmethod
     def none(cls, n_features: int, dtype: np.dtype) -> Self:
-        """Leave everything as it is."""
+        """Return the identity."""
         return cls(np.zeros(n_features, dtype), np.ones(n_features, dtype))
 
     @classmethod
     def to_range(cls, low: NDArray[np.floating], high: NDArray[np.floating]) -> Self:
-        """Map the smallest value to 0 and the largest to 1; a constant feature to 0."""
+        """Return the scaling that maps the minimum to 0 and the maximum to 1; a constant feature to 0."""
         huge = np.finfo(low.dtype).max / 4
         unit = None
         if max(-low.min(), high.max()) > huge:
@@ -258,9 +262,9 @@ class Scaling:
         return cls(low, divisor, unit)
 
     def standardized(self, mean: NDArray[np.floating], deviation: NDArray[np.floating]) -> Self:
-        """Go on to mean 0 and standard deviation 1, given those under this scaling.
+        """Return the scaling to mean 0 and standard deviation 1, from these moments under this scaling.
 
-        In two steps, so that no square of a large or small value is ever taken.
+        In two steps, so that no square of a large or small value is computed.
         """
         varies = deviation > 0.0
         offset = self.offset + self.divisor * np.where(varies, mean, 0.0)
@@ -269,44 +273,44 @@ class Scaling:
         return type(self)(offset.astype(dtype), divisor.astype(dtype), self.unit)
 
     def of(self, features: NDArray[np.bool_ | np.int64] | slice) -> Self:
-        """The same for some of the features."""
+        """Return the scaling of some features."""
         unit = None if self.unit is None else self.unit[features]
         return type(self)(self.offset[features], self.divisor[features], unit)
 
     def times(self, w: NDArray[np.float64]) -> Self:
-        """Go on to multiply what is scaled by weights, in float64."""
+        """Return the scaling that also multiplies by weights, in float64."""
         return type(self)(self.offset * w, self.divisor, w if self.unit is None else self.unit * w)
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Scale rows.
+        """Return scaled rows.
 
-        By a division, not a multiplication by the inverse: the largest value becomes 1 exactly.
+        By a division, not a multiplication by the inverse: the maximum becomes exactly 1.
         """
         scaled = X - self.offset if self.unit is None else X * self.unit - self.offset
         scaled /= self.divisor
         return scaled
 
-    def apply_far_out(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Scale rows that may be far from those of the fit: the farthest become the largest number."""
+    def apply_clipped(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return scaled rows; new samples far from those of the fit are clipped to the largest float."""
         with np.errstate(over="ignore"):
             return finite(self.apply(X))
 
     def slopes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What differences are multiplied with, in two steps.
+        """Return two factors whose product scales differences.
 
-        Their product may be beyond the largest number, where differences are small.
+        The product may overflow if differences are small.
         """
         unit = np.ones(self.divisor.size) if self.unit is None else self.unit.astype(np.float64)
         return unit, 1.0 / self.divisor.astype(np.float64)
 
     def invert(self, scaled: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Bring scaled rows back to the units of the data."""
+        """Return scaled rows in the units of the data."""
         X = scaled * self.divisor + self.offset
         return X if self.unit is None else X / self.unit
 
 
 def finite(values: NDArray[np.floating], dtype: Any = None) -> NDArray[np.floating]:
-    """Values, in place, none beyond the largest number of their type, or of another; NaN stays."""
+    """Clip values, in place, to the largest float of their type, or of another; NaN stays."""
     largest = float(np.finfo(values.dtype if dtype is None else dtype).max)
     return np.clip(values, -largest, largest, out=values)
 
@@ -318,11 +322,11 @@ def feature_scaling(
     ranges: ColumnRanges | None = None,
     missing_mask: MissingMask | None = None,
 ) -> Scaling:
-    """Scaling for the features of a table; ``weights`` counts copies of its rows, ``ranges`` may be known.
+    """Return the scaling of the features of a table; ``weights`` are sample weights.
 
-    What is ``missing_mask`` does not count.
+    Missing values do not count; ``ranges`` of the columns may be known.
 
-    ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as it is.
+    ``"range"``: (x − min)/(max − min). ``"standard"``: (x − mean)/standard deviation. None: as is.
     """
     dtype = X.dtype if np.issubdtype(X.dtype, np.floating) else np.dtype(np.float64)
     if scale is None:

@@ -1,4 +1,9 @@
-"""The search for the nearest neighbors: from which pairs of rows distances are computed, and when."""
+"""Search for the nearest neighbors: pair source and order of the work.
+
+A search computes distances that may be a little off (:mod:`.quantized`, :mod:`.distances`, :mod:`.sparse`),
+corrects them for missing values (:class:`ExpectedDistances`) and reduces them to the k nearest
+(:class:`.neighbors.NearestK`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from .._kernels import nearest, packing
 from .columns import Columns
 from .distances import Distances, ProductDistances, Range, TileDistances
 from .layout import Packed
-from .missing import MissingOfBoth, MissingValues
+from .missing import MissingValues, MixedMissingValues
 from .neighbors import (
     LISTS_BYTES,
     METRICS,
@@ -27,11 +32,11 @@ from .neighbors import (
     padded_columns,
     work_ranges,
 )
-from .quantized import UNEQUAL, Plan, WholeNumbers
+from .quantized import UNEQUAL, Plan, QuantizedDistances
 from .threads import even_ranges, run_all
 
 
-def added_exact(
+def exact_distances(
     columns: Columns,
     position: NDArray[np.int64],
     found: Neighbors,
@@ -39,7 +44,7 @@ def added_exact(
     ranges: list[tuple[int, int]] | None = None,
     n_threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Exact distances of the candidates that are not sure, over the columns; squares for Euclidean ones."""
+    """Return exact distances of the uncertain candidates over the columns; Euclidean ones squared."""
     exact = np.zeros(found.rows.size)
     lists = found.start, found.count, found.sure, found.rows, exact
     for array, first, which in columns.blocks():
@@ -49,18 +54,18 @@ def added_exact(
             nearest.add_exact(*block, a, b, *lists)
 
         run_all(measure, [(0, found.anchors.size)] if ranges is None else ranges, n_threads)
-        del array, block, measure  # before the next block is copied
+        del array, block, measure  # free the block before the next is copied
     return exact
 
 
-# Expected distances, where values are missing: what is found without regard to it, and what that lacks.
+# Expected distances if values are missing.
 
 
-#: Parts of a whole number that expectations are rounded to where distances are whole numbers.
+#: Steps per step of an integer grid, to which expectations are rounded.
 _PARTS = 2.0**16
-Missing = MissingValues | MissingOfBoth
+Missing = MissingValues | MixedMissingValues
 
-#: The largest whole number of steps that a distance may be.
+#: Largest distance in steps.
 _MOST_STEPS = 2.0**32 - 2.0**16
 
 
@@ -72,19 +77,19 @@ class _Piece(NamedTuple):
 
 
 class ExpectedDistances:
-    """Distances, possibly a little off, to which what missing values are expected to add is added.
+    """Distances plus the expected contribution of missing values.
 
-    A row lacks the same of every other: lack(a, b) is a sum over the features that a lacks, and the expected
-    distance is the one found plus lack(a, b) + lack(b, a); see :mod:`..kernels.missing`.
+    E d(a, b) = d(a, b) + c(a, b) + c(b, a), with c(a, b) the correction of the values missing from a: a sum
+    over these features, see :meth:`.missing.MissingValues.correction_blocks`.
 
     Parameters
     ----------
     base : Distances
-        Where the smallest value of a column stands for what is missing.
-    missing : MissingValues or MissingOfBoth
-        What is missing.
+        Distances with the smallest value of the column in place of a missing one.
+    missing : MissingValues or MixedMissingValues
+        Missing values of the table.
     columns : Columns
-        Of the table.
+        The table.
     squared : bool
         Whether distances are sums of squares.
     """
@@ -95,9 +100,9 @@ class ExpectedDistances:
         self._base, self._missing, self._columns = base, missing, columns
         self._squared, self._n_threads = squared, missing.n_threads
         self.as_float = base.as_float
-        #: Steps that a step of ``base`` is divided into, and what one unit of a scaled feature is in keys.
+        #: Steps per step of ``base``, and keys per unit of a scaled feature.
         self._times, self._per_unit = 1.0, self._distance_unit
-        if isinstance(base, WholeNumbers):
+        if isinstance(base, QuantizedDistances):
             if base.exact:
                 longest = float(columns.spans.sum()) / base.step
                 self._times = max(1.0, min(_PARTS, np.floor(_MOST_STEPS / (1.0 + longest))))
@@ -105,32 +110,32 @@ class ExpectedDistances:
 
     @property
     def _distance_unit(self) -> float:
-        """What makes an excess, or a squared one, part of a distance as ``columns.distance_factors`` do."""
+        """Factor from an excess, or a squared one, to the units of ``columns.distance_factors``."""
         unit = self._columns.distance_unit
         return (unit * self._missing.root_unit) ** 2 if self._squared else unit
 
     @property
     def relative(self) -> float:
-        """What distances may be off by, relatively: levels may be spaced equally only up to a tolerance."""
+        """Relative error bound: levels are equally spaced up to a tolerance only."""
         return UNEQUAL if self._base.exact else self._base.relative + (2.0**-23 if self.as_float else 0.0)
 
     @property
     def off(self) -> NDArray[np.float64]:
-        """By how much the distances of each row may be off, once all columns have been seen."""
+        """Absolute error bound of the distances of each row, after all columns were added."""
         rounding = self._missing.rounding(self._squared) * self._per_unit
         steps = 0.0 if self.as_float else 1.0
         return self._times * self._base.off + rounding + rounding.max() + steps
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
         return self._base.describe() | {"n_incomplete_features": int(self._missing.features.size)}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """Cut the columns so that a piece takes about this many bytes: which part, out of how many."""
+        """Return parts of the columns, (index, number of parts), of about this many bytes each."""
         return self._base.pieces(most_bytes)
 
     def piece(self, part: int, n_parts: int) -> _Piece:
-        """Columns of one part, as the distances need them."""
+        """Return the columns of one part in the form that the distances need."""
         return _Piece(self._base.piece(part, n_parts), part == n_parts - 1)
 
     def add_tiles(
@@ -143,36 +148,38 @@ class ExpectedDistances:
         *,
         add: bool = False,
     ) -> None:
-        """Write (or add) distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        """Write (or add) distances of rows to others to D, transposed to E; E is D for the same rows."""
         self._base.add_tiles(piece.columns, rows, others, D, E, add=add)
         if not piece.last:
             return
         own = self._correction(rows, others)
-        theirs = own if rows == others else self._correction(others, rows)
-        self._add(D, rows[1] - rows[0], others[1] - others[0], own, theirs)
+        other = own if rows == others else self._correction(others, rows)
+        self._add(D, rows[1] - rows[0], others[1] - others[0], own, other)
         if rows != others:
-            self._add(E, others[1] - others[0], rows[1] - rows[0], theirs, own)
+            self._add(E, others[1] - others[0], rows[1] - rows[0], other, own)
 
     def fill_rows(
         self, piece: _Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
-        """Write (or add) the distances of some rows, a multiple of 4, to all."""
+        """Write (or add) the distances of some rows, a multiple of 4, to all rows."""
         self._base.fill_rows(piece.columns, rows, D, add=add)
         if piece.last:
             missing, n_rows = self._missing, self._missing.n_rows
-            own = missing.lack_blocks(rows, (0, -(-n_rows // missing_kernels.CHUNK)), squared=self._squared)
-            everyone = np.arange(n_rows)
-            theirs = missing.lack_blocks(everyone, (0, 0), squared=self._squared, others=rows)
-            self._add(D, rows.size, n_rows, own, theirs)
+            own = missing.correction_blocks(
+                rows, (0, -(-n_rows // missing_kernels.CHUNK)), squared=self._squared
+            )
+            all_rows = np.arange(n_rows)
+            other = missing.correction_blocks(all_rows, (0, 0), squared=self._squared, others=rows)
+            self._add(D, rows.size, n_rows, own, other)
 
-    def put_own(
+    def set_duplicate_distances(
         self,
         D: NDArray[np.uint32],
         anchors: NDArray[np.int64],
         others: Range,
         sample_weight: NDArray[np.float64],
     ) -> None:
-        """Put what two copies of a sample are expected to differ by in its place in D, if it has several."""
+        """Write the expected distance between duplicates of a sample, if its weight is above 1, to D."""
         own = np.flatnonzero((anchors >= others[0]) & (anchors < others[1]) & (sample_weight[anchors] > 1.0))
         rows = anchors[own]
         total = np.zeros(rows.size)
@@ -182,7 +189,7 @@ class ExpectedDistances:
         D[own, rows - others[0]] = keys
 
     def add_exact(self, found: Neighbors, exact: NDArray[np.float64]) -> None:
-        """Add to the exact distances of candidates that are not sure what is expected."""
+        """Add the correction for missing values to the exact distances of candidates that are not certain."""
         owner, place = found.unsure()
         distances = exact[place]
         factors = np.full(self._missing.features.size, self._distance_unit)
@@ -191,7 +198,7 @@ class ExpectedDistances:
 
     def _correction(self, rows: Range, others: Range) -> NDArray[np.floating]:
         chunks = others[0] // missing_kernels.CHUNK, -(-others[1] // missing_kernels.CHUNK)
-        return self._missing.lack_blocks(np.arange(*rows), chunks, squared=self._squared)
+        return self._missing.correction_blocks(np.arange(*rows), chunks, squared=self._squared)
 
     def _add(
         self,
@@ -199,27 +206,27 @@ class ExpectedDistances:
         n_rows: int,
         n_columns: int,
         own: NDArray[np.floating],
-        theirs: NDArray[np.floating],
+        other: NDArray[np.floating],
     ) -> None:
         def of_rows(a: int, b: int) -> None:
             if self.as_float:
                 floats = D.view(np.float32)
-                missing_kernels.add_to_floats(floats, a, b, n_columns, own, theirs, self._per_unit)
+                missing_kernels.add_to_floats(floats, a, b, n_columns, own, other, self._per_unit)
             else:
-                missing_kernels.add_to_steps(D, a, b, n_columns, own, theirs, self._per_unit, self._times)
+                missing_kernels.add_to_steps(D, a, b, n_columns, own, other, self._per_unit, self._times)
 
         run_all(of_rows, even_ranges(n_rows, 4 * self._n_threads, missing_kernels.CHUNK), self._n_threads)
 
 
-#: Below this share of the samples, anchors are cheaper one by one than by symmetric tiles.
+#: Below this share of the samples, anchors are cheaper row by row than by symmetric tiles.
 FEW_ANCHORS = 1 / 4
-#: With this many times as many bytes to a row as rows, all distances take a fifth of the table at most.
+#: With this ratio of bytes per row to rows, all distances take at most a fifth of the memory of the table.
 WIDE = 20
-#: Rows whose distances to each other are held at a time where there are too many for all.
+#: Rows of a band: distances between two bands are in memory at a time.
 BAND = 2048
-#: Bytes of a piece of the columns where they are taken piece by piece, and of all where they are not.
+#: Bytes of a piece of the columns if they are processed in pieces, and of all columns otherwise.
 _PIECE_BYTES = 2.0**24
-#: Anchors whose distances to all rows are held at a time.
+#: Anchors whose distances to all rows are in memory at a time.
 _ANCHORS_AT_ONCE = 256
 
 
@@ -233,14 +240,13 @@ def nothing() -> None:
 class NeighborSearch:
     """A search for the nearest neighbors of the anchors.
 
-    Distances, possibly a little off (:class:`WholeNumbers`, :class:`ProductDistances`), say who may be a
-    neighbor; exact ones decide where that is not enough. Where they come from depends on the shape of the
-    data alone:
+    Distances with an error bound (:class:`.distances.Distances`) select candidates; exact distances decide if
+    these are not certain. The shape of the data alone determines the order of the work:
 
-    * many more features than samples: all distances, gathered over blocks of columns;
+    * many more features than samples: all distances, summed over blocks of columns;
     * few anchors: their distances to all rows;
-    * otherwise distances between bands of rows, from which every anchor keeps a list of its nearest. An
-      anchor whose list is too short for its ties is then worked on as one of few.
+    * otherwise distances between bands of rows, from which every anchor has a list of its nearest rows. An
+      anchor whose list is too short for its ties is then searched for by its distances to all rows.
 
     Parameters
     ----------
@@ -249,7 +255,7 @@ class NeighborSearch:
     among : Neighborhood
         Which neighbors count.
     anchors : (n_rows,) bool
-        Whose neighbors.
+        Rows whose neighbors are searched for.
     """
 
     def __init__(self, table: Packed, among: Neighborhood, anchors: NDArray[np.bool_]) -> None:
@@ -273,22 +279,24 @@ class NeighborSearch:
         table = self._table
         if self._metric != nearest.MANHATTAN:
             return ProductDistances(self.columns, table.position, table.n_threads)
-        numbers = WholeNumbers(self.columns, table.position, self._tolerance, table.n_threads, self._plan())
+        numbers = QuantizedDistances(
+            self.columns, table.position, self._tolerance, table.n_threads, self._plan()
+        )
         if numbers.too_coarse:
             return TileDistances(self.columns, table.position, table.n_threads)
         return numbers
 
     def _plan(self) -> Plan | None:
-        """How columns become whole numbers; None: as a look at the table says."""
+        """Return how columns are quantized; None: found from the table."""
         return None
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
         return self._distances.describe()
 
     @property
     def n_reports(self) -> int:
-        """How often a search reports."""
+        """Number of times that a search reports progress."""
         if self._way == "all":
             return len(self._pieces)
         if self._way == "rows":
@@ -297,7 +305,7 @@ class NeighborSearch:
         return n_bands * (n_bands + 1) // 2
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Neighbors of all anchors that have a hit, some anchors at a time."""
+        """Yield the neighbors of all anchors that have a hit, some anchors at a time."""
         anchors = np.flatnonzero(self._chosen)
         if self._way == "all":
             D = self._all_distances(report)
@@ -311,25 +319,25 @@ class NeighborSearch:
             yield from self._from_rows(anchors, report)
 
     def _all_distances(self, report: Report) -> NDArray[np.uint32]:
-        """Distances of all rows to all, gathered over blocks of columns."""
-        distances, everything = self._distances, (0, self._table.n_rows)
+        """Return the distances of all pairs, summed over blocks of columns."""
+        distances, all_rows = self._distances, (0, self._table.n_rows)
         D = distance_array(self._table.n_rows, self._table.n_rows)
         for part, n_parts in self._pieces:
             piece = distances.piece(part, n_parts)
-            distances.add_tiles(piece, everything, everything, D, D, add=part > 0)
+            distances.add_tiles(piece, all_rows, all_rows, D, D, add=part > 0)
             report()
         return D
 
     def _from_rows(
         self, anchors: NDArray[np.int64], report: Report, whole: Any = None
     ) -> Iterator[Neighbors]:
-        """Neighbors from the distances of some anchors at a time to all rows.
+        """Yield the neighbors of some anchors at a time, from their distances to all rows.
 
-        ``whole``: all columns in one piece, if they are there already.
+        ``whole``: all columns in one piece, if they exist already.
         """
         table, distances = self._table, self._distances
         pieces = [(0, 1)] if whole is not None else self._pieces
-        # Where there are several pieces, each is made once.
+        # Several pieces are each created only once.
         at_once = _ANCHORS_AT_ONCE if len(pieces) == 1 else anchors.size
         if len(pieces) == 1 and whole is None:
             whole = distances.piece(0, 1)
@@ -349,7 +357,7 @@ class NeighborSearch:
 
     @property
     def _pieces(self) -> list[tuple[int, int]]:
-        """Parts of the columns that are worked on at a time: all, unless there are many more than rows."""
+        """Parts of the columns processed at a time: all, unless the table is wide or has few rows."""
         table = self._table
         whole = not (_is_wide(table) or table.n_rows <= BAND)
         return self._distances.pieces(np.inf if whole else _PIECE_BYTES)
@@ -390,11 +398,11 @@ class NeighborSearch:
         table = self._table
         mask_pairs(table, D, anchors, others)
         available = table.batch_constraint is None or table.within
-        if isinstance(self._distances, ExpectedDistances) and table.counted and available:
-            self._distances.put_own(D, anchors, others, table.sample_weight)
+        if isinstance(self._distances, ExpectedDistances) and table.has_sample_weight and available:
+            self._distances.set_duplicate_distances(D, anchors, others, table.sample_weight)
 
     def _share(self, found: Neighbors) -> None:
-        """Distribute the weight of each slot over its candidates, by exact distances where they matter."""
+        """Distribute the weight of each slot over its candidates, by exact distances if they matter."""
         exact = np.zeros(found.rows.size)
         ranges = work_ranges(found.anchors.size, self._table.n_threads)
         if self._nearest.needs_exact:
@@ -404,14 +412,14 @@ class NeighborSearch:
         self._nearest.tie_sharing.share(found, exact, ranges, self._table.n_threads)
 
     def _measure(self, found: Neighbors, exact: NDArray[np.float64], ranges: list[tuple[int, int]]) -> None:
-        """Add up the exact distances of the candidates that are not sure."""
-        exact += added_exact(
+        """Add the exact distances of the candidates that are not certain."""
+        exact += exact_distances(
             self.columns, self._table.position, found, self._metric, ranges, self._table.n_threads
         )
 
 
 def padded_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same rows, the last of them repeated, in whole blocks of the kernels."""
+    """Return the rows with the last one repeated up to a whole block of the kernels."""
     return np.concatenate([rows, np.repeat(rows[-1:], -rows.size % packing.ROW_BLOCK)])
 
 
@@ -420,7 +428,7 @@ def _is_wide(table: Packed) -> bool:
 
 
 def _way(table: Packed, anchors: NDArray[np.bool_], nearest: NearestK) -> str:
-    """Choose how neighbors are searched for, by the shape of the data alone."""
+    """Return the order of the work, which depends on the shape of the data alone."""
     if np.count_nonzero(anchors) < FEW_ANCHORS * table.n_samples:
         return "rows"
     if _is_wide(table) or table.n_rows <= BAND:

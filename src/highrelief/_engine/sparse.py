@@ -1,4 +1,9 @@
-"""Distances between rows of which only the values that are not 0 are stored."""
+"""Sparse tables: pair source, margins and rows in this process.
+
+Distances of rows of which only nonzero values are stored follow from the columns that two rows share:
+d(a, b) = Σ|a| + Σ|b| − Σ over shared columns of (|a| + |b| − |a − b|). Nothing is densified but columns with
+few zeros. The counterpart of :mod:`.engine` for CSR input.
+"""
 
 from __future__ import annotations
 
@@ -21,34 +26,34 @@ from .nearest import LocalNearestPass, NeighborMargins
 from .neighbors import Neighborhood, Neighbors
 from .pair_sums import Coefficients, PairSums
 from .search import NeighborSearch
-from .soft import SoftPasses
+from .soft import PairwiseDistances
 from .threads import even_ranges, run_all
 
-#: Rows that a thread takes at a time: whole lines of what is mirrored.
+#: Rows per task of a thread: whole cache lines of the transposed copy.
 _ROWS_AT_ONCE = 64
-#: Columns of which more than this share is stored are faster to compare with their zeros,
+#: Columns with a larger share of stored values are faster to compare densified,
 _DENSE = 0.2
-#: if there are some of them.
+#: if there are at least this many of them.
 _FEWEST_DENSE = 32
 
 
 @dataclass
 class ColumnIndex:
-    """Some rows of the layout listed by columns."""
+    """Some rows of the layout, indexed by column."""
 
     starts: NDArray[np.int64]
-    #: Rows, counted from the first of them, and their scaled values.
+    #: Rows, numbered from the first of them, and their scaled values.
     members: NDArray[np.int32]
     values: NDArray[np.floating]
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """As the kernels take them."""
+        """Arrays in the order of the kernels' arguments."""
         return self.starts, self.members, self.values
 
 
 class ScaledTable:
-    """The rows of a table in the layout, with their values scaled.
+    """The rows of a sparse table in the layout, with scaled values.
 
     Parameters
     ----------
@@ -57,9 +62,9 @@ class ScaledTable:
     position : (n_rows,) int
         The row of the table at each row of the layout.
     factors : (n_features,)
-        What differences of values are multiplied by.
+        Factors of differences of values.
     dtype : type
-        Of the scaled values.
+        Type of the scaled values.
     """
 
     def __init__(
@@ -78,22 +83,22 @@ class ScaledTable:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """As the kernels take them."""
+        """Arrays in the order of the kernels' arguments."""
         return self._indptr, self._indices, self._scaled
 
     @property
     def most_values(self) -> int:
-        """Stored values of the row that has most."""
+        """Largest number of stored values of a row."""
         return int(np.diff(self._indptr).max(initial=0))
 
     def sums(self, *, squared: bool = False) -> NDArray[np.float64]:
-        """Σ|a| of every row, or Σa²."""
+        """Return Σ|a| of every row, or Σa²."""
         sums = np.empty(self.position.size)
         sparse.row_sums(self._indptr, self._scaled, self.position, squared, sums)
         return sums
 
     def index(self, rows: Range) -> ColumnIndex:
-        """List some rows by columns; the last list is kept."""
+        """Return some rows indexed by column; the last index is cached."""
         if self._indexed is None or self._indexed[0] != rows:
             self._indexed = None
             of_rows = self.position[rows[0] : rows[1]]
@@ -108,17 +113,17 @@ class ScaledTable:
 
 @dataclass
 class Piece:
-    """All columns: those without their zeros, and those with them, if there are any."""
+    """All columns: the sparse ones, and the densified ones, if any."""
 
     table: ScaledTable
     dense: Any
 
 
 class OverlapDistances:
-    """Distances from what two rows have in common; keys are the bits of a float32.
+    """Distances from the columns that two rows share; keys are the bits of a float32.
 
-    Columns with few zeros are filled up, which takes a few times the memory of what they store, and compared
-    value by value.
+    Columns with few zeros are densified, which takes a few times the memory of their stored values, and
+    compared value by value.
 
     Parameters
     ----------
@@ -129,7 +134,7 @@ class OverlapDistances:
     squared : bool
         Squared Euclidean distances, instead of Manhattan distances.
     n_threads : int
-        Threads to use.
+        Number of threads.
     """
 
     as_float = True
@@ -143,7 +148,7 @@ class OverlapDistances:
         self._dense: TileDistances | ProductDistances | None = None
         if dense.size >= _FEWEST_DENSE:
             kind = ProductDistances if squared else TileDistances
-            self._dense = kind(columns.filled(dense), position, n_threads)
+            self._dense = kind(columns.densified(dense), position, n_threads)
             factors = factors.copy()
             factors[dense] = 0.0
         self._table = ScaledTable(columns, position, factors, np.float32)
@@ -153,31 +158,31 @@ class OverlapDistances:
 
     @property
     def off(self) -> NDArray[np.float64]:
-        """By how much the distances of each row may be off."""
-        # Values are rounded to float32. Each of the three sums, in float64, has at most so many terms, and
-        # none is above the sum of the first two.
+        """Absolute error bound of the distances of each row."""
+        # Values are rounded to float32. ``most_values`` bounds the terms of each of the three sums, in
+        # float64, and none exceeds the sum of the first two.
         relative = 4.0 * (2.0**-24 + (self._table.most_values + 16.0) * 2.0**-53)
-        # What a float32 is too small for.
+        # Bound on underflow in float32.
         vanished = 2.0**-120 * (1.0 + self._table.most_values)
         own = relative * (self._sums + self._sums.max()) + vanished
         return own if self._dense is None else own + self._dense.off
 
     @property
     def relative(self) -> float:
-        """What distances may be off by, relatively: sums are rounded to float32."""
+        """Relative error bound: sums are rounded to float32."""
         return 2.0**-23 if self._dense is None else 2.0**-23 + self._dense.relative
 
     def describe(self) -> dict[str, Any]:
-        """What was chosen, for the user to see."""
+        """Return the choices that were made, for ``execution_``."""
         n_dense = 0 if self._dense is None else self._dense.n_features
         return {"distances": "sparse", "n_dense_features": n_dense}
 
     def pieces(self, most_bytes: float) -> list[tuple[int, int]]:
-        """All columns at once."""
+        """Return one part: all columns."""
         return [(0, 1)]
 
     def piece(self, part: int, n_parts: int) -> Piece:
-        """All columns."""
+        """Return all columns."""
         return Piece(self._table, None if self._dense is None else self._dense.piece(0, 1))
 
     def add_tiles(
@@ -190,7 +195,7 @@ class OverlapDistances:
         *,
         add: bool = False,
     ) -> None:
-        """Write distances of rows to others into D, mirrored into E: D itself for the same rows."""
+        """Write distances of rows to others to D, transposed to E; E is D for the same rows."""
         same = rows == others
         if self._dense is not None:
             self._dense.add_tiles(piece.dense, rows, others, D, E)
@@ -205,7 +210,7 @@ class OverlapDistances:
     def fill_rows(
         self, piece: Piece, rows: NDArray[np.int64], D: NDArray[np.uint32], *, add: bool = False
     ) -> None:
-        """Write the distances of some rows to all."""
+        """Write the distances of some rows to all rows."""
         if self._dense is not None:
             self._dense.fill_rows(piece.dense, rows, D)
         self._fill(piece.table, rows, (0, self._sums.size), D, only_later=False)
@@ -219,7 +224,7 @@ class OverlapDistances:
         *,
         only_later: bool,
     ) -> None:
-        """Write the distances of rows to others, or add them to those in the columns that are filled up."""
+        """Write the distances of rows to others, or add them to those of the densified columns."""
         index = table.index(others).arrays
         out = D.view(np.float32)
         n_columns = others[1] - others[0]
@@ -247,11 +252,11 @@ class OverlapDistances:
         return even_ranges(n, -(-n // _ROWS_AT_ONCE), multiple=16)
 
 
-# Soft neighborhoods of rows of which only the values that are not 0 are stored.
+# Soft neighborhoods of sparse rows
 
 
-class SparsePasses(SoftPasses):
-    """Passes over all pairs of rows, whose distances must be stored."""
+class SparsePairwiseDistances(PairwiseDistances):
+    """Distances of all pairs of sparse rows, which must be stored."""
 
     table: SparsePacked
 
@@ -265,20 +270,13 @@ class SparsePasses(SoftPasses):
             )
 
     @cached_property
-    def rows(self) -> SparseWeightedRows:  # type: ignore[override]
+    def rows(self) -> SparseWeightedRows:
         """The rows under the last weights."""
         return SparseWeightedRows(self.table)
 
-    @property
-    def _positive(self) -> None:
-        """All sums are made: they take the time of the pairs of stored values alone."""
-        return None
-
 
 class SparseWeightedRows:
-    """Rows under weights that change, listed by columns.
-
-    Offers what :class:`.weighted_rows.WeightedBlocks` does.
+    """Sparse rows under weights that change; a :class:`.soft.LocalSource`.
 
     Parameters
     ----------
@@ -290,35 +288,35 @@ class SparseWeightedRows:
 
     def __init__(self, table: SparsePacked) -> None:
         self._table = table
-        self._far = soft_kernels.masked_distance(table.dtype)
-        #: No row, for kernels that find all distances stored.
+        self._masked = soft_kernels.masked_distance(table.dtype)
+        #: No rows: the kernels read stored distances only.
         self.X = np.empty((0, 0), table.dtype)
         self.w = np.empty(0, table.dtype)
         self.sums = np.zeros(table.n_rows)
-        self._given = np.empty(0)
+        self._weights = np.empty(0)
         self._plain = self._scaled(table.columns.factors)
-        #: Nothing: a sparse table has no missing values.
+        #: Empty: a sparse table has no missing values.
         self.correction = MissingCorrection.of(table)
 
-    def put_under(self, w: NDArray[np.float64]) -> None:
-        """Take these weights from now on."""
-        self._given = w
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
+        self._weights = w
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
-        """Store the distances of all pairs, and sum the rows."""
+        """Write the distances of all pairs, and compute the weighted sums of the rows."""
         table = self._table
-        scaled = self._scaled(table.columns.factors * self._given)
+        scaled = self._scaled(table.columns.factors * self._weights)
         index = scaled.index((0, table.n_rows)).arrays
         self.sums = scaled.sums()
-        self.sums[~table.real] = self._far
+        self.sums[~table.real] = self._masked
 
         def of_rows(a: int, b: int) -> None:
-            sparse.fill_tiles(*scaled.arrays, table.position, self.sums, self._far, a, b, *index, tiles)
+            sparse.fill_tiles(*scaled.arrays, table.position, self.sums, self._masked, a, b, *index, tiles)
 
         run_all(of_rows, even_ranges(table.n_rows, table.n_parts(1)), table.n_threads)
 
     def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature. Distances become coefficients."""
+        """Return Σ over pairs of coefficient·|x − x'| for every feature; overwrites the distances."""
         table, plain = self._table, self._plain
         pairs = PairSums(table, tiles, by, self.correction)
         index = plain.index((0, table.n_rows)).arrays
@@ -333,37 +331,37 @@ class SparseWeightedRows:
         sparse.mix_rows(*plain.arrays, table.position, pairs.row_totals, sums)
         return sums - common
 
-    def content(self) -> NDArray[np.float64]:
-        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter.
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3).
 
-        As for a table whose zeros are stored: the same samples are drawn.
+        Equal to those of the same table stored densely, so that the same samples are drawn.
         """
         table = self._table
-        stored, missing_mask = table.distances_from_ends()
+        stored, zero = table.distances_from_ends()
         indptr, indices, _ = table.columns.rows
         owner = np.repeat(np.arange(table.n_samples), np.diff(indptr))
         frequency = np.cos(np.arange(table.n_features))
-        content = np.zeros((table.n_rows, 3))
-        for k, (of_stored, of_missing) in enumerate(
+        fingerprints = np.zeros((table.n_rows, 3))
+        for k, (of_stored, of_zero) in enumerate(
             (
-                (stored, missing_mask),
-                (stored**2, missing_mask**2),
-                (stored * frequency[indices], missing_mask * frequency),
+                (stored, zero),
+                (stored**2, zero**2),
+                (stored * frequency[indices], zero * frequency),
             )
         ):
-            extra = np.bincount(owner, weights=of_stored - of_missing[indices], minlength=table.n_samples)
-            content[table.real, k] = (of_missing.sum() + extra)[table.position[table.real]]
-        return content
+            extra = np.bincount(owner, weights=of_stored - of_zero[indices], minlength=table.n_samples)
+            fingerprints[table.real, k] = (of_zero.sum() + extra)[table.position[table.real]]
+        return fingerprints
 
     def _scaled(self, factors: NDArray[np.float64]) -> ScaledTable:
         return ScaledTable(self._table.columns, self._table.position, factors, np.float64)
 
 
-# Rows of which only the values that are not 0 are stored: the same passes, and none is filled up.
+# Nearest neighbors of sparse rows
 
 
 class SparseSearch(NeighborSearch):
-    """A search for the nearest neighbors of the anchors by :class:`.sparse_distances.OverlapDistances`."""
+    """A search for the nearest neighbors of the anchors by :class:`OverlapDistances`."""
 
     _table: SparsePacked
     columns: SparseColumns
@@ -405,7 +403,7 @@ class SparseNeighborMargins(NeighborMargins):
 
     def __init__(self, table: SparsePacked, columns: SparseColumns, among: Neighborhood) -> None:
         super().__init__(table, columns, among)
-        # Integer coefficients where all neighbors have the same share: sums of counts are then exact.
+        # Integer coefficients if all neighbors have the same share: sums of counts are then exact.
         self._unit = float(self._n_neighbors)
         self._slot_factors = self._slot_factors * self._unit
 
@@ -475,16 +473,16 @@ class SparseNeighborMargins(NeighborMargins):
 
 
 class SparseRows(LocalRows):
-    """Rows of such a table in this process, worked on by its threads."""
+    """Rows of a sparse table, processed by the threads of this process."""
 
     _table: SparsePacked
 
     @cached_property
-    def _soft(self) -> SparsePasses:
-        return SparsePasses(self._table, self._memory)
+    def _soft(self) -> SparsePairwiseDistances:
+        return SparsePairwiseDistances(self._table, self._memory)
 
     def spans_and_rarity(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Ranges of the scaled features, and the share of samples away from the common end of each."""
+        """Return the ranges of the scaled features, and the share of samples away from the common end."""
         columns = self._table.columns
         return columns.spans, np.clip(np.nan_to_num(columns.rarity, nan=0.5), 0.0, 0.5)
 
@@ -494,5 +492,5 @@ class SparseRows(LocalRows):
         return LocalNearestPass(self._table, among, anchors, search, margins)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """What was chosen for these rows, for the user to see."""
+        """Return the choices that were made for these rows, for ``execution_``."""
         return super().execution(soft=soft) | {"table": "sparse"}

@@ -1,4 +1,8 @@
-"""Threads for kernels that release the interpreter lock."""
+"""Threads for kernels that release the global interpreter lock.
+
+:func:`run_all` runs independent parts of a computation on the calling thread and on helper threads of the
+process; :func:`even_ranges` splits the work.
+"""
 
 from __future__ import annotations
 
@@ -24,22 +28,22 @@ Result = TypeVar("Result")
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Number of threads that ``n_jobs`` stands for, here and now.
+    """Return the number of threads for ``n_jobs`` in the current context.
 
-    As in joblib: None is 1, or what :class:`joblib.parallel_config` says; −1 is all cores, −2 all but one.
-    Inside a worker of joblib, of Dask or of a pool of processes the cores have been dealt out already: there
-    it is 1, or up to the share of cores (``inner_max_num_threads``) that joblib leaves to its processes.
+    As in joblib: None is 1, or the value of :class:`joblib.parallel_config`; −1 is all cores, −2 all but one.
+    Inside a worker of joblib, of Dask or of a process pool the cores are allocated already: it is 1, or up to
+    the number of cores (``inner_max_num_threads``) that joblib assigns to its processes.
     """
     backend, of_context = get_active_backend()
-    wanted = (of_context or 1) if n_jobs is None else n_jobs
-    if wanted < 0:
-        wanted = max(joblib.cpu_count() + 1 + wanted, 1)
+    n_threads = (of_context or 1) if n_jobs is None else n_jobs
+    if n_threads < 0:
+        n_threads = max(joblib.cpu_count() + 1 + n_threads, 1)
     depth = backend.nesting_level or 0
     process = multiprocessing.current_process()
     if depth == 1 and process.name.startswith("LokyProcess"):
-        share = os.environ.get("OMP_NUM_THREADS", "")  # how joblib tells its workers their share
-        return min(wanted, int(share) if share.isdigit() else 1)
-    return 1 if depth > 0 or process.daemon or _in_dask_worker() else wanted
+        share = os.environ.get("OMP_NUM_THREADS", "")  # set by joblib for its workers
+        return min(n_threads, int(share) if share.isdigit() else 1)
+    return 1 if depth > 0 or process.daemon or _in_dask_worker() else n_threads
 
 
 def _in_dask_worker() -> bool:
@@ -54,9 +58,9 @@ def _in_dask_worker() -> bool:
 
 
 class Helper:
-    """One call of ``work`` by another thread: begun at most once, and waited for only if it has begun.
+    """One call of ``work`` by another thread: started at most once, and waited for only if it has started.
 
-    Ends without allocating memory, of which there may be none left.
+    Ends without allocating memory, of which none may be left.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -66,7 +70,7 @@ class Helper:
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Call ``work``, unless its result is no longer wanted."""
+        """Call ``work``, unless it was canceled."""
         work = self._work
         if work is None or not self._turn.acquire(blocking=False):
             return
@@ -75,12 +79,12 @@ class Helper:
         except BaseException as error:
             self._error = error
         finally:
-            # A thread that is idle keeps no arrays alive.
+            # An idle thread must not keep arrays alive.
             self._work = work = None
             self._done.release()
 
     def end(self) -> BaseException | None:
-        """Cancel the call if no thread has begun it, wait for it otherwise, and return its error."""
+        """Cancel the call if no thread has started it, wait for it otherwise, and return its error."""
         if self._turn.acquire(blocking=False):
             self._work = None
         else:
@@ -89,10 +93,10 @@ class Helper:
 
 
 def start_helper(work: Callable[[], None]) -> Helper:
-    """Call ``work`` in a thread of its own, or not at all where no thread can be started."""
+    """Call ``work`` in a new thread, or not at all if no thread can be started."""
     helper = Helper(work)
     with suppress(RuntimeError, MemoryError):
-        # Not threading.Thread, whose start() waits until the thread runs.
+        # The start() of threading.Thread would wait until the thread runs.
         _thread.start_new_thread(helper.run, ())
     return helper
 
@@ -110,19 +114,19 @@ class _Shared:
 
 
 _shared = _Shared()
-#: Locks of the compiler that a forking thread holds meanwhile.
+#: Compiler locks that a forking thread has acquired.
 _compiler_locks: list[Any] = []
 
 
 def _take_compiler_locks() -> None:
-    """Let a fork wait until no other thread compiles or loads a kernel.
+    """Make a fork wait until no other thread compiles or loads a kernel.
 
-    The child inherits locks as they are, and LLVM's state. Nobody in the child would release a lock that
-    another thread holds here, and the first kernel that the child compiles would wait forever.
+    The child inherits locks and LLVM's state. No thread of the child would release a lock that another
+    thread has acquired here, and the first compilation in the child would wait forever.
     """
     numba = sys.modules.get("numba.core.compiler_lock")
     llvm = sys.modules.get("llvmlite.binding.ffi")
-    # In the order in which a compilation takes them.
+    # In the order in which a compilation acquires them.
     found = [getattr(numba, "global_compiler_lock", None), getattr(getattr(llvm, "lib", None), "_lock", None)]
     for lock in (getattr(each, "_lock", None) for each in found):
         if lock is not None:
@@ -135,8 +139,8 @@ def _release_compiler_locks() -> None:
         _compiler_locks.pop().release()
 
 
-def _begin_anew() -> None:
-    """Drop the state of the parent in a forked child: its threads do not exist, its lock may be held."""
+def _reset_after_fork() -> None:
+    """Discard the parent's state in a forked child: its threads do not exist, its lock may be acquired."""
     global _shared  # noqa: PLW0603
     _shared = _Shared()
     _release_compiler_locks()
@@ -144,37 +148,38 @@ def _begin_anew() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_take_compiler_locks, after_in_parent=_release_compiler_locks, after_in_child=_begin_anew
+        before=_take_compiler_locks, after_in_parent=_release_compiler_locks, after_in_child=_reset_after_fork
     )
 
 
 class Exclusive:
-    """A lock that no interruption leaves held.
+    """A lock that is released after an interrupt at any line.
 
-    Python 3.14 may raise one after ``with`` has taken a lock and before its block begins: then nobody lets go
-    of it, and all who help wait for ever. What is done under this one can be interrupted.
+    Python 3.14 may raise KeyboardInterrupt after ``with`` has acquired a lock and before its block begins:
+    the lock is then never released, and helper threads wait forever. Functions run under this lock can be
+    interrupted.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
 
     def run(self, function: Callable[[], Result]) -> Result:
-        """Call a function while no other thread is in here."""
+        """Call a function while no other thread runs one."""
         try:
             self._lock.acquire()
             return function()
         finally:
-            # Who was interrupted before has nothing to let go of.
+            # After an interrupt before the acquisition there is nothing to release.
             with suppress(RuntimeError):
                 self._lock.release()
 
 
 def _start(work: Callable[[], None], n_times: int, started: list[Helper]) -> None:
-    """Have helper threads of the process call ``work``; there are as many as were ever asked for at once.
+    """Queue ``work`` for helper threads; new threads are started if fewer than ``n_times`` exist.
 
-    Those in ``started`` are known, whatever happens. An interruption waits: there are locks in here. Nothing
-    waits for a new thread: where memory is short, it may end before its first line, or not start at all, and
-    the caller works alone.
+    ``started`` lists the queued calls, whatever happens. Interrupts are deferred, as locks are acquired here.
+    Nothing waits for a new thread: if memory is short it may end before its first line, or not start at all,
+    and the caller works alone.
     """
     shared = _shared
     with deferred_interrupts(), shared.lock:
@@ -188,8 +193,8 @@ def _start(work: Callable[[], None], n_times: int, started: list[Helper]) -> Non
 
 
 def _help(helpers: SimpleQueue[Helper]) -> None:
-    """Run what callers ask for, for as long as the process lives."""
-    # Where memory is short, the call itself may fail.
+    """Run queued calls for as long as the process lives."""
+    # If memory is short, the call itself may fail.
     ignoring = suppress(MemoryError)
     while True:
         with ignoring:
@@ -198,16 +203,16 @@ def _help(helpers: SimpleQueue[Helper]) -> None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to the thread that calls it; to be entered by every thread of ours that does.
+    """Restrict BLAS to the calling thread; every thread that calls BLAS enters this context.
 
-    Most libraries have one limit for the process: it holds from the first caller in to the last one out.
-    Those built on OpenMP have one for every thread.
+    Most libraries have one limit for the process: it applies from the first caller's entry to the last one's
+    exit. Those built on OpenMP have one per thread.
     """
     shared, of_thread, is_in = _shared, list[tuple[Any, int]](), False
-    # An interruption waits while the limit is set, and may come at any other line.
+    # Interrupts are deferred while the limit is set, and may arrive at any other line.
     try:
         with deferred_interrupts(), shared.lock:
-            if shared.blas is None:  # looked up once: it takes longer than a small fit
+            if shared.blas is None:  # cached: it takes longer than a small fit
                 shared.blas = ThreadpoolController().select(user_api="blas").lib_controllers
             before = [(library, library.num_threads) for library in shared.blas]
             of_thread = [(library, n) for library, n in before if library.threading_layer == "openmp"]
@@ -228,34 +233,35 @@ def one_blas_thread() -> Iterator[None]:
 
 def _set_blas_threads(limits: list[tuple[Any, int]]) -> None:
     for library, n_threads in limits:
-        # threadpoolctl 3.8 obeys one thread only, the first that set OpenBLAS; here the callers take turns.
+        # threadpoolctl 3.8 accepts a limit from the first thread only; here callers are serialized by the
+        # lock.
         set_number = getattr(library, "_real_set_num_threads", library.set_num_threads)
         set_number(n_threads)
 
 
-#: Elements (pairs of samples × features) after which a user would like to hear something: about a second.
+#: Elements (pairs of samples × features) between two progress reports: about a second.
 _ELEMENTS_PER_PIECE = 1e10
 _MOST_PIECES = 64
 
 
 def n_pieces(elements: float) -> int:
-    """Into how many pieces work is cut so that progress is seen, and an interrupt answered, in between."""
+    """Return the number of pieces of a computation, between which progress and interrupts are handled."""
     return int(min(max(elements / _ELEMENTS_PER_PIECE, 1.0), _MOST_PIECES))
 
 
 def run_all(
     function: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], n_threads: int
 ) -> list[Result]:
-    """Call ``function`` with each tuple of arguments; results come in the order of the arguments.
+    """Return the results of ``function`` for each tuple of arguments, in the order of the arguments.
 
-    The calling thread works too. However many callers there are, each is helped by the same few threads of
-    the process and goes on without them if they are busy.
+    The calling thread works too. All callers share the same few helper threads of the process and continue
+    without them if they are busy.
     """
     n_threads = min(n_threads, len(arguments))
     if n_threads <= 1:
         return [function(*each) for each in arguments]
     results: dict[int, Result] = {}
-    # Which threads may take from without a lock.
+    # A deque: threads pop from it without a lock.
     places = deque(range(len(arguments)))
     stopped = threading.Event()
 
@@ -276,7 +282,7 @@ def run_all(
         _start(work, n_threads - 1, helpers)
         work()
     except BaseException:
-        # An interruption may also come between two pieces of work.
+        # An interrupt may also arrive between two calls.
         stopped.set()
         raise
     finally:
@@ -288,7 +294,7 @@ def run_all(
 
 
 def even_ranges(n: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """Cut 0 … n into at most ``parts`` ranges whose borders are multiples of ``multiple``."""
+    """Return at most ``parts`` ranges of 0 … n whose borders are multiples of ``multiple``."""
     blocks = -(-n // multiple)
     parts = max(1, min(parts, blocks))
     borders = [multiple * (blocks * p // parts) for p in range(parts)] + [n]

@@ -87,7 +87,7 @@ class MixedTableMixin(ClassTableMixin):
         ranges, missing_mask = ColumnRanges.of(table, self._n_threads), None
         if not ranges.finite:
             self._refuse_infinite(table)
-            missing_mask, table = MissingMask.taken_out(table, self._n_threads)
+            missing_mask, table = MissingMask.extract(table, self._n_threads)
             ranges = ColumnRanges.of(table, self._n_threads)
         return table, self._checked_target(classes), ranges, missing_mask, encoding
 

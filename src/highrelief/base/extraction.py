@@ -118,7 +118,7 @@ class FeatureExtractor(ClassTableMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             return product(scaled, self.components_.T).astype(array.dtype)
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         # Samples that lie in memory in another order would be added up in another order.
-        scaled = np.ascontiguousarray(self._scaling.apply_far_out(samples))
+        scaled = np.ascontiguousarray(self._scaling.apply_clipped(samples))
         farthest = min(_FARTHEST, float(np.finfo(scaled.dtype).max))
         np.clip(scaled, -farthest, farthest, out=scaled)
         return finite(scaled @ self.components_.T, samples.dtype).astype(samples.dtype, copy=False)

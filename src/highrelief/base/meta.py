@@ -346,7 +346,7 @@ def scaling_by(
     """Scaling of the features of a table of any kind, in which values may be missing."""
     missing_mask = None
     if isinstance(X, np.ndarray) and not ranges.finite:
-        missing_mask, X = MissingMask.taken_out(X, n_threads)
+        missing_mask, X = MissingMask.extract(X, n_threads)
         ranges = ranges_of(X)
     return scaling_of(X, scale, sample_weight, ranges, missing_mask)
 

@@ -417,7 +417,7 @@ def weighted_columns(X: Any, scaling: Scaling, factors: NDArray[np.float64]) -> 
         unit, slopes = scaling.slopes()
         return times_columns(times_columns(times_columns(X, unit), slopes), factors)
     with np.errstate(over="ignore"):
-        return finite(scaling.apply_far_out(X) * factors, X.dtype).astype(X.dtype, copy=False)
+        return finite(scaling.apply_clipped(X) * factors, X.dtype).astype(X.dtype, copy=False)
 
 
 def metric_factors(weights: NDArray[np.float64], metric: str | bool) -> NDArray[np.float64]:

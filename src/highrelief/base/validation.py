@@ -552,7 +552,7 @@ class Table:
     @property
     def observed(self) -> NDArray[Any]:
         """X with NaN where a value is missing."""
-        return self.X if self.missing_mask is None else self.missing_mask.put_back(self.X)
+        return self.X if self.missing_mask is None else self.missing_mask.restore_nan(self.X)
 
 
 def scaled_rows(table: Table, scaling: Scaling, n_threads: int, memory: float) -> LocalRows:
@@ -680,7 +680,7 @@ class ClassTableMixin(FittedViewMixin):
             X, y = X[kept], y[kept]
             if missing_mask is not None:
                 # The smallest value of a column may have left.
-                missing_mask, X = MissingMask.taken_out(missing_mask.put_back(X, kept), self._n_threads)
+                missing_mask, X = MissingMask.extract(missing_mask.restore_nan(X, kept), self._n_threads)
             ranges = ranges_of(X)
             encoded = [encoding.of_samples(kept) for encoding in encoded]
         codes = self._set_target(y)
@@ -766,7 +766,7 @@ class ClassTableMixin(FittedViewMixin):
         if not ranges.finite:
             if not self._allows_missing or ranges.infinite:
                 self._refuse_infinite(samples)
-            missing_mask, samples = MissingMask.taken_out(samples, self._n_threads, ranges)
+            missing_mask, samples = MissingMask.extract(samples, self._n_threads, ranges)
             ranges = ColumnRanges.of(samples, self._n_threads)
         return samples, self._checked_target(classes), ranges, missing_mask
 
@@ -810,7 +810,7 @@ class ClassTableMixin(FittedViewMixin):
             levels = encoding.is_categorical[encoding.owner]
             scaled = np.where(levels, X, scaled)
         if missing_mask is not None:
-            missing_mask, scaled = MissingMask.taken_out(scaled, self._n_threads)
+            missing_mask, scaled = MissingMask.extract(scaled, self._n_threads)
         return replace(
             table, X=scaled, ranges=ColumnRanges.of(scaled, self._n_threads), missing_mask=missing_mask
         )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._engine.nearest import Compared
+from .._engine.nearest import SampleMargins
 from .._engine.neighbors import Neighborhood
 from .._engine.parameters import check_choice, check_count, check_flag, check_number
 from .._kernels import descent
@@ -273,7 +273,9 @@ class FREL(FeatureWeighter):
         rows = self._rows(table)
         search = rows.nearest(Neighborhood(1, pooled=True))
         with watched(self, total=search.n_reports + 1) as progress:
-            near = search.compared(progress.advance, apart=self.loss in APART, gaps=self.loss in WITH_MARGIN)
+            near = search.sample_margins(
+                progress.advance, apart=self.loss in APART, gaps=self.loss in WITH_MARGIN
+            )
             loss = self._loss_of(near, rows.weights)
             if not near.counts.any():
                 end = Minimum(np.zeros(self.n_features_in_), np.nan, 0)
@@ -295,7 +297,7 @@ class FREL(FeatureWeighter):
             )
         return self
 
-    def _loss_of(self, near: Compared, weights: NDArray[np.float64]) -> Loss:
+    def _loss_of(self, near: SampleMargins, weights: NDArray[np.float64]) -> Loss:
         """L, of all samples, each by its share in the sum of their weights."""
         factors = np.where(near.counts, weights, 0.0) / weights.sum()
         if self.loss == "log":
@@ -304,7 +306,7 @@ class FREL(FeatureWeighter):
             return HingeLoss(factors, near.gaps)
         return SquareLoss(factors, near.gaps) if self.loss == "square" else SquareExpLoss(factors, GAMMA)
 
-    def _descend(self, near: Compared) -> Minimum:
+    def _descend(self, near: SampleMargins) -> Minimum:
         """Algorithm 1: a step of length 1 per sample."""
         w = np.where(self._constant, 0.0, 1.0)  # step 2; what is constant has no part in the norm of a step
         descent.descend(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine.distances import ties_made_equal
+from .._engine.distances import merge_ties
 from .._engine.hyperplanes import ClassHyperplanes
 from .._engine.parameters import check_count, check_number
 from ..base.validation import PRECISIONS, ClassTableMixin, refuse_dask, validate_data
@@ -132,7 +132,7 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         samples = validate_data(self, X, dtype=PRECISIONS, reset=False)
         references = self._references
         distances = references.distances(samples, int(self.n_neighbors), float(self.alpha), self._n_threads)
-        return ties_made_equal(distances, references.tie_tolerance)
+        return merge_ties(distances, references.tie_tolerance)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """−d_c²/(2·mean of d² over the classes); for two classes, as in scikit-learn, one number.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import on_cluster
 from .._engine.class_distances import ClassDistances
-from .._engine.distances import tie_tolerance, ties_made_equal
+from .._engine.distances import merge_ties, tie_tolerance
 from .._engine.engine import LocalRows
 from .._engine.parameters import check_choice, check_number
 from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
@@ -411,7 +411,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
         else:
             samples = validate_data(self, X, dtype=PRECISIONS, ensure_all_finite="allow-nan", reset=False)
             psi = self._references.expected(samples[:, active], self._n_threads)
-        return ties_made_equal(psi, tie_tolerance(self._scaling.offset.dtype))
+        return merge_ties(psi, tie_tolerance(self._scaling.offset.dtype))
 
     def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
@@ -509,7 +509,7 @@ def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating
     """Some features of a table, with NaN where values are missing."""
     missing_mask = None if table.missing_mask is None else table.missing_mask.of_features(features)
     X = table.X[:, features]
-    return X if missing_mask is None else missing_mask.put_back(X)
+    return X if missing_mask is None else missing_mask.restore_nan(X)
 
 
 class _Course:

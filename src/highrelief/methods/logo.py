@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.engine import LocalRows
 from .._engine.parameters import check_choice, check_number
-from .._engine.soft import MarginColumns, SparseMargins
+from .._engine.soft import ActiveSetMargins, MarginColumns
 from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
 from ..base.progress import with_callbacks
@@ -200,13 +200,13 @@ class LOGO(RepeatedWeighter):
         table = self._check_fit(X, y, sample_weight, batches)
         return self._learn(table, self._workspace(table), self._first_weights())
 
-    def _workspace(self, table: Table) -> tuple[LocalRows, SparseMargins]:
+    def _workspace(self, table: Table) -> tuple[LocalRows, ActiveSetMargins]:
         # Margins that one fit has summed bound those of the next.
         rows = self._rows(table)
-        return rows, rows.sparse_margins()
+        return rows, rows.active_set_margins()
 
     def _learn(
-        self, table: Table, workspace: tuple[LocalRows, SparseMargins], w: NDArray[np.float64]
+        self, table: Table, workspace: tuple[LocalRows, ActiveSetMargins], w: NDArray[np.float64]
     ) -> Self:
         """The iteration from weights w on."""
         rows, margins = workspace
@@ -229,7 +229,7 @@ class LOGO(RepeatedWeighter):
 
         return self._set_fitted(rows, margins, self._repeat(step, w))
 
-    def _set_fitted(self, rows: LocalRows, margins: SparseMargins, w: NDArray[np.float64]) -> Self:
+    def _set_fitted(self, rows: LocalRows, margins: ActiveSetMargins, w: NDArray[np.float64]) -> Self:
         """Store the weights, those of averaged directions at unit norm, and the width under them."""
         unit = unit_positive_part(w) if self._automatic else w  # a mean of unit vectors is shorter
         self._set_weights(w if unit is None else unit)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.radius import RadiusMargins, RadiusPasses
+from .._engine.radius import RadiusMargins, RadiusNeighborhoods
 from ..base.categorical import MixedTableMixin
 from ..base.progress import watched, with_callbacks
 from ..base.weighter import FeatureWeighter
@@ -46,7 +46,7 @@ class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
         self.batch_neighbors = batch_neighbors
 
     @abstractmethod
-    def _radii(self, pairs: RadiusPasses) -> Radii:
+    def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
         """Below which distance samples are near, and beyond which they are far; ∞: none is."""
 
     def _weights(self, margins: RadiusMargins) -> NDArray[np.float64]:
@@ -82,7 +82,7 @@ class _RadiusWeighter(MixedTableMixin, FeatureWeighter):
         """
         rows = self._rows(self._check_fit(X, y, sample_weight, batches))
         with watched(self, total=2) as progress:
-            pairs = rows.by_distance()
+            pairs = rows.radius_neighborhoods()
             near, far = self._radii(pairs)
             progress.advance()
             self._set_weights(self._weights(pairs.margins(near, far)))
@@ -160,7 +160,7 @@ class SURF(_RadiusWeighter):
     array([0, 1])
     """
 
-    def _radii(self, pairs: RadiusPasses) -> Radii:
+    def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
         return pairs.mean(), np.inf
 
 
@@ -238,7 +238,7 @@ class SURFStar(SURF):
     array([0, 1])
     """
 
-    def _radii(self, pairs: RadiusPasses) -> Radii:
+    def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
         mean = pairs.mean()
         return mean, mean
 
@@ -319,7 +319,7 @@ class MultiSURF(_RadiusWeighter):
     array([0, 1])
     """
 
-    def _radii(self, pairs: RadiusPasses) -> Radii:
+    def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
         mean, deviation = pairs.means_and_deviations()
         return mean - deviation / 2.0, np.inf
 
@@ -401,7 +401,7 @@ class MultiSURFStar(MultiSURF):
     array([0, 1])
     """
 
-    def _radii(self, pairs: RadiusPasses) -> Radii:
+    def _radii(self, pairs: RadiusNeighborhoods) -> Radii:
         mean, deviation = pairs.means_and_deviations()
         return mean - deviation / 2.0, mean + deviation / 2.0
 
