@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -46,9 +46,15 @@ from .._engine.threads import even_ranges
 from .._kernels import distances as distances_kernels
 from .._kernels import nearest, packing
 from .matrix import ColumnMatrix
-from .scheduler import Worker, boughs, in_turn, once, own_threads
-from .scheduler import added as sum_of_arrays
-from .table import ClusterPacked, ClusterTable, Cut
+from .scheduler import (
+    Worker,
+    exclusive_on_worker,
+    locked_cached_property,
+    reduce_to_fan_in,
+    sum_arrays,
+    worker_threads,
+)
+from .table import DaskPacked, DaskTable, TableBlocks
 
 
 class Layout(NamedTuple):
@@ -115,7 +121,7 @@ class ColumnBlock:
     @cached_property
     def table(self) -> Packed:
         """The columns in the layout of the kernels, for all threads of the worker."""
-        return self.layout.packed(self.X, self.scaling, self.ranges, own_threads(1))
+        return self.layout.packed(self.X, self.scaling, self.ranges, worker_threads(1))
 
     @cached_property
     def columns(self) -> Columns:
@@ -123,123 +129,76 @@ class ColumnBlock:
         return Columns(self.X, self.scaling, self.ranges, self.layout.distance_unit)
 
 
-class ColumnBlocks:
-    """All blocks of columns of a table, and rounds of work on them.
+class ColumnBlocks(TableBlocks):
+    """All blocks of columns of a table, and tasks that run where their block is stored.
 
     Parameters
     ----------
-    source : ClusterTable
-        The table, cut by columns.
+    source : DaskTable
+        The table, in blocks of columns.
     table : Packed
-        What is known of it here: all but its values.
+        Its layout and metadata.
     """
 
-    def __init__(self, source: ClusterTable, table: Packed) -> None:
-        self.source, self.table, self.work = source, table, source.work
+    pinned = True
+
+    def __init__(self, source: DaskTable, table: Packed) -> None:
+        super().__init__(source, table)
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
         sample_weight = table.input_sample_weight if table.counted else None
         self.layout = Layout(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
 
     @property
-    def cuts(self) -> list[Cut]:
-        """First and last column of every block."""
-        return self.source.cuts
-
-    @property
     def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """What :func:`.whole_numbers.marked_levels` says of all columns."""
+        """Result of :func:`.quantized.marked_levels` for all columns."""
         return self.source.levels
 
     @property
     def shared_layout(self) -> Delayed:
-        """The layout, which the workers keep."""
-        return self._kept[0]
+        """The layout, persisted."""
+        return self._persisted[0]
 
     @property
     def blocks(self) -> list[Delayed]:
-        """The blocks, with what makes them comparable, each to be found by a worker."""
-        return self._kept[1:]
+        """The blocks with their metadata, persisted."""
+        return self._persisted[1:]
 
-    @once
-    def _kept(self) -> list[Delayed]:
+    @locked_cached_property
+    def _persisted(self) -> list[Delayed]:
         """The layout, and the blocks."""
         ranges = self.table.ranges
         assert ranges is not None
-        layout, make = self.work.shared(self.layout), delayed(ColumnBlock, pure=False)
-        made = [layout]
-        self.work.locate(self.source.blocks)
-        for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
-            with self.work.beside(X, elsewhere=True):
-                of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
-                made.append(make(X, layout, *of_block, a))
-        kept = self.work.kept(made)
-        for block, X in zip(kept[1:], self.source.blocks, strict=True):
-            self.work.location_of(block, X)
-        return kept
+        layout = self.executor.share(self.layout)
+        values = [layout]
+        self.executor.locate(self.source.blocks)
+        for X, (a, b) in zip(self.source.blocks, self.bounds, strict=True):
+            metadata = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
+            values.append(self.task(ColumnBlock, X, layout, *metadata, a, allow_other_workers=True))
+        persisted = self.executor.persist(values)
+        for block, X in zip(persisted[1:], self.source.blocks, strict=True):
+            self.executor.set_same_address(block, X)
+        return persisted
 
-    def task(
-        self, function: Callable[..., Any], block: Delayed, *more: Any, elsewhere: bool = False
-    ) -> Delayed:
-        """A task on a block, to be done where that lies; ``elsewhere``, if that worker is lost."""
-        with self.work.beside(block, elsewhere=elsewhere):
-            return delayed(function, pure=False)(block, *more)
-
-    def each(
-        self,
-        function: Callable[..., Any],
-        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
-        *,
-        shared: Any = None,
-        where: Callable[[Cut], bool] = lambda cut: True,
-    ) -> list[Any]:
-        """What a function of a block, of what is ``shared`` and of its own arguments returns, block by block.
-
-        ``where``: which of the blocks are asked.
-        """
-        return self.work.results(lambda: self.of_blocks(function, self._shared(shared), of_block, where))
-
-    def joined(self, function: Callable[..., NDArray[Any]], *more: Any, shared: Any = None) -> NDArray[Any]:
-        """The same for functions that return something of each column, along the last axis."""
-        return np.concatenate(self.each(function, lambda cut: more, shared=shared), axis=-1)
-
-    def total(
-        self,
-        function: Callable[..., Any],
-        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
-        *,
-        shared: Any = None,
-        where: Callable[[Cut], bool] = lambda cut: True,
-    ) -> Any:
-        """The sums of arrays that a function returns as a tuple, over all blocks; added up by the workers."""
-        return self.work.total(lambda: self.of_blocks(function, self._shared(shared), of_block, where), added)
+    def joined(
+        self, function: Callable[..., NDArray[Any]], *arguments: Any, shared: Any = None
+    ) -> NDArray[Any]:
+        """Return the results of a function of each block, concatenated along the last axis."""
+        same = ([argument] * len(self.bounds) for argument in arguments)
+        return np.concatenate(self.compute_blocks(function, *same, shared=shared), axis=-1)
 
     def matrix(
-        self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
+        self, function: Callable[..., NDArray[Any]], *arguments: Any, n_rows: int, shared: Any = None
     ) -> ColumnMatrix:
-        """What a function returns of each column, as a matrix that stays with the workers."""
-        given = self._shared(shared)
-        made = [self.task(function, block, given, *more, elsewhere=True) for block in self.blocks]
-        return ColumnMatrix(self.work.kept(made), self.cuts, n_rows, self.work)
+        """Return the results of a function of each block as a matrix that the workers store."""
+        last = self.share(shared)
+        tasks = [
+            self.task(function, block, last, *arguments, allow_other_workers=True) for block in self.blocks
+        ]
+        return ColumnMatrix(self.executor.persist(tasks), self.bounds, n_rows, self.executor)
 
-    def of_blocks(
-        self,
-        function: Callable[..., Any],
-        given: Delayed | None,
-        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
-        where: Callable[[Cut], bool] = lambda cut: True,
-    ) -> list[Delayed]:
-        """Tasks of a round: a function of a block, of what is ``given`` to all, and of its own arguments."""
-        self.work.locate(self.blocks)
-        chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
-        return [self.task(function, block, given, *of_block(cut)) for block, cut in chosen]
-
-    def _shared(self, value: Any) -> Delayed | None:
-        return None if value is None else self.work.shared(value)
-
-
-def added(parts: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Sums of arrays, place by place of the tuples that hold them; the tuples are not changed."""
-    return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))
+    def slices(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return values by feature, block by block."""
+        return [values[a:b] for a, b in self.bounds]
 
 
 # Who is near whom, by blocks of columns: workers add up distances, and one of them looks for the nearest.
@@ -312,7 +271,7 @@ class ColumnSearch(NeighborSearch):
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
         """Neighbors of all anchors that have a hit, brought here."""
-        (given,) = self._blocks.work.results(lambda: [self.found()])
+        (given,) = self._blocks.executor.compute(lambda: [self.found()])
         report()
         yield from given.found
 
@@ -322,18 +281,20 @@ class ColumnSearch(NeighborSearch):
         The shares of all columns in the distances are added up, who may be a neighbor is looked for in the
         sums, and the workers measure where that leaves a doubt.
         """
-        work, blocks = self._blocks.work, self._blocks.blocks
+        executor, blocks = self._blocks.executor, self._blocks.blocks
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
-            return work.shared(GivenNeighbors(self._among, self._anchors, ()))
-        sought = work.shared(self._sought(padded_rows(anchors) if self._way == "rows" else None))
-        shares = boughs(self._distance_shares(sought), added)
-        given = work.halfway(delayed(_candidates, pure=False)(sought, shares))
+            return executor.share(GivenNeighbors(self._among, self._anchors, ()))
+        sought = executor.share(self._sought(padded_rows(anchors) if self._way == "rows" else None))
+        shares = reduce_to_fan_in(self._distance_shares(sought), sum_arrays)
+        given = executor.materialize_if_local(delayed(_candidates, pure=False)(sought, shares))
         if not self._must_measure:
             return given
         task = self._blocks.task
-        lengths = boughs([task(_measured, block, given, self._metric) for block in blocks], added)
-        return work.halfway(delayed(_divided, pure=False)(given, lengths, self._division))
+        lengths = reduce_to_fan_in(
+            [task(_measured, block, given, self._metric) for block in blocks], sum_arrays
+        )
+        return executor.materialize_if_local(delayed(_divided, pure=False)(given, lengths, self._division))
 
     def _sought(self, rows: NDArray[np.int64] | None) -> Sought:
         layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
@@ -347,10 +308,10 @@ class ColumnSearch(NeighborSearch):
         other, of as many at a time as it has room for. Floats are added along a tree of all blocks, whose
         shape does not depend on where these lie.
         """
-        work, blocks, cuts = self._blocks.work, self._blocks.blocks, self._blocks.cuts
+        executor, blocks, cuts = self._blocks.executor, self._blocks.blocks, self._blocks.bounds
         plan = self._distances.plan if isinstance(self._distances, WholeNumbers) else None
         if plan is not None:
-            chains = [self._at_a_time(*each) for each in work.by_worker(blocks)]
+            chains = [self._at_a_time(*each) for each in executor.group_by_worker(blocks)]
         else:
             chains = [[[i]] for i in range(len(blocks))]
         share = delayed(_share, pure=False)
@@ -359,7 +320,7 @@ class ColumnSearch(NeighborSearch):
             total: Any = None
             for which in chain:
                 plans = None if plan is None else [plan.of_columns(*cuts[i]) for i in which]
-                with work.beside(blocks[which[0]]):
+                with executor.pinned_to(blocks[which[0]]):
                     total = share(total, [blocks[i] for i in which], plans, sought)
             ends.append(total)
         return ends
@@ -369,7 +330,7 @@ class ColumnSearch(NeighborSearch):
 
         As many tasks may have theirs there, and wait for their turn, as the worker has threads.
         """
-        widest = max(b - a for a, b in self._blocks.cuts)
+        widest = max(b - a for a, b in self._blocks.bounds)
         block_bytes = widest * self._table.n_samples * self._blocks.source.dtype.itemsize
         room = _SHARE_OF_MEMORY * worker.memory / worker.n_threads
         n = max(worker.n_threads, int(min(room / block_bytes, len(which))))
@@ -381,7 +342,7 @@ class _CandidateSearch(NeighborSearch):
 
     def __init__(self, sought: Sought, distances: ErrorBound, D: NDArray[np.uint32]) -> None:
         # The layout of the rows is all that counts here.
-        table = sought.layout.bare(sought.dtype, own_threads(sought.n_threads))
+        table = sought.layout.bare(sought.dtype, worker_threads(sought.n_threads))
         self._known, self._D, self._few = distances, D, sought.rows is not None
         super().__init__(table, sought.among, sought.anchors)
 
@@ -411,7 +372,7 @@ class _CandidateSearch(NeighborSearch):
 # What workers do
 
 
-@in_turn
+@exclusive_on_worker
 def _share(
     before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, sought: Sought
 ) -> Share:
@@ -421,7 +382,7 @@ def _share(
     noted: Any = 0.0
     if before is not None:
         D[...], noted = before
-    n_threads, everything = own_threads(1), (0, n_rows)
+    n_threads, everything = worker_threads(1), (0, n_rows)
     for i, block in enumerate(blocks):
         of_block = block.columns, block.table.position
         if plans is not None:
@@ -441,7 +402,7 @@ def _share(
     return D.view(np.float32) if sought.kind.as_float else D, noted
 
 
-@in_turn
+@exclusive_on_worker
 def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
     """Who may be a neighbor of each anchor, by the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
@@ -455,7 +416,7 @@ def _candidates(sought: Sought, shares: list[Share]) -> GivenNeighbors:
     return GivenNeighbors(sought.among, sought.anchors, found)
 
 
-@in_turn
+@exclusive_on_worker
 def _measured(block: ColumnBlock, given: GivenNeighbors, metric: int) -> tuple[NDArray[np.float64], ...]:
     """Shares of the columns of a block in the exact distances of candidates that are not sure."""
     columns, position, n_threads = block.columns, block.table.position, block.table.n_threads
@@ -471,7 +432,7 @@ def _divided(
 ) -> GivenNeighbors:
     """Neighbors by the exact distances of all candidates."""
     divided = []
-    for found, exact in zip(given.found, added(lengths), strict=True):
+    for found, exact in zip(given.found, sum_arrays(lengths), strict=True):
         divided.append(replace(found, shares=np.zeros(found.rows.size)))
         division.divide(divided[-1], exact)
     return replace(given, found=tuple(divided))
@@ -504,7 +465,7 @@ class ColumnNearestPass(NearestPass):
             found = self._search.found()
             return [self._blocks.task(_sums, block, found, with_squares) for block in self._blocks.blocks]
 
-        parts = self._blocks.work.results(tasks)
+        parts = self._blocks.executor.compute(tasks)
         report()
         return np.concatenate(parts, axis=-1)
 
@@ -516,7 +477,7 @@ class ColumnNearestPass(NearestPass):
         found = self.found(report)
         between = np.zeros(0)
         if gaps:
-            (between,) = self._blocks.total(_gaps, shared=found)
+            (between,) = self._blocks.sum_blocks(_gaps, shared=found)
         n_rows = self._table.n_samples * (1 + apart)
         if self._table.n_features <= self._table.n_samples:
             rows: Any = self._blocks.joined(_compared, apart, shared=found)
@@ -526,8 +487,8 @@ class ColumnNearestPass(NearestPass):
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        (margins,) = self._blocks.total(
-            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.found(nothing)
+        (margins,) = self._blocks.sum_blocks(
+            _margins_under, self._blocks.slices(w), shared=self.found(nothing)
         )
         return margins
 
@@ -567,22 +528,22 @@ class _BlockPass(NearestPass):
 # What workers do
 
 
-@in_turn
+@exclusive_on_worker
 def _sums(block: ColumnBlock, given: GivenNeighbors, with_squares: bool) -> NDArray[np.float64]:
     return _BlockPass(block, given).sums(with_squares=with_squares)
 
 
-@in_turn
+@exclusive_on_worker
 def _compared(block: ColumnBlock, given: GivenNeighbors, apart: bool) -> NDArray[np.float64]:
     return _BlockPass(block, given).compared(apart=apart).rows
 
 
-@in_turn
+@exclusive_on_worker
 def _gaps(block: ColumnBlock, given: GivenNeighbors) -> tuple[NDArray[np.float64]]:
     return (_BlockPass(block, given).compared(gaps=True).gaps,)
 
 
-@in_turn
+@exclusive_on_worker
 def _margins_under(
     block: ColumnBlock, given: GivenNeighbors, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
@@ -635,29 +596,29 @@ class ColumnWeightedRows:
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Bring the distances of all pairs here, and the sums of the rows."""
-        (near,) = self._blocks.work.results(lambda: [self._distances()])
+        (near,) = self._blocks.executor.compute(lambda: [self._distances()])
         tiles[...], self.sums = near.tiles, near.sums
 
     def ask(self, function: Callable[..., Any], *more: Any) -> Any:
         """What a function of the distances returns, with the worker that has them."""
-        (answer,) = self._blocks.work.results(
+        (answer,) = self._blocks.executor.compute(
             lambda: [delayed(function, pure=False)(self._distances(), *more)]
         )
         return answer
 
     def summed(self, by: Coefficients) -> NDArray[np.float64]:
         """Σ over pairs of coefficient·|x − x'|, feature by feature: each worker for its own columns."""
-        work, blocks = self._blocks.work, self._blocks
+        executor, blocks = self._blocks.executor, self._blocks
 
         def tasks() -> list[Delayed]:
-            made = delayed(_coefficients, pure=False)(self._distances(), work.shared(by))
-            return blocks.of_blocks(_sums_of_products, work.halfway(made))
+            made = delayed(_coefficients, pure=False)(self._distances(), executor.share(by))
+            return blocks.map_blocks(_sums_of_products, executor.materialize_if_local(made))
 
-        return np.concatenate(work.results(tasks))
+        return np.concatenate(executor.compute(tasks))
 
     def content(self) -> NDArray[np.float64]:
         """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        (content,) = self._blocks.total(_content)
+        (content,) = self._blocks.sum_blocks(_content)
         return content
 
     def _distances(self) -> Delayed:
@@ -666,20 +627,25 @@ class ColumnWeightedRows:
         Tasks that add them up are bound to the workers of the blocks. Where one of these is lost, nobody can
         make again what it took along, and another attempt begins with these.
         """
-        blocks, work, w, loss = self._blocks, self._blocks.work, self._given, self._blocks.work.loss
+        blocks, executor, w, loss = (
+            self._blocks,
+            self._blocks.executor,
+            self._given,
+            self._blocks.executor.generation,
+        )
         if self._held is None or self._held.loss is not loss:
-            minima = blocks.of_blocks(
+            minima = blocks.map_blocks(
                 _minima,
                 None,
-                lambda cut: (w[slice(*cut)],),
-                # A block of which nothing counts has no part in the distances.
-                where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
+                blocks.slices(w),
+                # Features of weight 0 add nothing to the distances.
+                where=(lambda bounds: bool(w[slice(*bounds)].any())) if w.any() else lambda bounds: True,
             )
             given = blocks.shared_layout, self._table.dtype, self._table.n_threads
-            near = delayed(_near, pure=False)(boughs(minima, added), *given)
-            self._held = _Held(work.made([near])[0], loss, work.places_of(blocks.blocks))
+            near = delayed(_near, pure=False)(reduce_to_fan_in(minima, sum_arrays), *given)
+            self._held = _Held(executor.materialize([near])[0], loss, executor.addresses_of(blocks.blocks))
         # Other fits may have noted a loss since.
-        work.bind(self._held.places)
+        executor.require(self._held.places)
         return self._held.near
 
 
@@ -739,7 +705,7 @@ class Near:
     @cached_property
     def table(self) -> Packed:
         """The layout of the rows, for all threads of the worker whose task asks first."""
-        return self._layout.bare(self.tiles.dtype, own_threads(self._n_threads))
+        return self._layout.bare(self.tiles.dtype, worker_threads(self._n_threads))
 
     @cached_property
     def correction(self) -> MissingCorrection:
@@ -747,7 +713,7 @@ class Near:
         return MissingCorrection(self.table)
 
 
-@in_turn
+@exclusive_on_worker
 def _minima(
     block: ColumnBlock, shared: Any, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -756,7 +722,7 @@ def _minima(
     return rows.minima()
 
 
-@in_turn
+@exclusive_on_worker
 def _near(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
     layout: Layout,
@@ -764,23 +730,23 @@ def _near(
     n_threads: int,
 ) -> Near:
     """Distances of all pairs, from the sums of smaller values over all columns."""
-    minima, sums = added(parts)
+    minima, sums = sum_arrays(parts)
     near = Near(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
     fill_from_minima(near.table, minima, near.sums, near.correction, near.tiles)
     return near
 
 
-@in_turn
+@exclusive_on_worker
 def _statistics(near: Near, per_sigma: np.floating) -> Statistics:
     return tile_statistics(near.table, near, near.tiles, True, per_sigma, parts_of_pass(near.table))
 
 
-@in_turn
+@exclusive_on_worker
 def _moments(near: Near, per_sigma: np.floating, low: NDArray[np.floating]) -> NDArray[np.float64]:
     return tile_moments(near.table, near, near.tiles, True, per_sigma, low, parts_of_pass(near.table))
 
 
-@in_turn
+@exclusive_on_worker
 def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
     """Coefficients of all pairs, and their sums by row."""
     tiles = packing.aligned_zeros(near.tiles.shape, near.tiles.dtype)
@@ -789,7 +755,7 @@ def _coefficients(near: Near, by: Coefficients) -> tuple[NDArray[np.floating], N
     return pairs.tiles, pairs.row_totals
 
 
-@in_turn
+@exclusive_on_worker
 def _sums_of_products(
     block: ColumnBlock, shared: tuple[NDArray[np.floating], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
@@ -878,7 +844,7 @@ class ColumnRelabeledRows(RelabeledRows):
         super().__init__(table, among, class_weights)
 
     def _distances(self) -> NDArray[np.float64]:
-        (D,) = self._blocks.total(_distances, shared=self._metric)
+        (D,) = self._blocks.sum_blocks(_distances, shared=self._metric)
         return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else np.array(D)
 
     def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
@@ -888,12 +854,12 @@ class ColumnRelabeledRows(RelabeledRows):
 # What workers do
 
 
-@in_turn
+@exclusive_on_worker
 def _distances(block: ColumnBlock, metric: int) -> tuple[NDArray[np.float64]]:
     return (added_distances(block.table, metric),)
 
 
-@in_turn
+@exclusive_on_worker
 def _summed(block: ColumnBlock, given: tuple[Pairs, bool]) -> NDArray[np.floating]:
     pairs, squared = given
     return summed_pairs(block.table, pairs, squared)
@@ -903,13 +869,13 @@ def _summed(block: ColumnBlock, given: tuple[Pairs, bool]) -> NDArray[np.floatin
 
 
 class CenteredBlocks:
-    """What :class:`.centered_columns.CenteredColumns` offers, of columns that lie with workers."""
+    """What :class:`.columns.CenteredColumns` offers, of columns that lie with workers."""
 
     def __init__(self, blocks: ColumnBlocks) -> None:
         self._blocks = blocks
         self.n_samples, self.n_features = blocks.source.shape
 
-    @once
+    @locked_cached_property
     def _held(self) -> ColumnMatrix:
         return self._blocks.matrix(_whole, n_rows=self.n_samples)
 
@@ -919,7 +885,7 @@ class CenteredBlocks:
 
     def squares(self) -> NDArray[np.float64]:
         """Sums of the squares of every row."""
-        (squares,) = self._blocks.total(_squares)
+        (squares,) = self._blocks.sum_blocks(_squares)
         return squares
 
     def scatter(self, L: Any) -> NDArray[np.float64]:
@@ -928,7 +894,7 @@ class CenteredBlocks:
 
     def gram(self) -> NDArray[np.float64]:
         """Scalar products of all rows, (n_samples, n_samples)."""
-        (gram,) = self._blocks.total(_gram)
+        (gram,) = self._blocks.sum_blocks(_gram)
         return gram
 
     def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -966,11 +932,9 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
 class ColumnRows(LocalRows):
     """Rows of a table whose columns lie with workers."""
 
-    _table: ClusterPacked
-
-    def __init__(self, table: ClusterPacked, memory: float) -> None:
+    def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
-        self._blocks = ColumnBlocks(table.raw, table)
+        self._blocks = ColumnBlocks(table.source, table)
 
     @cached_property
     def _soft(self) -> ColumnPasses:
@@ -982,7 +946,7 @@ class ColumnRows(LocalRows):
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """What was chosen for these rows, for the user to see."""
-        return super().execution(soft=soft) | self._table.raw.execution()
+        return super().execution(soft=soft) | self._blocks.source.execution()
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
         return ColumnNearestPass(self._table, among, anchors, self._blocks)
@@ -997,6 +961,6 @@ class ColumnRows(LocalRows):
         """Margins of single samples for few features, under weights that are mostly 0."""
         return ColumnMargins(self._table, self._memory, self._blocks)
 
-    def centered(self) -> CenteredBlocks:  # type: ignore[override]
+    def centered(self) -> CenteredBlocks:
         """The rows, scaled, measured from their mean."""
         return CenteredBlocks(self._blocks)

@@ -7,7 +7,7 @@ whatever its order and type.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -470,6 +470,33 @@ def stored_values(X: SparseTable) -> tuple[NDArray[np.int32], NDArray[np.float64
 _COLUMNS_AT_ONCE = 1024
 #: Columns of a product with all others.
 _COLUMNS_OF_PRODUCT = 256
+
+
+class CenteredTable(Protocol):
+    """Scaled rows minus their mean: in memory (:class:`CenteredColumns`), or on Dask workers."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    def matrix(self) -> Any:
+        """Return the rows as a matrix that multiplies vectors."""
+
+    def squares(self) -> NDArray[np.float64]:
+        """Return the sum of squares of every row."""
+
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """Return XᵀLX, (n_features, n_features)."""
+
+    def gram(self) -> NDArray[np.float64]:
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
+
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
 
 
 class CenteredColumns:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cached_property import cached_property
-from .columns import CenteredColumns, Columns
+from .columns import CenteredColumns, CenteredTable, Columns
 from .hyperplanes import LocalHyperplanes
 from .labelings import RelabeledRows
 from .layout import Packed
@@ -102,7 +102,7 @@ class LocalRows:
         """Passes over the distances of all pairs, and margins at all samples within or beyond a radius."""
         return RadiusPasses(self._table, self._memory)
 
-    def centered(self) -> CenteredColumns:
+    def centered(self) -> CenteredTable:
         """The rows, scaled, measured from their mean."""
         return CenteredColumns(self._table.raw, self._table.scaling, self._table.n_threads)
 

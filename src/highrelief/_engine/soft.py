@@ -16,7 +16,7 @@ from .cached_property import cached_property
 from .layout import Packed, sum_in_order
 from .memory import check_room
 from .missing_pairs import MissingCorrection
-from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedBlocks, WeightedRows, weighted_rows
+from .pair_sums import Coefficients, PairSums, PositiveMargins, WeightedRows, weighted_rows
 from .scaling import Scaling
 from .threads import even_ranges, run_all
 
@@ -69,6 +69,46 @@ SMALL_STEP = 5e-3
 WIDTH_ANCHORS = 1024
 
 
+class RowsOfPass(Protocol):
+    """Rows under weights, as a pass over all pairs needs them; X is empty where distances are stored."""
+
+    @property
+    def X(self) -> NDArray[np.floating]:  # noqa: N802
+        """The rows in the layout."""
+
+    @property
+    def w(self) -> NDArray[np.floating]:
+        """The weights of their columns."""
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sums of the rows under the weights."""
+
+    @property
+    def correction(self) -> MissingCorrection:
+        """The correction for missing values."""
+
+
+class WeightedTable(RowsOfPass, Protocol):
+    """Rows under weights that change: dense, sparse or on Dask workers."""
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether distances must be stored before they are used."""
+
+    def put_under(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
+
+    def fill(self, tiles: NDArray[np.floating]) -> None:
+        """Store the distances of all pairs."""
+
+    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'|, feature by feature."""
+
+    def content(self) -> NDArray[np.float64]:
+        """Return values by which rows are equal or differ, (n_rows, 3), whatever the weights."""
+
+
 class SoftPasses:
     """Passes over all pairs of rows under weights that change from one to the next.
 
@@ -99,7 +139,7 @@ class SoftPasses:
         self._known = False
 
     @cached_property
-    def rows(self) -> WeightedRows | WeightedBlocks:
+    def rows(self) -> WeightedTable:
         """The rows under the last weights."""
         return weighted_rows(self.table, self._memory)
 
@@ -198,7 +238,7 @@ class SoftPasses:
     @cached_property
     def _positive(self) -> PositiveMargins | None:
         rows = self.rows
-        if not self._keeps_coefficients or isinstance(rows, WeightedBlocks):
+        if not self._keeps_coefficients or not isinstance(rows, WeightedRows):
             return None
         return PositiveMargins(self.table, rows)
 
@@ -318,19 +358,6 @@ def width_among(
 Parts = Sequence[tuple[tuple[int, int], ...]]
 #: Smallest distance and mass of every class, seen from every row: (n_classes, n_rows) each.
 Statistics = tuple[NDArray[np.floating], NDArray[np.float64]]
-
-
-class RowsOfPass(Protocol):
-    """What a pass over all pairs asks of rows under weights; no row is asked where distances are stored."""
-
-    X: NDArray[np.floating]
-    w: NDArray[np.floating]
-    sums: NDArray[np.float64]
-
-    @property
-    def correction(self) -> MissingCorrection:
-        """What they lack."""
-        ...
 
 
 class _Misses(NamedTuple):

@@ -264,7 +264,7 @@ class SparsePasses(SoftPasses):
             )
 
     @cached_property
-    def rows(self) -> SparseWeightedRows:  # type: ignore[override]
+    def rows(self) -> SparseWeightedRows:
         """The rows under the last weights."""
         return SparseWeightedRows(self.table)
 

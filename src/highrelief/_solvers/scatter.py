@@ -13,7 +13,7 @@ from scipy import linalg, sparse
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from .._engine.columns import CenteredColumns
+from .._engine.columns import CenteredTable
 from .._engine.threads import one_blas_thread
 
 #: Where fewer than one in so many eigenvectors are wanted, they are found one by one.
@@ -40,13 +40,13 @@ def laplacian(shares: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(sparse.diags(both_ways.sum(axis=1)) - both_ways)
 
 
-def of_features(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Directions:
+def of_features(columns: CenteredTable, L: Any, n_wanted: int | None) -> Directions:
     """Directions of XᵀLX, from that matrix itself; ``n_wanted``: the most, None for all."""
     return of_matrix(columns.scatter(L), columns, n_wanted, L)
 
 
 def of_matrix(
-    S: NDArray[np.float64], columns: CenteredColumns, n_wanted: int | None, L: Any = None
+    S: NDArray[np.float64], columns: CenteredTable, n_wanted: int | None, L: Any = None
 ) -> Directions:
     """Directions of a scatter matrix S of the centered rows.
 
@@ -57,7 +57,7 @@ def of_matrix(
     return Directions(values, _signed(vectors.T))
 
 
-def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Directions:
+def of_samples(columns: CenteredTable, L: Any, n_wanted: int | None) -> Directions:
     """Directions of XᵀLX, without a matrix of n_features × n_features.
 
     X = GQᵀ with GGᵀ = XXᵀ and orthonormal Q, G with no more columns than X has rows: the eigenvectors of XᵀLX
@@ -74,7 +74,7 @@ def of_samples(columns: CenteredColumns, L: Any, n_wanted: int | None) -> Direct
     return Directions(values, _signed(found))
 
 
-def by_arpack(columns: CenteredColumns, L: Any, n_wanted: int) -> Directions:
+def by_arpack(columns: CenteredTable, L: Any, n_wanted: int) -> Directions:
     """Directions of XᵀLX by products with X, L and Xᵀ alone; fewer than there are features are wanted."""
     X = columns.matrix()
     shape = (columns.n_features, columns.n_features)
@@ -99,7 +99,7 @@ class _Rounding(NamedTuple):
     summed: float
 
     @classmethod
-    def of(cls, columns: CenteredColumns, L: Any) -> Self:
+    def of(cls, columns: CenteredTable, L: Any) -> Self:
         """In scatter matrices of the centered rows."""
         return cls(max(columns.n_samples, columns.n_features), _summed(columns.squares(), L))
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine.columns import CenteredColumns
+from .._engine.columns import CenteredTable
 from .._engine.memory import check_room
 from .._engine.neighbors import Neighborhood
 from .._engine.parameters import check_choice, check_count
@@ -183,7 +183,7 @@ class LFE(FeatureExtractor):
             return "arpack"
         return "dual" if n_samples < n_features else "primal"
 
-    def _directions(self, columns: CenteredColumns, L: Any) -> scatter.Directions:
+    def _directions(self, columns: CenteredTable, L: Any) -> scatter.Directions:
         n_samples, n_features = columns.n_samples, columns.n_features
         self.solver_ = self._chosen_solver(n_samples, n_features)
         if self.solver_ != "arpack":
