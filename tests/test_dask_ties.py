@@ -99,7 +99,6 @@ def assert_same(
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have lists cut wherever somebody is tied with the last who is not needed."""
     monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", 0)
-    monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", 0)
 
 
 def n_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -175,8 +174,7 @@ def test_margins_of_samples() -> None:
 
 def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
-    for module in (row_neighbors, row_neighbors):
-        monkeypatch.setattr(module, "MAX_EXTRA_TIES", MAX_EXTRA_TIES)
+    monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", MAX_EXTRA_TIES)
     monkeypatch.setattr(row_neighbors, "_MAX_LISTED_PAIRS", MAX_LISTED_PAIRS)
     n, y = 2400, np.arange(2400) % 2
     X = da.from_array((np.random.default_rng(0).random((n, 1)) < 0.5).astype(float), chunks=(300, 1))

@@ -197,13 +197,13 @@ class RowMatrix(BlockMatrix):
         task = delayed(_scatter_between, pure=False)
 
         def tasks() -> list[Delayed]:
-            found = []
+            linked = []
             for j, columns in enumerate(self._bounds):
                 for i, rows in enumerate(self._bounds[: j + 1]):
                     part = L[slice(*rows), slice(*columns)]
                     if part.nnz or i == j == 0:
-                        found.append(task(self._blocks[i], self._blocks[j], part, i == j))
-            return found
+                        linked.append(task(self._blocks[i], self._blocks[j], part, i == j))
+            return linked
 
         return self._executor.reduce(tasks, sum_arrays)
 

@@ -368,7 +368,7 @@ def _mean_gaps(block: RowBlock, X: NDArray[Any], neighbors: Neighbors) -> NDArra
 class NeighborLists:
     """The result of a neighbor search, on the workers."""
 
-    #: A :class:`BlockNeighbors` per block.
+    #: A :class:`.row_neighbors.BlockNeighbors` per block.
     by_block: list[Delayed]
     #: Parameters of the search, to find ties again if lists are truncated; otherwise None.
     search: SearchSpec | None

@@ -450,8 +450,8 @@ class AnchorDistances:
             columns.append(batch_columns)
             # Few candidates are measured together with those of the next anchors.
             if b == self.anchors.size or sum(each.size for each in columns) >= _MAX_LISTED_PAIRS:
-                found = np.concatenate(counts), np.concatenate(columns)
-                parts.append(self._measured_candidates(slice(begin, b), *found))
+                lists = np.concatenate(counts), np.concatenate(columns)
+                parts.append(self._measured_candidates(slice(begin, b), *lists))
                 counts, columns, begin = [], [], b
         return Candidates(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
@@ -462,10 +462,10 @@ class AnchorDistances:
         # An anchor that is no column of D is among the rows behind the columns.
         places = np.where(own >= 0, own, self._others.size + anchors)
         counts = np.empty((anchors.size, n_classes), np.int64)
-        found = []
+        columns = []
         for rows, run in _runs(self._D, anchors, n_classes):
             start, count, sure = (np.zeros((run.stop - run.start, n_classes), np.int64) for _ in "123")
-            found.append(
+            columns.append(
                 candidates_kernels.find_candidates(
                     rows,
                     0,
@@ -488,7 +488,7 @@ class AnchorDistances:
                 )
             )
             counts[run] = count
-        return counts, np.concatenate(found)
+        return counts, np.concatenate(columns)
 
     @cached_property
     def _kernel_rows(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
@@ -507,11 +507,11 @@ class AnchorDistances:
         owner = np.repeat(np.arange(which.start, which.stop), counts.sum(axis=1))
         distances = self._exact_distances(self.anchors[which], counts, owner, columns)
         cutoff = np.full(counts.shape, np.inf)
-        found = Candidates(self._samples[which], counts, self._others[columns], distances, cutoff)
+        candidates = Candidates(self._samples[which], counts, self._others[columns], distances, cutoff)
         if self._spec.pooled:
-            found = _pooled(found, self._codes[which])
-        long = found.counts.max(initial=0) > self._spec.k + MAX_EXTRA_TIES
-        return found.pruned(self._spec) if long else found
+            candidates = _pooled(candidates, self._codes[which])
+        long = candidates.counts.max(initial=0) > self._spec.k + MAX_EXTRA_TIES
+        return candidates.pruned(self._spec) if long else candidates
 
     def _exact_distances(
         self,
@@ -580,11 +580,11 @@ class AnchorDistances:
         return key - slack, np.minimum(key + slack, candidates_kernels.MASKED - 1.0)
 
 
-def _positions_in(values: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index in ``values`` of each wanted value; −1 if it is not there."""
+def _positions_in(values: NDArray[np.int64], samples: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index in ``values`` of each sample; −1 if it is not there."""
     order = np.argsort(values, kind="stable")
-    at = np.minimum(np.searchsorted(values, wanted, sorter=order), values.size - 1)
-    return np.where(values[order[at]] == wanted, order[at], -1)
+    at = np.minimum(np.searchsorted(values, samples, sorter=order), values.size - 1)
+    return np.where(values[order[at]] == samples, order[at], -1)
 
 
 def _runs(

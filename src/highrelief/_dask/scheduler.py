@@ -179,7 +179,7 @@ class Executor:
 
     @property
     def is_distributed(self) -> bool:
-        """Whether workers store persisted values; Dask's threads compute these anew in every round.
+        """Whether workers store persisted values; Dask's threads compute these again in every round.
 
         With threads, a value that a round needs twice stays in memory from its first to its last use, which
         may add up to a whole table.
