@@ -82,10 +82,6 @@ class BlockMatrix:
         """Return the scalar products of all rows, (n_rows, n_rows)."""
         raise NotImplementedError
 
-    def scatter(self, L: Any) -> NDArray[np.float64]:
-        """Return AᵀLA for a symmetric sparse L."""
-        raise NotImplementedError
-
     def _mapped(self, function: Callable[..., NDArray[Any]], length: int, *arguments: Any) -> Self:
         """Return the matrix of the results of a function; ``length``: of the other axis."""
         task = delayed(function, pure=False)

@@ -497,9 +497,7 @@ class RowNearestPass(NearestPass):
         """Return Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
         lists, weights = self._search.lists(), self._margin_factors() * w
         return np.concatenate(
-            self._blocks.executor.compute(
-                lambda: self._margin_tasks(lists, self._all_slots, weighted_margins, weights)
-            )
+            self._blocks.executor.compute(lambda: self._margin_tasks(lists, weighted_margins, weights))
         )
 
     def compared(self, report: Report = nothing, *, apart: bool = False, gaps: bool = False) -> Compared:
@@ -512,8 +510,8 @@ class RowNearestPass(NearestPass):
         factors = self._margin_factors()
         tasks = []
         # The factors of hits are negative: their own rows are positive.
-        for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(self._all_slots, 1.0)]:
-            tasks += self._margin_tasks(lists, slots, margins_of_rows, sign * factors)
+        for slot, sign in [(HITS, -1.0), (MISSES, 1.0)] if apart else [(None, 1.0)]:
+            tasks += self._margin_tasks(lists, margins_of_rows, sign * factors, slot)
         bounds = bounds_of([b - a for a, b in self._blocks.bounds] * (1 + apart))
         matrix = RowMatrix(executor.materialize(tasks), bounds, table.n_features, executor)
         between = np.zeros(0)
@@ -525,12 +523,9 @@ class RowNearestPass(NearestPass):
 
     # Tasks
 
-    def _spec(self, lists: NeighborLists, slots: list[int] | None = None) -> MarginSpec:
-        """Return the parameters of a pass that computes margins at some slots, or at all."""
-        used = None
-        if slots is not None:
-            used = np.zeros(self._factors.shape[1], dtype=bool)
-            used[slots] = True
+    def _spec(self, lists: NeighborLists, slot: int | None = None) -> MarginSpec:
+        """Return the parameters of a pass that computes margins at one slot, or at all."""
+        used = None if slot is None else np.arange(self._factors.shape[1]) == slot
         n_features = self._table.n_features
         return MarginSpec(self._factors, self._class_weights, self._squared, n_features, used, lists.search)
 
@@ -538,10 +533,6 @@ class RowNearestPass(NearestPass):
     def _class_weights(self) -> NDArray[np.float64]:
         weights = self._table.class_weights
         return np.ones(self._table.n_classes) if weights is None else weights
-
-    @property
-    def _all_slots(self) -> list[int]:
-        return list(range(self._factors.shape[1]))
 
     def _sum_tasks(self, lists: NeighborLists) -> list[Delayed]:
         shared = self._blocks.executor.share(self._spec(lists))
@@ -551,14 +542,18 @@ class RowNearestPass(NearestPass):
         return list(pairs.values())
 
     def _moment_tasks(self, lists: NeighborLists) -> list[Delayed]:
-        return self._margin_tasks(lists, self._all_slots, margin_moments, self._class_weights)
+        return self._margin_tasks(lists, margin_moments, self._class_weights)
 
     def _margin_tasks(
-        self, lists: NeighborLists, slots: list[int], function: MarginFunction, argument: NDArray[np.float64]
+        self,
+        lists: NeighborLists,
+        function: MarginFunction,
+        argument: NDArray[np.float64],
+        slot: int | None = None,
     ) -> list[Delayed]:
-        """Return tasks with a function of the margins of the anchors of every block."""
+        """Return tasks with a function of the margins of every block's anchors, at one slot or at all."""
         blocks, executor = self._blocks, self._blocks.executor
-        spec, shared = executor.share(self._spec(lists, slots)), executor.share(argument)
+        spec, shared = executor.share(self._spec(lists, slot)), executor.share(argument)
         if executor.is_distributed:
             pairs = blocks.map_pairs(margins_between, spec, lists.by_block, where=self._search.has_anchors)
             margins = blocks.merge_by_block(pairs, sum_arrays)
