@@ -196,13 +196,22 @@ def layout_size(problem: Problem) -> float:
 def relieff_columns_tasks(problem: Problem, places: Sequence[int] | None = None) -> Counter[str]:
     """Tasks of a fit; ``places``: the worker of every block."""
     b, of_workers = problem.n_blocks, _blocks_of_workers(problem, places)
-    tasks = Counter({"plain": b, "look": b, "LayoutSpec": 1, "ColumnBlock": b, "candidates": 1, "sums": b})
+    tasks = Counter(
+        {
+            "contiguous": b,
+            "ranges_and_levels": b,
+            "LayoutSpec": 1,
+            "ColumnBlock": b,
+            "candidates": 1,
+            "sums": b,
+        }
+    )
     # A worker takes all of its blocks at once, where it has room for them.
     tasks["share"] = len(of_workers)
     # What is shared counts as a task: who is asked for. Who goes on from a sum makes it.
-    tasks.update({"added": _below_the_last(len(of_workers)), "NeighborQuery": 1})
+    tasks.update({"sum_arrays": _below_the_last(len(of_workers)), "NeighborQuery": 1})
     if problem.measures:
-        tasks.update({"exact_distances": b, "added": _below_the_last(b), "with_shares": 1})
+        tasks.update({"exact_distances": b, "sum_arrays": _below_the_last(b), "with_shares": 1})
     return +tasks
 
 
@@ -245,10 +254,20 @@ def relieff_columns_bytes(
 def relieff_rows_tasks(problem: Problem) -> Counter[str]:
     """Tasks of a fit."""
     b, pairs = problem.n_blocks, problem.n_pairs
-    tasks = Counter({"plain": b, "look_at_rows": b, "joined": tree_tasks(b), "Common": 1, "RowBlock": b})
-    tasks.update({"levels": b, "candidates_between": pairs, "getitem": b * b, "merged": b * tree_tasks(b)})
-    tasks.update({"settled": b, "n_cut": b, "sums_between": pairs})
-    tasks.update({"added": tree_tasks(b) + tree_tasks(pairs), "Wanted": 1, "Given": 1})
+    tasks = Counter(
+        {
+            "contiguous": b,
+            "row_block_ranges": b,
+            "merge_ranges": tree_tasks(b),
+            "BlockMetadata": 1,
+            "RowBlock": b,
+        }
+    )
+    tasks.update(
+        {"levels": b, "candidates_between": pairs, "getitem": b * b, "merge_candidates": b * tree_tasks(b)}
+    )
+    tasks.update({"finalize_neighbors": b, "n_truncated": b, "margin_sums_between": pairs})
+    tasks.update({"sum_arrays": tree_tasks(b) + tree_tasks(pairs), "SearchSpec": 1, "MarginSpec": 1})
     return +tasks
 
 
@@ -278,8 +297,12 @@ def coefficients_size(problem: Problem) -> float:
 def irelief_columns_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     """Tasks of a fit: those of the iterations, and one more look at the neighborhoods."""
     b, n_looks = problem.n_blocks, n_iterations + 1
-    tasks = Counter({"plain": b, "look": b, "LayoutSpec": 1, "ColumnBlock": b, "minima": n_looks * b})
-    tasks.update({"added": n_looks * _below_the_last(b), "stored_distances": n_looks, "statistics": n_looks})
+    tasks = Counter(
+        {"contiguous": b, "ranges_and_levels": b, "LayoutSpec": 1, "ColumnBlock": b, "minima": n_looks * b}
+    )
+    tasks.update(
+        {"sum_arrays": n_looks * _below_the_last(b), "stored_distances": n_looks, "statistics": n_looks}
+    )
     # What is shared counts as a task: what coefficients are made of.
     tasks.update({"Coefficients": n_iterations, "coefficients": n_iterations})
     tasks["sums_of_products"] = n_iterations * b
@@ -309,11 +332,19 @@ def irelief_columns_bytes(
 def irelief_rows_tasks(problem: Problem, n_iterations: int) -> Counter[str]:
     """Tasks of a fit: those of the iterations, and one more look at the neighborhoods."""
     b, pairs, n_looks = problem.n_blocks, problem.n_pairs, n_iterations + 1
-    tasks = Counter({"plain": b, "look_at_rows": b, "joined": tree_tasks(b), "Common": 1, "RowBlock": b})
+    tasks = Counter(
+        {
+            "contiguous": b,
+            "row_block_ranges": b,
+            "merge_ranges": tree_tasks(b),
+            "BlockMetadata": 1,
+            "RowBlock": b,
+        }
+    )
     tasks.update({"statistics": n_looks * pairs})
-    tasks.update({"getitem": n_looks * b * b, "merged": n_looks * b * tree_tasks(b)})
-    tasks.update({"differences": n_iterations * pairs, "added": n_iterations * tree_tasks(pairs)})
-    tasks.update({"Kernel": n_looks, "Around": n_iterations})
+    tasks.update({"getitem": n_looks * b * b, "merge_statistics": n_looks * b * tree_tasks(b)})
+    tasks.update({"differences": n_iterations * pairs, "sum_arrays": n_iterations * tree_tasks(pairs)})
+    tasks.update({"SoftKernel": n_looks, "SampleCoefficients": n_iterations})
     return +tasks
 
 

@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster, SchedulerPlugin, wait
 from numpy.typing import NDArray
 
 from highrelief import IRelief, ReliefF
-from highrelief._dask.scheduler import Work
+from highrelief._dask.scheduler import Executor
 
 from . import dask_costs as costs
 from .dask_costs import Problem
@@ -84,7 +84,7 @@ class _Tasks(SchedulerPlugin):
             return
         name = key_split(key)
         self.done[name] += 1
-        if name == "plain":
+        if name == "contiguous":
             (chunk,) = (each.key for each in self.scheduler.tasks[key].dependencies)
             self.places[chunk[1:]] = kwargs["worker"]
 
@@ -137,17 +137,17 @@ def counted(case: Case, client: Any) -> Counted:
     shared = [0.0]
     plugin.watch(scheduler)
     before = _sent(client)
-    share = Work.shared
+    share = Executor.share
 
-    def weighed(work: Work, value: Any) -> Any:
+    def weighed(executor: Executor, value: Any) -> Any:
         shared[0] += _weight(value)
-        return share(work, value)
+        return share(executor, value)
 
-    Work.shared = weighed  # type: ignore[method-assign]
+    Executor.share = weighed  # type: ignore[method-assign]
     try:
         fit(case, lazy, y)
     finally:
-        Work.shared = share  # type: ignore[method-assign]
+        Executor.share = share  # type: ignore[method-assign]
         scheduler.remove_plugin("count tasks")
     names = {worker: k for k, worker in enumerate(client.ncores())}
     places = [names[plugin.places[key]] for key in sorted(plugin.places)]

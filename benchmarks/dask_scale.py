@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
-from highrelief._dask.table import By, block_sizes
+from highrelief._dask.table import Partition, block_sizes
 
 from . import dask_costs as costs
 from .dask_costs import FAN_IN, Bytes, Problem
@@ -51,7 +51,7 @@ class Choice(NamedTuple):
     """A way to weigh the features of the table, and what it takes."""
 
     name: str
-    by: By
+    by: Partition
     n_blocks: int
     tasks: int
     between: float
@@ -94,13 +94,13 @@ def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
     """What there is to choose from for 500,000 × 800,000 genotypes on 1,000 workers."""
 
     def problem(
-        by: By, n: int, *, itemsize: int = 1, n_anchors: int | None = None, height: int = 0
+        by: Partition, n: int, *, itemsize: int = 1, n_anchors: int | None = None, height: int = 0
     ) -> Problem:
         sizes = block_sizes(by, (n, FEATURES), itemsize, ((n,), (FEATURES,)), WORKERS)
         n_blocks = ceil(n / height) if height else len(sizes)
         return Problem(n, FEATURES, itemsize, n_blocks, WORKERS, n_anchors=n_anchors, measures=False)
 
-    def relieff(name: str, by: By, of: Problem) -> Choice:
+    def relieff(name: str, by: Partition, of: Problem) -> Choice:
         if by == "columns":
             tasks, sent = costs.relieff_columns_tasks(of), costs.relieff_columns_bytes(of)
         else:
@@ -142,7 +142,7 @@ def choices(tasks_per_second: float = 1000.0) -> list[Choice]:
 
 def _choice(
     name: str,
-    by: By,
+    by: Partition,
     of: Problem,
     tasks: Counter[str],
     sent: Bytes,

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from highrelief import LOGO, ReliefF
 from highrelief._dask import table as table_module
 from highrelief._dask.collections import is_dask
-from highrelief._dask.scheduler import Work
-from highrelief._dask.table import ClusterTable
+from highrelief._dask.scheduler import Executor
+from highrelief._dask.table import DaskTable
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::UserWarning"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 #: Weights that are the end of an iteration with exact solvers in between differ by what these leave.
 TOLERANCE = {LOGO: 1e-6}
-ways = pytest.mark.parametrize("way", table_module.WAYS)
+ways = pytest.mark.parametrize("way", table_module.PARTITIONS)
 #: Sizes of chunks along samples and features: side by side, one above the other, both, uneven, all in one.
 CHUNKS = [(-1, 2), (20, -1), (23, 3), ((7, 13, 40), (1, 5)), (-1, -1)]
 
@@ -42,8 +42,8 @@ plainly_taking_dask = over_entries(lambda entry: takes_dask(entry) and entry.var
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Tables of a few rows and columns are cut as large ones are."""
-    monkeypatch.setattr(table_module, "FEWEST_COLUMNS", 1)
-    monkeypatch.setattr(table_module, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(table_module, "MIN_BLOCK_COLUMNS", 1)
+    monkeypatch.setattr(table_module, "MIN_BLOCK_ROWS", 1)
 
 
 def fitted(estimator, X, y, way, chunks=(-1, 2), **more):
@@ -58,8 +58,8 @@ def test_chunks_at_odd_addresses_are_laid_out_once(way):
     odd = np.ndarray(X.shape, X.dtype, np.empty(X.nbytes + 1, np.uint8), offset=1)
     odd[...] = X
     assert not odd.flags.aligned
-    table = ClusterTable(da.from_array(odd, chunks=(20, 2)), Work(), way)
-    assert all(block.flags.aligned for block in table.work.results(lambda: table.blocks))
+    table = DaskTable(da.from_array(odd, chunks=(20, 2)), Executor(), way)
+    assert all(block.flags.aligned for block in table.executor.compute(lambda: table.blocks))
     assert same_bits(
         fitted(ReliefF(), odd, y, way).feature_weights_, fitted(ReliefF(), X, y, way).feature_weights_
     )
@@ -101,7 +101,7 @@ def test_chunks_do_not_matter(entry, chunks, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.sample_weight), way=table_module.WAYS)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.sample_weight), way=table_module.PARTITIONS)
 def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     X, y = continuous_table()
     s = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
@@ -110,14 +110,14 @@ def test_sample_weights_count_as_for_a_table_in_memory(entry, way):
     assert_same(ours, local, TOLERANCE.get(entry.family.method, 1e-10))
 
 
-@in_turn(taking_dask, way=table_module.WAYS)
+@in_turn(taking_dask, way=table_module.PARTITIONS)
 def test_two_runs_give_the_same_bits(entry, way):
     X, y = continuous_table()
     first, second = (fitted(entry.make(), X, y, way).feature_weights_ for _ in range(2))
     assert same_bits(first, second)
 
 
-@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.family.margins), way=table_module.WAYS)
+@in_turn(over_entries(lambda entry: takes_dask(entry) and entry.family.margins), way=table_module.PARTITIONS)
 def test_margins_of_new_samples(entry, way):
     X, y = continuous_table()
     local = entry.make().fit(X, y)
@@ -172,8 +172,8 @@ def test_nothing_is_left_of_an_earlier_fit_where_one_fails(way):
 
 def chosen(shape, chunks, n_workers=4, least_memory=np.inf):
     """The partition of a table of float64."""
-    work = SimpleNamespace(n_workers=n_workers, least_memory=least_memory)
-    return table_module.partition(shape, 8, chunks, work)
+    executor = SimpleNamespace(n_workers=n_workers, least_memory=least_memory)
+    return table_module.choose_partition(shape, 8, chunks, executor)
 
 
 def test_the_partition_is_chosen_by_shape_and_can_be_forced():

@@ -28,7 +28,7 @@ from highrelief._dask import scheduler as scheduler_module
 from highrelief._dask import table as table_module
 from highrelief._dask.row_blocks import RowBlocks
 from highrelief._dask.row_neighbors import tied_weight
-from highrelief._dask.scheduler import Work
+from highrelief._dask.scheduler import Executor
 
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore:Sending large graph"),
 ]
-ways = pytest.mark.parametrize("way", table_module.WAYS)
+ways = pytest.mark.parametrize("way", table_module.PARTITIONS)
 
 
 WEIGHTERS = [
@@ -60,11 +60,11 @@ def two_workers():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(table_module, "FEWEST_COLUMNS", 64)
-    monkeypatch.setattr(table_module, "FEWEST_ROWS", 16)
+    monkeypatch.setattr(table_module, "MIN_BLOCK_COLUMNS", 64)
+    monkeypatch.setattr(table_module, "MIN_BLOCK_ROWS", 16)
 
 
-@in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=table_module.WAYS)
+@in_turn(pytest.mark.parametrize("weighter", WEIGHTERS), way=table_module.PARTITIONS)
 def test_a_cluster_gives_the_weights_of_the_table_in_memory(weighter, way, two_workers, small_blocks):
     X, y = wide_table(100, 400)
     local = weighter.fit(X, y).feature_weights_
@@ -225,14 +225,14 @@ def test_workers_that_are_killed_in_the_middle_of_a_fit(way, small_blocks):
 def rounds_of(monkeypatch, before=lambda number: None):
     """The numbers of the rounds of work from now on; what is to happen ``before`` each of them."""
     rounds = []
-    results = Work.results
+    results = Executor.compute
 
     def counted(self, tasks):
         rounds.append(len(rounds) + 1)
         before(rounds[-1])
         return results(self, tasks)
 
-    monkeypatch.setattr(Work, "results", counted)
+    monkeypatch.setattr(Executor, "compute", counted)
     return rounds
 
 
@@ -243,12 +243,12 @@ def gone(client, place):
 
 
 def assert_same_by_columns(client, monkeypatch, weighter, name, replaced):
-    """A fit by columns gives the bits of one before, with a method of Work replaced."""
+    """A fit by columns gives the bits of one before, with a method of Executor replaced."""
     X, y = wide_table(90, 900)
     table = da.from_array(X, chunks=(-1, 150))
     with dask.config.set({"highrelief.partition": "columns"}):
         before = weighter.fit(table, y).feature_weights_
-        monkeypatch.setattr(Work, name, replaced(getattr(Work, name)))
+        monkeypatch.setattr(Executor, name, replaced(getattr(Executor, name)))
         thread, outcome = in_the_background(lambda: weighter.fit(table, y).feature_weights_)
         thread.join(90)
     assert not thread.is_alive()
@@ -270,7 +270,7 @@ def test_a_worker_that_is_killed_before_what_is_done_was_brought(weighter, small
         return brought
 
     with cluster(n_workers=2) as client:
-        assert_same_by_columns(client, monkeypatch, weighter, "_bring", replaced)
+        assert_same_by_columns(client, monkeypatch, weighter, "_gather", replaced)
     assert len(n_rounds) > 1
 
 
@@ -284,15 +284,15 @@ def test_a_worker_whose_loss_another_fit_has_noted(small_blocks, monkeypatch):
             if len(n_calls) == 2:  # what is held is taken again
                 for place in places:
                     gone(client, place)
-                self._places.clear()
-                self.loss = object()
+                self._addresses.clear()
+                self.generation = object()
             return bind(self, places)
 
         return bound
 
     with cluster(n_workers=2) as client:
         weighter = IRelief(sigma=1.0, max_iter=2, tol=0.0)
-        assert_same_by_columns(client, monkeypatch, weighter, "bind", replaced)
+        assert_same_by_columns(client, monkeypatch, weighter, "require", replaced)
     assert len(n_calls) > 2
 
 
@@ -338,13 +338,13 @@ def test_a_worker_that_is_gone_while_those_who_are_tied_are_looked_for(small_blo
 
     with cluster(n_workers=2) as client:
         with monkeypatch.context() as watched:
-            rounds, asked, of_pairs = rounds_of(watched), [], RowBlocks.of_pairs
+            rounds, asked, of_pairs = rounds_of(watched), [], RowBlocks.map_pairs
 
             def noted(blocks, function, *more, **where):
                 asked.append(function)
                 return of_pairs(blocks, function, *more, **where)
 
-            watched.setattr(RowBlocks, "of_pairs", noted)
+            watched.setattr(RowBlocks, "map_pairs", noted)
             assert_same(fit(), local, 1e-10)
         assert tied_weight in asked
         # The last but one has the lists, the last one the sums; a worker dies before each.
@@ -385,7 +385,7 @@ def test_a_worker_that_joins_late(way, small_blocks):
     assert way == "columns" or held - first
 
 
-@pytest.mark.parametrize("way", table_module.WAYS if THOROUGH else ["rows"])
+@pytest.mark.parametrize("way", table_module.PARTITIONS if THOROUGH else ["rows"])
 def test_workers_with_less_memory_than_their_share_move_blocks_to_the_disk(way, tmp_path):
     """Two workers of 500 MB hold a table of 800 MB; none of them dies."""
     n_blocks, height, width = (40, 300, 16668) if way == "columns" else (40, 260, 19231)

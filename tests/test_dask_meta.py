@@ -413,24 +413,26 @@ class TestRefusals:
         (None, {"memory": 1e9}, 1),
         # Half of it has room for something of all pairs, which take 240 kB, of four fits.
         (None, {"least_memory": 2e6}, 4),
-        (None, {"keeps": False}, 1),
+        (None, {"is_distributed": False}, 1),
     ],
 )
 def test_how_many_fits_are_under_way(n_jobs, more, expected):
-    from highrelief._dask.table import n_simultaneous
+    from highrelief._dask.table import n_concurrent_fits
 
-    work = SimpleNamespace(**{"keeps": True, "n_workers": 4, "memory": 1e12, "least_memory": 1e12} | more)
+    executor = SimpleNamespace(
+        **{"is_distributed": True, "n_workers": 4, "memory": 1e12, "least_memory": 1e12} | more
+    )
 
     class Table:
-        nbytes, by = 10**9, "columns"
+        nbytes, partition = 10**9, "columns"
 
         def __init__(self):
-            self.work = work
+            self.executor = executor
 
         def __len__(self):
             return 100
 
-    assert n_simultaneous(Table(), 20, n_jobs) == expected
+    assert n_concurrent_fits(Table(), 20, n_jobs) == expected
 
 
 class TogetherReliefF(ReliefF):

@@ -18,8 +18,8 @@ dask = pytest.importorskip("dask")
 from highrelief import FREL, IM4E, LFE, LOGO, IRelief, Relief, ReliefF  # noqa: E402
 from highrelief._dask import row_engine  # noqa: E402
 from highrelief._dask import table as table_module  # noqa: E402
-from highrelief._dask.row_blocks import RowBlock, Stack  # noqa: E402
-from highrelief._dask.row_neighbors import merged  # noqa: E402
+from highrelief._dask.row_blocks import RowBlock, StackedBlocks  # noqa: E402
+from highrelief._dask.row_neighbors import merge_candidates  # noqa: E402
 
 N_SAMPLES = 211
 #: Heights of the chunks: one, uneven ones, blocks of one row and of two, whole tiles.
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exce
 @pytest.fixture(autouse=True)
 def by_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have small tables cut by rows, and blocks that are the chunks."""
-    monkeypatch.setattr(table_module, "_recut", lambda sizes, least, most: list(sizes))
+    monkeypatch.setattr(table_module, "_resized", lambda sizes, least, most: list(sizes))
     with dask.config.set({table_module.CONFIG_KEY: "rows", "scheduler": "threads"}):
         yield
 
@@ -191,12 +191,12 @@ def test_frel(loss: str, penalty: str, positive: bool, monkeypatch: pytest.Monke
     for heights in CHUNKS:
         assert_same(estimator, X, y, heights)
     # What would be brought here stays with the workers.
-    monkeypatch.setattr(row_engine, "_SMALL", 0)
+    monkeypatch.setattr(row_engine, "_MAX_GATHERED_BYTES", 0)
     assert_same(clone(estimator).set_params(class_weight="balanced"), X, y, CHUNKS[1], sample_weight=copies())
 
 
 def test_frel_with_more_features_than_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_engine, "_SMALL", 0)
+    monkeypatch.setattr(row_engine, "_MAX_GATHERED_BYTES", 0)
     X, y = table()
     wide = np.hstack([X, np.random.default_rng(8).standard_normal((N_SAMPLES, 300))])
     for loss in ("log", "hinge"):
@@ -321,20 +321,20 @@ def test_lists_merge_in_any_order() -> None:
     """Lists of candidates of many blocks are the same however they are merged."""
     X, y = table()
     search = _search_of(np.round(X), y)
-    wanted = search.wanted
+    spec = search.spec
     blocks = dask.compute(*search._blocks.blocks, scheduler="threads")
-    parts = [row_engine.candidates_between(blocks[0], None, wanted)[0]]
-    parts += [row_engine.candidates_between(blocks[0], other, wanted)[0] for other in blocks[1:]]
-    at_once = merged(parts, wanted)
+    parts = [row_engine.candidates_between(blocks[0], None, spec)[0]]
+    parts += [row_engine.candidates_between(blocks[0], other, spec)[0] for other in blocks[1:]]
+    at_once = merge_candidates(parts, spec)
     assert at_once is not None
     for order in ([3, 2, 1, 0], [1, 3, 0, 2]):
         one_by_one = parts[order[0]]
         for place in order[1:]:
-            one_by_one = merged([one_by_one, parts[place]], wanted)
+            one_by_one = merge_candidates([one_by_one, parts[place]], spec)
         assert one_by_one is not None
         np.testing.assert_array_equal(one_by_one.counts, at_once.counts)
         for number in range(at_once.counts.size):
-            mine, other = (set(each.rows[each.lists == number]) for each in (one_by_one, at_once))
+            mine, other = (set(each.rows[each.list_index == number]) for each in (one_by_one, at_once))
             assert mine == other
     # Of 60 rows with at most some ties, not all: lists are cut.
     assert at_once.rows.size < sum(part.rows.size for part in parts if part is not None)
@@ -351,7 +351,7 @@ def test_a_stack_is_made_of_whole_tiles() -> None:
     X, y = table()
     search = _search_of(X, y)
     blocks: list[RowBlock] = list(dask.compute(*search._blocks.blocks, scheduler="threads"))
-    stack = Stack(blocks[2:])
+    stack = StackedBlocks(blocks[2:])
     assert all(last % 64 == 0 for _, last in stack.parts)
     np.testing.assert_array_equal(np.sort(stack.samples[stack.real]), np.arange(120, N_SAMPLES))
     np.testing.assert_array_equal(stack.codes[stack.real], y[stack.samples[stack.real]])

@@ -20,7 +20,7 @@ from highrelief._dask import row_neighbors, table  # noqa: E402
 pytestmark = pytest.mark.slow
 
 #: As they are where no test changes them.
-ROOM, LISTED_AT_ONCE = row_neighbors.ROOM, row_neighbors._LISTED_AT_ONCE
+MAX_EXTRA_TIES, MAX_LISTED_PAIRS = row_neighbors.MAX_EXTRA_TIES, row_neighbors._MAX_LISTED_PAIRS
 N_SAMPLES = 130
 HEIGHTS = (50, 1, 79)
 #: A sample of the first class unlike all others there.
@@ -30,8 +30,8 @@ ALONE = 100
 @pytest.fixture(autouse=True)
 def by_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have small tables cut by rows, blocks that are the chunks, and anchors taken a few at a time."""
-    monkeypatch.setattr(table, "_recut", lambda sizes, least, most: list(sizes))
-    monkeypatch.setattr(row_neighbors, "_LISTED_AT_ONCE", 2000)
+    monkeypatch.setattr(table, "_resized", lambda sizes, least, most: list(sizes))
+    monkeypatch.setattr(row_neighbors, "_MAX_LISTED_PAIRS", 2000)
     with dask.config.set({table.CONFIG_KEY: "rows", "scheduler": "threads"}):
         yield
 
@@ -98,20 +98,19 @@ def assert_same(
 @pytest.fixture(autouse=True)
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have lists cut wherever somebody is tied with the last who is not needed."""
-    monkeypatch.setattr(row_neighbors, "ROOM", 0)
-    monkeypatch.setattr(row_neighbors, "ROOM", 0)
+    monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", 0)
 
 
 def n_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows whenever somebody looks again for those who are tied."""
     calls: list[int] = []
-    original: Callable[..., Any] = row_neighbors.Direction.tied
+    original: Callable[..., Any] = row_neighbors.AnchorDistances.tied_pairs
 
     def spy(direction: Any, ties: Any) -> Any:
         calls.append(ties.lists.size)
         return original(direction, ties)
 
-    monkeypatch.setattr(row_neighbors.Direction, "tied", spy)
+    monkeypatch.setattr(row_neighbors.AnchorDistances, "tied_pairs", spy)
     return calls
 
 
@@ -175,9 +174,8 @@ def test_margins_of_samples() -> None:
 
 def test_memory_does_not_grow_with_the_pairs_that_are_tied(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of all pairs are equally far. Lists of them took 62 MB; all distances would take 23 MB."""
-    for module in (row_neighbors, row_neighbors):
-        monkeypatch.setattr(module, "ROOM", ROOM)
-    monkeypatch.setattr(row_neighbors, "_LISTED_AT_ONCE", LISTED_AT_ONCE)
+    monkeypatch.setattr(row_neighbors, "MAX_EXTRA_TIES", MAX_EXTRA_TIES)
+    monkeypatch.setattr(row_neighbors, "_MAX_LISTED_PAIRS", MAX_LISTED_PAIRS)
     n, y = 2400, np.arange(2400) % 2
     X = da.from_array((np.random.default_rng(0).random((n, 1)) < 0.5).astype(float), chunks=(300, 1))
     with dask.config.set(num_workers=1):

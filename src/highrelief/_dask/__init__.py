@@ -1,1 +1,1 @@
-"""Rows of a table that Dask holds: by blocks of columns, or by blocks of rows, wherever its workers are."""
+"""Computation on Dask collections, partitioned by columns or by rows, on a cluster or on local threads."""

@@ -1,4 +1,7 @@
-"""What Dask holds, told from arrays without importing Dask."""
+"""Recognize Dask collections and Dask-backed tables without importing Dask.
+
+Estimators call these functions on every input, so that a fit to an array in memory never loads Dask.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +9,26 @@ from typing import Any
 
 
 def is_dask(values: Any) -> bool:
-    """Whether something is a Dask collection; Dask is not imported to find out."""
+    """Return whether a value is a Dask collection."""
     return type(values).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
         values, "__dask_graph__"
     )
 
 
-def on_cluster(X: Any) -> bool:
-    """Whether a judged table is one that Dask holds."""
-    return bool(getattr(type(X), "held_by_dask", False))
+def is_dask_table(X: Any) -> bool:
+    """Return whether a validated table is Dask-backed."""
+    return bool(getattr(type(X), "is_dask_table", False))
 
 
-def pairs_are_here(X: Any) -> bool:
-    """Whether the distances of all pairs of the samples of a judged table are, or may be, in one memory."""
-    return X.pairs_are_here if on_cluster(X) else True
+def pairs_fit_on_client(X: Any) -> bool:
+    """Return whether one value per pair of samples of a validated table may be stored in one memory."""
+    return X.pairs_fit_on_client if is_dask_table(X) else True
 
 
 def gathered(values: Any) -> Any:
-    """Labels, weights or groups of the samples, in memory; anything but a Dask collection as it is."""
+    """Return labels, weights or groups of the samples in memory; other than Dask collections, as is."""
     if not is_dask(values):
         return values
-    from .scheduler import Work  # noqa: PLC0415
+    from .scheduler import Executor  # noqa: PLC0415
 
-    return Work().results(lambda: [values])[0]
+    return Executor().compute(lambda: [values])[0]

@@ -7,7 +7,7 @@ margins of its own columns. The table itself is never moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -65,9 +65,15 @@ from .._engine.threads import even_ranges
 from .._kernels import distances as distances_kernels
 from .._kernels import nearest, packing
 from .matrix import ColumnMatrix
-from .scheduler import Worker, boughs, in_turn, once, own_threads
-from .scheduler import added as sum_of_arrays
-from .table import ClusterPacked, ClusterTable, Cut
+from .scheduler import (
+    Worker,
+    exclusive_on_worker,
+    locked_cached_property,
+    reduce_to_fan_in,
+    sum_arrays,
+    worker_threads,
+)
+from .table import DaskPacked, DaskTable, TableBlocks
 
 
 class LayoutSpec(NamedTuple):
@@ -139,7 +145,7 @@ class ColumnBlock:
     @cached_property
     def table(self) -> Packed:
         """The columns in the layout of the kernels, for all threads of the worker."""
-        return self.layout.packed(self.X, self.scaling, self.ranges, own_threads(1))
+        return self.layout.packed(self.X, self.scaling, self.ranges, worker_threads(1))
 
     @cached_property
     def columns(self) -> Columns:
@@ -147,27 +153,24 @@ class ColumnBlock:
         return Columns(self.X, self.scaling, self.ranges, self.layout.distance_unit)
 
 
-class ColumnBlocks:
-    """All blocks of columns of a table, and rounds of tasks on them.
+class ColumnBlocks(TableBlocks):
+    """All blocks of columns of a table, and tasks that run where their block is stored.
 
     Parameters
     ----------
-    source : ClusterTable
-        The table, split by columns.
+    source : DaskTable
+        The table, in blocks of columns.
     table : Packed
-        Its layout and everything but its values.
+        Its layout and metadata.
     """
 
-    def __init__(self, source: ClusterTable, table: Packed) -> None:
-        self.source, self.table, self.work = source, table, source.work
+    pinned = True
+
+    def __init__(self, source: DaskTable, table: Packed) -> None:
+        super().__init__(source, table)
         unit = Columns(table.raw, table.scaling, table.ranges).distance_unit
         sample_weight = table.input_sample_weight if table.has_sample_weight else None
         self.layout = LayoutSpec(table.input_codes, table.n_classes, sample_weight, table.class_weights, unit)
-
-    @property
-    def cuts(self) -> list[Cut]:
-        """First and last column of every block."""
-        return self.source.cuts
 
     @property
     def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -176,94 +179,50 @@ class ColumnBlocks:
 
     @property
     def shared_layout(self) -> Delayed:
-        """The inputs of the layout, persisted on the workers."""
+        """The layout, persisted."""
         return self._persisted[0]
 
     @property
     def blocks(self) -> list[Delayed]:
-        """The blocks, with scaling and ranges, persisted on the workers."""
+        """The blocks with their metadata, persisted."""
         return self._persisted[1:]
 
-    @once
+    @locked_cached_property
     def _persisted(self) -> list[Delayed]:
-        """The inputs of the layout, and the blocks."""
+        """The layout, and the blocks."""
         ranges = self.table.ranges
         assert ranges is not None
-        layout, make = self.work.shared(self.layout), delayed(ColumnBlock, pure=False)
-        made = [layout]
-        self.work.locate(self.source.blocks)
-        for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True):
-            with self.work.beside(X, elsewhere=True):
-                of_block = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
-                made.append(make(X, layout, *of_block, a))
-        persisted = self.work.kept(made)
+        layout = self.executor.share(self.layout)
+        values = [layout]
+        self.executor.locate(self.source.blocks)
+        for X, (a, b) in zip(self.source.blocks, self.bounds, strict=True):
+            metadata = self.table.scaling.of(slice(a, b)), ranges.of_features(np.arange(a, b))
+            values.append(self.task(ColumnBlock, X, layout, *metadata, a, allow_other_workers=True))
+        persisted = self.executor.persist(values)
         for block, X in zip(persisted[1:], self.source.blocks, strict=True):
-            self.work.location_of(block, X)
+            self.executor.set_same_address(block, X)
         return persisted
 
-    def task(
-        self, function: Callable[..., Any], block: Delayed, *more: Any, elsewhere: bool = False
-    ) -> Delayed:
-        """Return a task on a block, bound to its worker; ``elsewhere``: to any other if that is lost."""
-        with self.work.beside(block, elsewhere=elsewhere):
-            return delayed(function, pure=False)(block, *more)
-
-    def each(
-        self,
-        function: Callable[..., Any],
-        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
-        *,
-        shared: Any = None,
-        where: Callable[[Cut], bool] = lambda cut: True,
-    ) -> list[Any]:
-        """Return the results, block by block, of a function of a block, of ``shared`` and of own arguments.
-
-        ``where``: which blocks.
-        """
-        return self.work.results(lambda: self.of_blocks(function, self._shared(shared), of_block, where))
-
-    def joined(self, function: Callable[..., NDArray[Any]], *more: Any, shared: Any = None) -> NDArray[Any]:
-        """Return the results of a function of each column, concatenated along the last axis."""
-        return np.concatenate(self.each(function, lambda cut: more, shared=shared), axis=-1)
-
-    def total(
-        self,
-        function: Callable[..., Any],
-        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
-        *,
-        shared: Any = None,
-        where: Callable[[Cut], bool] = lambda cut: True,
-    ) -> Any:
-        """Return the sums over all blocks, by the workers, of tuples of arrays that a function returns."""
-        return self.work.total(lambda: self.of_blocks(function, self._shared(shared), of_block, where), added)
+    def joined(
+        self, function: Callable[..., NDArray[Any]], *arguments: Any, shared: Any = None
+    ) -> NDArray[Any]:
+        """Return the results of a function of each block, concatenated along the last axis."""
+        same = ([argument] * len(self.bounds) for argument in arguments)
+        return np.concatenate(self.compute_blocks(function, *same, shared=shared), axis=-1)
 
     def matrix(
-        self, function: Callable[..., NDArray[Any]], *more: Any, n_rows: int, shared: Any = None
+        self, function: Callable[..., NDArray[Any]], *arguments: Any, n_rows: int, shared: Any = None
     ) -> ColumnMatrix:
-        """Return the results of a function of each column as a matrix on the workers."""
-        sent = self._shared(shared)
-        made = [self.task(function, block, sent, *more, elsewhere=True) for block in self.blocks]
-        return ColumnMatrix(self.work.kept(made), self.cuts, n_rows, self.work)
+        """Return the results of a function of each block as a matrix that the workers store."""
+        last = self.share(shared)
+        tasks = [
+            self.task(function, block, last, *arguments, allow_other_workers=True) for block in self.blocks
+        ]
+        return ColumnMatrix(self.executor.persist(tasks), self.bounds, n_rows, self.executor)
 
-    def of_blocks(
-        self,
-        function: Callable[..., Any],
-        shared: Delayed | None,
-        of_block: Callable[[Cut], tuple[Any, ...]] = lambda cut: (),
-        where: Callable[[Cut], bool] = lambda cut: True,
-    ) -> list[Delayed]:
-        """Return the tasks of a round: a function of a block, of ``shared``, and of its own arguments."""
-        self.work.locate(self.blocks)
-        chosen = [(block, cut) for block, cut in zip(self.blocks, self.cuts, strict=True) if where(cut)]
-        return [self.task(function, block, shared, *of_block(cut)) for block, cut in chosen]
-
-    def _shared(self, value: Any) -> Delayed | None:
-        return None if value is None else self.work.shared(value)
-
-
-def added(parts: Sequence[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
-    """Return the sums of arrays at each index of tuples; the tuples are not modified."""
-    return tuple(sum_of_arrays(list(each)) for each in zip(*parts, strict=True))
+    def slices(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return values by feature, block by block."""
+        return [values[a:b] for a, b in self.bounds]
 
 
 # Nearest neighbors: workers sum distances, and one of them selects the nearest.
@@ -336,7 +295,7 @@ class ColumnSearch(NeighborSearch):
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
         """Yield the neighbors of all anchors that have a hit, gathered on the client."""
-        (neighbors,) = self._blocks.work.results(lambda: [self.neighbor_lists()])
+        (neighbors,) = self._blocks.executor.compute(lambda: [self.neighbor_lists()])
         report()
         yield from neighbors.lists
 
@@ -346,18 +305,22 @@ class ColumnSearch(NeighborSearch):
         The contributions of all columns to the distances are summed, candidates are selected from the sums,
         and the workers compute exact distances of those that are not certain.
         """
-        work, blocks = self._blocks.work, self._blocks.blocks
+        executor, blocks = self._blocks.executor, self._blocks.blocks
         anchors = np.flatnonzero(self._chosen)
         if not anchors.size:
-            return work.shared(NeighborLists(self._among, self._anchors, ()))
-        query = work.shared(self._query(padded_rows(anchors) if self._way == "rows" else None))
-        shares = boughs(self._distance_shares(query), added)
-        candidates = work.halfway(delayed(_candidates, pure=False)(query, shares))
+            return executor.share(NeighborLists(self._among, self._anchors, ()))
+        query = executor.share(self._query(padded_rows(anchors) if self._way == "rows" else None))
+        shares = reduce_to_fan_in(self._distance_shares(query), sum_arrays)
+        candidates = executor.materialize_if_local(delayed(_candidates, pure=False)(query, shares))
         if not self._nearest.needs_exact:
             return candidates
         task = self._blocks.task
-        lengths = boughs([task(_exact_distances, block, candidates, self._metric) for block in blocks], added)
-        return work.halfway(delayed(_with_shares, pure=False)(candidates, lengths, self._nearest.tie_sharing))
+        lengths = reduce_to_fan_in(
+            [task(_exact_distances, block, candidates, self._metric) for block in blocks], sum_arrays
+        )
+        return executor.materialize_if_local(
+            delayed(_with_shares, pure=False)(candidates, lengths, self._nearest.tie_sharing)
+        )
 
     def _query(self, rows: NDArray[np.int64] | None) -> NeighborQuery:
         layout, kind = self._blocks.layout, cast("Kind", type(self._distances))
@@ -371,10 +334,10 @@ class ColumnSearch(NeighborSearch):
         at a time as fit into memory. Floats are summed along a tree of all blocks, whose shape does not
         depend on their workers.
         """
-        work, blocks, cuts = self._blocks.work, self._blocks.blocks, self._blocks.cuts
+        executor, blocks, bounds = self._blocks.executor, self._blocks.blocks, self._blocks.bounds
         plan = self._distances.plan if isinstance(self._distances, QuantizedDistances) else None
         if plan is not None:
-            chains = [self._at_a_time(*each) for each in work.by_worker(blocks)]
+            chains = [self._at_a_time(*each) for each in executor.group_by_worker(blocks)]
         else:
             chains = [[[i]] for i in range(len(blocks))]
         share = delayed(_share, pure=False)
@@ -382,8 +345,8 @@ class ColumnSearch(NeighborSearch):
         for chain in chains:
             total: Any = None
             for which in chain:
-                plans = None if plan is None else [plan.of_columns(*cuts[i]) for i in which]
-                with work.beside(blocks[which[0]]):
+                plans = None if plan is None else [plan.of_columns(*bounds[i]) for i in which]
+                with executor.pinned_to(blocks[which[0]]):
                     total = share(total, [blocks[i] for i in which], plans, query)
             ends.append(total)
         return ends
@@ -393,7 +356,7 @@ class ColumnSearch(NeighborSearch):
 
         Each thread of the worker may have a task with such a group waiting.
         """
-        widest = max(b - a for a, b in self._blocks.cuts)
+        widest = max(b - a for a, b in self._blocks.bounds)
         block_bytes = widest * self._table.n_samples * self._blocks.source.dtype.itemsize
         room = _SHARE_OF_MEMORY * worker.memory / worker.n_threads
         n = max(worker.n_threads, int(min(room / block_bytes, len(which))))
@@ -403,7 +366,7 @@ class ColumnSearch(NeighborSearch):
 # Tasks
 
 
-@in_turn
+@exclusive_on_worker
 def _share(
     before: Share | None, blocks: list[ColumnBlock], plans: list[Plan] | None, query: NeighborQuery
 ) -> Share:
@@ -413,7 +376,7 @@ def _share(
     error_terms: Any = 0.0
     if before is not None:
         D[...], error_terms = before
-    n_threads, everything = own_threads(1), (0, n_rows)
+    n_threads, everything = worker_threads(1), (0, n_rows)
     for i, block in enumerate(blocks):
         of_block = block.columns, block.table.position
         if plans is not None:
@@ -433,7 +396,7 @@ def _share(
     return D.view(np.float32) if query.kind.as_float else D, error_terms
 
 
-@in_turn
+@exclusive_on_worker
 def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
     """Return the candidates of each anchor, from the distances over all columns."""
     parts, notes = zip(*shares, strict=True)
@@ -443,7 +406,7 @@ def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
     for part in parts[1:]:
         total += part
     error_bound = query.kind.error_bound(error_terms, float_type(query.dtype))
-    layout = query.layout.layout(own_threads(query.n_threads))
+    layout = query.layout.layout(worker_threads(query.n_threads))
     nearest_k = NearestK(layout, query.among, query.tolerance, error_bound)
     anchors = np.flatnonzero(query.anchors & layout.has_hit)
     mask_pairs(
@@ -460,7 +423,7 @@ def _candidates(query: NeighborQuery, shares: list[Share]) -> NeighborLists:
     return NeighborLists(query.among, query.anchors, lists)
 
 
-@in_turn
+@exclusive_on_worker
 def _exact_distances(
     block: ColumnBlock, neighbors: NeighborLists, metric: int
 ) -> tuple[NDArray[np.float64], ...]:
@@ -478,7 +441,7 @@ def _with_shares(
 ) -> NeighborLists:
     """Return the neighbors with shares from the exact distances of all candidates."""
     with_shares = []
-    for each, exact in zip(neighbors.lists, added(lengths), strict=True):
+    for each, exact in zip(neighbors.lists, sum_arrays(lengths), strict=True):
         with_shares.append(replace(each, shares=np.zeros(each.rows.size)))
         sharing.share(with_shares[-1], exact)
     return replace(neighbors, lists=tuple(with_shares))
@@ -508,7 +471,7 @@ class ColumnNearestPass(NearestPass):
             neighbors = self._search.neighbor_lists()
             return [self._blocks.task(_sums, block, neighbors, with_squares) for block in self._blocks.blocks]
 
-        parts = self._blocks.work.results(tasks)
+        parts = self._blocks.executor.compute(tasks)
         report()
         return np.concatenate(parts, axis=-1)
 
@@ -522,7 +485,7 @@ class ColumnNearestPass(NearestPass):
         neighbors = self.neighbor_lists(report)
         between = np.zeros(0)
         if gaps:
-            (between,) = self._blocks.total(_gaps, shared=neighbors)
+            (between,) = self._blocks.sum_blocks(_gaps, shared=neighbors)
         n_rows = self._table.n_samples * (1 + apart)
         if self._table.n_features <= self._table.n_samples:
             rows: Any = self._blocks.joined(_sample_margins, apart, shared=neighbors)
@@ -532,8 +495,8 @@ class ColumnNearestPass(NearestPass):
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return Σ_j w_j·z_j of every sample; 0 if it is no anchor."""
-        (margins,) = self._blocks.total(
-            _margins_under, lambda cut: (w[slice(*cut)],), shared=self.neighbor_lists(nothing)
+        (margins,) = self._blocks.sum_blocks(
+            _margins_under, self._blocks.slices(w), shared=self.neighbor_lists(nothing)
         )
         return margins
 
@@ -550,22 +513,22 @@ def _margins(block: ColumnBlock, neighbors: NeighborLists) -> NeighborMargins:
 # Tasks
 
 
-@in_turn
+@exclusive_on_worker
 def _sums(block: ColumnBlock, neighbors: NeighborLists, with_squares: bool) -> NDArray[np.float64]:
     return _margins(block, neighbors).sums(neighbors.lists, with_squares=with_squares)
 
 
-@in_turn
+@exclusive_on_worker
 def _sample_margins(block: ColumnBlock, neighbors: NeighborLists, apart: bool) -> NDArray[np.float64]:
     return _margins(block, neighbors).sample_margins(neighbors.lists, apart=apart).rows
 
 
-@in_turn
+@exclusive_on_worker
 def _gaps(block: ColumnBlock, neighbors: NeighborLists) -> tuple[NDArray[np.float64]]:
     return (_margins(block, neighbors).sample_margins(neighbors.lists, gaps=True).gaps,)
 
 
-@in_turn
+@exclusive_on_worker
 def _margins_under(
     block: ColumnBlock, neighbors: NeighborLists, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64]]:
@@ -617,29 +580,29 @@ class ColumnWeightedRows:
 
     def fill(self, tiles: NDArray[np.floating]) -> None:
         """Gather the distances of all pairs, and the sums of the rows, on the client."""
-        (stored,) = self._blocks.work.results(lambda: [self._distances()])
+        (stored,) = self._blocks.executor.compute(lambda: [self._distances()])
         tiles[...], self.sums = stored.tiles, stored.sums
 
     def apply(self, function: Callable[..., Any], *more: Any) -> Any:
         """Return a function of the distances, computed by the worker that has them."""
-        (answer,) = self._blocks.work.results(
+        (answer,) = self._blocks.executor.compute(
             lambda: [delayed(function, pure=False)(self._distances(), *more)]
         )
         return answer
 
     def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
         """Return Σ over pairs of coefficient·|x − x'| for every feature; each worker sums its own columns."""
-        work, blocks = self._blocks.work, self._blocks
+        executor, blocks = self._blocks.executor, self._blocks
 
         def tasks() -> list[Delayed]:
-            made = delayed(_coefficients, pure=False)(self._distances(), work.shared(by))
-            return blocks.of_blocks(_sums_of_products, work.halfway(made))
+            made = delayed(_coefficients, pure=False)(self._distances(), executor.share(by))
+            return blocks.map_blocks(_sums_of_products, executor.materialize_if_local(made))
 
-        return np.concatenate(work.results(tasks))
+        return np.concatenate(executor.compute(tasks))
 
     def fingerprints(self) -> NDArray[np.float64]:
         """Return numbers that differ between unequal rows, whatever the weights, (n_rows, 3)."""
-        (fingerprints,) = self._blocks.total(_fingerprints)
+        (fingerprints,) = self._blocks.sum_blocks(_fingerprints)
         return fingerprints
 
     def _distances(self) -> Delayed:
@@ -648,20 +611,27 @@ class ColumnWeightedRows:
         The tasks that sum them are bound to the workers of the blocks. If one of these is lost, its results
         cannot be recomputed elsewhere, and another attempt starts from the blocks.
         """
-        blocks, work, w, loss = self._blocks, self._blocks.work, self._weights, self._blocks.work.loss
+        blocks, executor, w, loss = (
+            self._blocks,
+            self._blocks.executor,
+            self._weights,
+            self._blocks.executor.generation,
+        )
         if self._cache is None or self._cache.loss is not loss:
-            minima = blocks.of_blocks(
+            minima = blocks.map_blocks(
                 _minima,
                 None,
-                lambda cut: (w[slice(*cut)],),
+                blocks.slices(w),
                 # Blocks without a positive weight do not contribute.
-                where=(lambda cut: bool(w[slice(*cut)].any())) if w.any() else lambda cut: True,
+                where=(lambda bounds: bool(w[slice(*bounds)].any())) if w.any() else lambda bounds: True,
             )
             spec = blocks.shared_layout, self._table.dtype, self._table.n_threads
-            stored = delayed(_stored_distances, pure=False)(boughs(minima, added), *spec)
-            self._cache = _CachedDistances(work.made([stored])[0], loss, work.places_of(blocks.blocks))
+            stored = delayed(_stored_distances, pure=False)(reduce_to_fan_in(minima, sum_arrays), *spec)
+            self._cache = _CachedDistances(
+                executor.materialize([stored])[0], loss, executor.addresses_of(blocks.blocks)
+            )
         # Other fits may have recorded a loss since.
-        work.bind(self._cache.places)
+        executor.require(self._cache.places)
         return self._cache.stored
 
 
@@ -718,7 +688,7 @@ class StoredDistances:
     @cached_property
     def table(self) -> Layout:
         """The layout of the rows, for all threads of the worker whose task comes first."""
-        return self._layout.layout(own_threads(self._n_threads))
+        return self._layout.layout(worker_threads(self._n_threads))
 
     @cached_property
     def correction(self) -> MissingCorrection:
@@ -726,7 +696,7 @@ class StoredDistances:
         return MissingCorrection(self.table, None, 0, self.tiles.dtype)
 
 
-@in_turn
+@exclusive_on_worker
 def _minima(
     block: ColumnBlock, shared: Any, w: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -735,7 +705,7 @@ def _minima(
     return rows.minima()
 
 
-@in_turn
+@exclusive_on_worker
 def _stored_distances(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
     layout: LayoutSpec,
@@ -743,25 +713,25 @@ def _stored_distances(
     n_threads: int,
 ) -> StoredDistances:
     """Return the distances of all pairs, from the sums of minima over all columns."""
-    minima, sums = added(parts)
+    minima, sums = sum_arrays(parts)
     stored = StoredDistances(packing.aligned_zeros(minima.shape, dtype), sums.copy(), layout, n_threads)
     fill_from_minima(stored.table, minima, stored.sums, stored.correction, stored.tiles)
     return stored
 
 
-@in_turn
+@exclusive_on_worker
 def _statistics(stored: StoredDistances, per_sigma: np.floating) -> Statistics:
     return tile_statistics(stored.table, stored, stored.tiles, True, per_sigma, parts_of_pass(stored.table))
 
 
-@in_turn
+@exclusive_on_worker
 def _moments(
     stored: StoredDistances, per_sigma: np.floating, low: NDArray[np.floating]
 ) -> NDArray[np.float64]:
     return tile_moments(stored.table, stored, stored.tiles, True, per_sigma, low, parts_of_pass(stored.table))
 
 
-@in_turn
+@exclusive_on_worker
 def _coefficients(
     stored: StoredDistances, by: Coefficients
 ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
@@ -772,7 +742,7 @@ def _coefficients(
     return tiles, to_coefficients(stored.table, tiles, by, parts)
 
 
-@in_turn
+@exclusive_on_worker
 def _sums_of_products(
     block: ColumnBlock, shared: tuple[NDArray[np.floating], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
@@ -861,7 +831,7 @@ class ColumnRelabeledRows(RelabeledRows):
         super().__init__(table, among, class_weights)
 
     def _distances(self) -> NDArray[np.float64]:
-        (D,) = self._blocks.total(_distances, shared=self._metric)
+        (D,) = self._blocks.sum_blocks(_distances, shared=self._metric)
         return np.sqrt(D) if self._metric == nearest.EUCLIDEAN else np.array(D)
 
     def _summed(self, pairs: Pairs) -> NDArray[np.floating]:
@@ -871,12 +841,12 @@ class ColumnRelabeledRows(RelabeledRows):
 # Tasks
 
 
-@in_turn
+@exclusive_on_worker
 def _distances(block: ColumnBlock, metric: int) -> tuple[NDArray[np.float64]]:
     return (added_distances(block.table, metric),)
 
 
-@in_turn
+@exclusive_on_worker
 def _summed(block: ColumnBlock, shared: tuple[Pairs, bool]) -> NDArray[np.floating]:
     pairs, squared = shared
     return summed_pairs(block.table, pairs, squared)
@@ -892,7 +862,7 @@ class CenteredBlocks:
         self._blocks = blocks
         self.n_samples, self.n_features = blocks.source.shape
 
-    @once
+    @locked_cached_property
     def _matrix(self) -> ColumnMatrix:
         return self._blocks.matrix(_whole, n_rows=self.n_samples)
 
@@ -902,7 +872,7 @@ class CenteredBlocks:
 
     def squares(self) -> NDArray[np.float64]:
         """Return the squared norm of every row."""
-        (squares,) = self._blocks.total(_squares)
+        (squares,) = self._blocks.sum_blocks(_squares)
         return squares
 
     def scatter(self, L: Any) -> NDArray[np.float64]:
@@ -911,7 +881,7 @@ class CenteredBlocks:
 
     def gram(self) -> NDArray[np.float64]:
         """Return the scalar products of all rows, (n_samples, n_samples)."""
-        (gram,) = self._blocks.total(_gram)
+        (gram,) = self._blocks.sum_blocks(_gram)
         return gram
 
     def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -945,11 +915,11 @@ def _combined(block: ColumnBlock, weights: NDArray[np.float64]) -> NDArray[np.fl
 class ColumnRows(LocalRows):
     """Rows of a table whose columns are on workers."""
 
-    _table: ClusterPacked
+    _table: DaskPacked
 
-    def __init__(self, table: ClusterPacked, memory: float) -> None:
+    def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
-        self._blocks = ColumnBlocks(table.raw, table)
+        self._blocks = ColumnBlocks(table.source, table)
 
     @cached_property
     def _soft(self) -> ColumnPairwiseDistances:
@@ -961,7 +931,7 @@ class ColumnRows(LocalRows):
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
         """Return the choices that were made for these rows, for ``execution_``."""
-        return super().execution(soft=soft) | self._table.raw.execution()
+        return super().execution(soft=soft) | self._blocks.source.execution()
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> ColumnNearestPass:
         return ColumnNearestPass(self._table, among, anchors, self._blocks)

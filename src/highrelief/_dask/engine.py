@@ -1,13 +1,13 @@
-"""Where the rows of a table that Dask holds are worked on."""
+"""The engine of a Dask-backed table: estimators call it as they call :class:`.engine.LocalRows`."""
 
 from __future__ import annotations
 
 from .._engine.engine import LocalRows
 from .column_engine import ColumnRows
-from .row_engine import RowRows
-from .table import ClusterPacked
+from .row_engine import RowEngine
+from .table import DaskPacked
 
 
-def cluster_rows(table: ClusterPacked, memory: float) -> LocalRows:
-    """Rows by blocks of columns or by blocks of rows, as the table was cut."""
-    return ColumnRows(table, memory) if table.raw.by == "columns" else RowRows(table, memory)
+def dask_engine(table: DaskPacked, memory: float) -> LocalRows:
+    """Return the engine for the partition of a table: by columns or by rows."""
+    return (ColumnRows if table.source.partition == "columns" else RowEngine)(table, memory)

@@ -1,4 +1,11 @@
-"""Blocks of rows where they lie, and what is asked of all pairs of them at once."""
+"""Blocks of rows with their labels, and tasks on all pairs of blocks.
+
+In a partition by rows, a task gets two blocks and compares all their rows, in both directions. On a cluster
+the blocks are persisted and sent between workers; with Dask's threads a task loads its two blocks itself
+(:class:`LazyBlock`), so that a table larger than the memory never is in it as a whole.
+:class:`StackedBlocks` puts the two blocks into the layout of the kernels, and :class:`RowBlocks` builds the
+tasks and merges their results block by block in a fixed order.
+"""
 
 from __future__ import annotations
 
@@ -17,37 +24,37 @@ from .._engine.layout import Packed
 from .._engine.scaling import ColumnRanges, Scaling
 from .._kernels import distances, packing
 from .matrix import RowMatrix
-from .scheduler import added, once, tree
-from .table import ClusterTable, Cut
+from .scheduler import locked_cached_property, sum_arrays, tree_reduce
+from .table import Bounds, TableBlocks
 
-#: Two blocks, the first not after the second.
+#: Indices of two blocks, the first not larger than the second.
 Pair = tuple[int, int]
 
 
-class Common(NamedTuple):
-    """What all blocks have in common: the features."""
+class BlockMetadata(NamedTuple):
+    """Metadata that all blocks share: classes and features."""
 
     n_classes: int
     scaling: Scaling
-    #: Of the whole table; the means count copies.
+    #: Of the whole table, with means by sample weight.
     ranges: ColumnRanges
 
 
 class RowBlock:
-    """Some rows of the table, with the worker that has them.
+    """Some rows of the table.
 
     Parameters
     ----------
     X : (height, n_features)
         The rows, not scaled.
     first : int
-        The place of the first of them in the table.
+        Index of the first row in the table.
     codes : (height,) int
-        Their classes.
+        Class codes.
     sample_weight : (height,) float64 or None
-        How often each counts; None: once.
-    common : Common
-        What all blocks share.
+        Sample weights; None: 1.
+    metadata : BlockMetadata
+        Shared by all blocks.
     """
 
     def __init__(
@@ -56,55 +63,118 @@ class RowBlock:
         first: int,
         codes: NDArray[np.integer],
         sample_weight: NDArray[np.float64] | None,
-        common: Common,
+        metadata: BlockMetadata,
     ) -> None:
-        self.X, self.first, self.codes, self.sample_weight, self.common = (
-            X,
-            first,
-            codes,
-            sample_weight,
-            common,
-        )
+        self.X, self.first, self.codes = X, first, codes
+        self.sample_weight, self.metadata = sample_weight, metadata
+        #: Indices of the rows in the table.
         self.samples = np.arange(first, first + len(X))
 
     def __len__(self) -> int:
         return len(self.X)
 
     def __sizeof__(self) -> int:
-        """Bytes, by which Dask decides what is moved to the disk."""
+        """Bytes, by which Dask decides what to spill to disk."""
         return object.__sizeof__(self) + self.X.nbytes
 
     @property
-    def place(self) -> slice:
-        """Where its rows are in the table."""
+    def table_rows(self) -> slice:
+        """The rows of the table that are in the block."""
         return slice(self.first, self.first + len(self.X))
 
-    def of_rows(self, which: NDArray[np.int64]) -> RowBlock:
-        """Some of the rows."""
-        sample_weight = None if self.sample_weight is None else self.sample_weight[which]
-        block = RowBlock(self.X[which], self.first, self.codes[which], sample_weight, self.common)
-        block.samples = self.samples[which]
+    def take(self, rows: NDArray[np.int64]) -> RowBlock:
+        """Return a block of some of the rows."""
+        sample_weight = None if self.sample_weight is None else self.sample_weight[rows]
+        block = RowBlock(self.X[rows], self.first, self.codes[rows], sample_weight, self.metadata)
+        block.samples = self.samples[rows]
         return block
 
 
-class Stack(Packed):
-    """One block, or two blocks one below the other, in the layout of the kernels.
+class LazyBlock:
+    """A block that a task loads itself, and drops when it is done."""
 
-    Each block is laid out by class and padded to whole tiles, so that the pairs between two blocks are whole
-    tiles, too. One thread works on it.
+    def __init__(self, block: Delayed, first: int, end: int) -> None:
+        self._block, self.first, self._end = block, first, end
+
+    def __len__(self) -> int:
+        return self._end - self.first
+
+    def load(self) -> RowBlock:
+        """Return the block."""
+        return self._block.compute(scheduler="synchronous")
+
+
+def load_with_each(block: LazyBlock, others: Iterable[LazyBlock]) -> Iterator[tuple[RowBlock, RowBlock]]:
+    """Yield a block with each of some others, one at a time.
+
+    The rows of both are views of one array, so that :func:`stacked_rows` need not copy them.
+    """
+    first, n = block.load(), len(block)
+    X = first.X
+    for other in others:
+        if len(X) != n + len(other):
+            X = np.empty((n + len(other), X.shape[1]), X.dtype)
+            X[:n] = first.X
+            first.X = X[:n]  # drops the loaded array before the next one is loaded
+        second = other.load()
+        X[n:] = second.X
+        second.X = X[n:]
+        yield first, second
+
+
+def _loading_blocks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of two lazy blocks, or of one and None, that loads them first."""
+
+    @wraps(function)
+    def task(block: LazyBlock, other: LazyBlock | None, *arguments: Any) -> Any:
+        if other is None:
+            return function(block.load(), None, *arguments)
+        ((first, second),) = load_with_each(block, [other])
+        return function(first, second, *arguments)
+
+    return task
+
+
+def blocks_of_pair(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:
+    """Return the blocks of a pair: two, or one if it is paired with itself."""
+    return [block] if other is None else [block, other]
+
+
+def stacked_rows(blocks: Sequence[RowBlock]) -> NDArray[Any]:
+    """Return the rows of one or two blocks as one array, without a copy if they are views of one."""
+    return _stacked([block.X for block in blocks])
+
+
+def _stacked(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    if len(parts) == 1:
+        return parts[0]
+    first, second = parts
+    whole = first.base
+    if isinstance(whole, np.ndarray) and whole is second.base and len(whole) == len(first) + len(second):
+        adjacent = second.ctypes.data - first.ctypes.data == first.nbytes
+        if adjacent and whole.shape[1:] == first.shape[1:] and whole.flags.c_contiguous:
+            return whole
+    return np.concatenate(parts)
+
+
+class StackedBlocks(Packed):
+    """One or two blocks in the layout of the kernels, for one thread.
+
+    Each block is sorted by class and padded to whole tiles, so that the pairs between two blocks fill whole
+    tiles as well.
 
     Parameters
     ----------
     blocks : list of RowBlock
         One or two.
     features : (n,) int or None
-        The columns that are wanted; None: all.
+        Selected columns; None: all.
     """
 
     def __init__(self, blocks: Sequence[RowBlock], features: NDArray[np.int64] | None = None) -> None:
         self._blocks = blocks
-        common = blocks[0].common
-        scaling, ranges = common.scaling, common.ranges
+        metadata = blocks[0].metadata
+        scaling, ranges = metadata.scaling, metadata.ranges
         parts = [block.X for block in blocks]
         if features is not None:
             parts = [np.take(part, features, axis=1) for part in parts]
@@ -115,31 +185,31 @@ class Stack(Packed):
                 [block.sample_weight for block in blocks if block.sample_weight is not None]
             )
         super().__init__(
-            _below_each_other(parts),
+            _stacked(parts),
             np.concatenate([block.codes for block in blocks]),
-            common.n_classes,
+            metadata.n_classes,
             scaling=scaling,
             sample_weight=sample_weight,
             ranges=ranges,
         )
 
     def _laid_out(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        positions, laid_out, starts = [], [], []
-        #: First and last row of every block in the layout.
-        self.parts: list[Cut] = []
+        positions, row_codes, class_starts = [], [], []
+        #: First row of every block in the layout, and the end of its last.
+        self.parts: list[Bounds] = []
         first = row = 0
         for block in self._blocks:
-            position, of_rows = packing.class_layout(block.codes, self.n_classes)
-            starts.append(np.searchsorted(of_rows, np.arange(self.n_classes + 1)))
-            missing = -position.size % distances.TILE
+            position, codes_of_part = packing.class_layout(block.codes, self.n_classes)
+            class_starts.append(np.searchsorted(codes_of_part, np.arange(self.n_classes + 1)))
+            n_padding = -position.size % distances.TILE
             position = np.where(position == packing.PADDING, packing.PADDING, position + first)
-            positions.append(np.concatenate([position, np.full(missing, packing.PADDING)]))
-            laid_out.append(np.concatenate([of_rows, np.full(missing, self.n_classes - 1)]))
+            positions.append(np.concatenate([position, np.full(n_padding, packing.PADDING)]))
+            row_codes.append(np.concatenate([codes_of_part, np.full(n_padding, self.n_classes - 1)]))
             self.parts.append((row, row + positions[-1].size))
             first, row = first + len(block), row + positions[-1].size
-        #: First row of every class in every block, counted from the first of the block; the end of the last.
-        self.starts_in_part: list[NDArray[np.int64]] = starts
-        return np.concatenate(positions), np.concatenate(laid_out)
+        #: For every block, the first row of each class, relative to the block, and the end of the last.
+        self.class_starts_in_part: list[NDArray[np.int64]] = class_starts
+        return np.concatenate(positions), np.concatenate(row_codes)
 
     @property
     def heights(self) -> list[int]:
@@ -148,23 +218,23 @@ class Stack(Packed):
 
     @cached_property
     def samples(self) -> NDArray[np.int64]:
-        """The place in the table of every row of the layout; −1 for padding."""
+        """Index in the table of every row of the layout; −1 for padding."""
         samples = np.concatenate([block.samples for block in self._blocks])
         return np.where(self.real, samples[self.position], -1)
 
     @cached_property
     def scaled(self) -> ScaledColumns:
-        """The columns, scaled and laid out; measured from the same ends in all blocks."""
+        """The columns, scaled and laid out; relative to the ranges of the whole table."""
         return ScaledColumns(self.raw, self.position, self.scaling, ranges=self.ranges)
 
     @cached_property
     def columns(self) -> Columns:
-        """The columns with what makes them comparable."""
+        """The columns with their scaling and ranges."""
         return Columns(self.raw, self.scaling, self.ranges)
 
     @property
-    def cross_tiles(self) -> list[Cut]:
-        """Ranges of the tiles that hold the pairs: of the block, or of one block with the other."""
+    def cross_tiles(self) -> list[Bounds]:
+        """Ranges of the tiles that contain the pairs: within one block, or between two."""
         if len(self.parts) == 1:
             return [(0, self.n_tiles)]
         height = self.parts[0][1] // distances.TILE
@@ -172,294 +242,183 @@ class Stack(Packed):
         return [(j * (j + 1) // 2, j * (j + 1) // 2 + height) for j in columns]
 
 
-class RowBlocks:
-    """All blocks of rows of a table, and rounds of work on them and on pairs of them.
+class RowBlocks(TableBlocks):
+    """All blocks of rows of a table, and tasks on them and on pairs of them.
 
-    Parameters
-    ----------
-    source : ClusterTable
-        The table, cut by rows.
-    table : Packed
-        What is known of it here: all but its values.
+    A function of a pair takes two blocks (the second is None for the pair of a block with itself), the shared
+    argument of the round, and its own arguments: for every sequence of items by block, that of the first
+    block and that of the second, or None.
     """
-
-    def __init__(self, source: ClusterTable, table: Packed) -> None:
-        self.source, self.table, self.work = source, table, source.work
-
-    @property
-    def cuts(self) -> list[Cut]:
-        """First and last row of every block."""
-        return self.source.cuts
 
     @property
     def pairs(self) -> list[Pair]:
-        """All pairs of blocks, each with itself too."""
-        return [(i, j) for j in range(len(self.cuts)) for i in range(j + 1)]
+        """All pairs of blocks, including those of a block with itself."""
+        return [(i, j) for j in range(len(self.bounds)) for i in range(j + 1)]
 
-    @once
+    @locked_cached_property
     def blocks(self) -> list[Delayed]:
-        """All blocks, each to be made, or found, by a worker."""
+        """All blocks, persisted."""
         table, ranges = self.table, self.table.ranges
         assert ranges is not None
+        sample_weight = None
         if table.has_sample_weight:
-            ranges = replace(ranges, mean=self._mean(ranges))
-        sample_weight = table.input_sample_weight if table.has_sample_weight else None
-        common = delayed(Common(table.n_classes, table.scaling, ranges), traverse=False, pure=False)
-        make = delayed(RowBlock, pure=False)
-        return self.work.kept(
-            [
-                make(
-                    X,
-                    a,
-                    table.input_codes[a:b],
-                    None if sample_weight is None else sample_weight[a:b],
-                    common,
-                )
-                for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
-            ]
-        )
+            sample_weight = table.input_sample_weight
+            ranges = replace(ranges, mean=self._weighted_mean(sample_weight).astype(ranges.mean.dtype))
+        metadata = delayed(BlockMetadata(table.n_classes, table.scaling, ranges), traverse=False, pure=False)
+        task = delayed(RowBlock, pure=False)
+        blocks = []
+        for X, (a, b) in zip(self.source.blocks, self.bounds, strict=True):
+            weights = None if sample_weight is None else sample_weight[a:b]
+            blocks.append(task(X, a, table.input_codes[a:b], weights, metadata))
+        return self.executor.persist(blocks)
 
-    def _mean(self, ranges: ColumnRanges) -> NDArray[np.floating]:
-        """Means of the columns that count the copies of the rows."""
-        sample_weight = self.table.input_sample_weight
+    def _weighted_mean(self, sample_weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the means of the columns by sample weight."""
         task = delayed(_weighted_sums, pure=False)
-        sums = self.work.results(
-            lambda: [
-                task(X, sample_weight[a:b]) for X, (a, b) in zip(self.source.blocks, self.cuts, strict=True)
-            ]
-        )
-        return (np.sum(sums, axis=0) / sample_weight.sum()).astype(ranges.mean.dtype)
+        blocks = list(zip(self.source.blocks, self.bounds, strict=True))
+        sums = self.executor.compute(lambda: [task(X, sample_weight[a:b]) for X, (a, b) in blocks])
+        return np.sum(sums, axis=0) / sample_weight.sum()
 
-    # Tasks, to be put together to a round
+    # Tasks
 
-    def of_blocks(self, function: Callable[..., Any], given: Any, *more: Sequence[Any]) -> list[Delayed]:
-        """What a function of a block, of what is given to all and of its own arguments returns."""
-        task = delayed(function, pure=False)
-        return [task(block, given, *own) for block, *own in zip(self.blocks, *more, strict=True)]
-
-    def of_pairs(
+    def map_pairs(
         self,
         function: Callable[..., Any],
-        given: Any,
-        *more: Sequence[Any],
+        shared: Any,
+        *arguments: Sequence[Any],
         where: Callable[[int, int], bool] = lambda i, j: True,
     ) -> dict[Pair, Any]:
-        """The same of two blocks, or of one and None, and of what there is ``more`` of either."""
+        """Return one task per pair of blocks. ``where``: for which pairs."""
         task, blocks = delayed(function, pure=False), list[Any](self.blocks)
-        if not self.work.keeps:
-            # A block would be held from its first pair to its last.
-            task = delayed(_of_unread(function), pure=False)
-            blocks = self._unread
+        if not self.executor.is_distributed:
+            # Otherwise a block would stay in memory from its first pair to its last.
+            task, blocks = delayed(_loading_blocks(function), pure=False), self._lazy_blocks
         tasks = {}
         for i, j in self.pairs:
             if where(i, j):
                 other = None if i == j else blocks[j]
-                own = [argument for each in more for argument in (each[i], None if i == j else each[j])]
-                tasks[i, j] = task(blocks[i], other, given, *own)
+                own = [item for each in arguments for item in (each[i], None if i == j else each[j])]
+                tasks[i, j] = task(blocks[i], other, shared, *own)
         return tasks
 
-    def of_blocks_in_turn(
-        self, function: Callable[..., Any], given: Any, *more: Sequence[Any]
+    def map_lazy_blocks(
+        self, function: Callable[..., Any], shared: Any, *arguments: Sequence[Any]
     ) -> list[Delayed]:
-        """What a function of a block, of all of them, of what is given and of its own arguments returns.
+        """Return one task per block, with a function of that block, of all blocks and of the arguments.
 
-        No block is read yet. The function reads one after the other, and holds two at a time.
+        The blocks are lazy: the function loads one after the other, and two at a time.
         """
-        task, everything = delayed(function, pure=False), self.work.shared(self._unread)
-        return [task(block, everything, given, *own) for block, *own in zip(self._unread, *more, strict=True)]
+        task, lazy = delayed(function, pure=False), self._lazy_blocks
+        everything = self.executor.share(lazy)
+        return [task(block, everything, shared, *own) for block, *own in zip(lazy, *arguments, strict=True)]
 
     @property
-    def _unread(self) -> list[Unread]:
-        return [Unread(block, *cut) for block, cut in zip(self.blocks, self.cuts, strict=True)]
+    def _lazy_blocks(self) -> list[LazyBlock]:
+        return [LazyBlock(block, *bounds) for block, bounds in zip(self.blocks, self.bounds, strict=True)]
 
-    def gathered(self, of_pairs: dict[Pair, Any], merge: Callable[..., Any], *given: Any) -> list[Any]:
-        """For every block, what the pairs that it is in return for it, merged in a fixed order.
+    def merge_by_block(self, tasks: dict[Pair, Any], merge: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return for every block a task that merges the results of its pairs, in a fixed order.
 
-        Pairs return something of their first block, and something of their second. ``merge`` takes a list of
-        these, and what is ``given`` to all. None for a block that is in no pair.
+        The tasks of pairs return one result for their first block, and one for their second. ``merge`` takes
+        a list of these, and the arguments. None for a block that is in no pair.
         """
-        if not self.work.keeps:
-            return self._gathered_in_turn(of_pairs, merge, *given)
-        parts: list[list[Any]] = [[] for _ in self.cuts]
-        for b, found in enumerate(parts):
+        if not self.executor.is_distributed:
+            return self._merge_sequentially(tasks, merge, *arguments)
+        parts: list[list[Any]] = [[] for _ in self.bounds]
+        for b, part in enumerate(parts):
             for other in range(len(parts)):
                 pair = (min(b, other), max(b, other))
-                if pair in of_pairs:
-                    found.append(of_pairs[pair][1 if other < b else 0])
-        return [tree(found, merge, *given) if found else None for found in parts]
+                if pair in tasks:
+                    part.append(tasks[pair][1 if other < b else 0])
+        return [tree_reduce(part, merge, *arguments) if part else None for part in parts]
 
-    def _gathered_in_turn(
-        self, of_pairs: dict[Pair, Any], merge: Callable[..., Any], *given: Any
+    def _merge_sequentially(
+        self, tasks: dict[Pair, Any], merge: Callable[..., Any], *arguments: Any
     ) -> list[Any]:
-        """The same, one block after the other with those before it: few results are held at a time."""
-        merging = delayed(merge, pure=False)
-        merged: list[Any] = [None for _ in self.cuts]
+        """Merge the results of each block's pairs with the blocks before it: few are in memory at a time."""
+        task = delayed(merge, pure=False)
+        merged: list[Any] = [None for _ in self.bounds]
         for j in range(len(merged)):
-            pairs = [(i, j) for i in range(j + 1) if (i, j) in of_pairs]
-            found: list[Any] = self.work.made([of_pairs[pair] for pair in pairs])
+            pairs = [(i, j) for i in range(j + 1) if (i, j) in tasks]
+            results: list[Any] = self.executor.materialize([tasks[pair] for pair in pairs])
             parts = [merged[j]] if merged[j] is not None else []
-            for (i, _), part in zip(pairs, found, strict=True):
+            for (i, _), part in zip(pairs, results, strict=True):
                 if i < j:
-                    merged[i] = part[0] if merged[i] is None else merging([merged[i], part[0]], *given)
+                    merged[i] = part[0] if merged[i] is None else task([merged[i], part[0]], *arguments)
                 parts.append(part[int(i < j)])
             if parts:
-                merged[j] = tree(parts, merge, *given)
-            which = [b for b, each in enumerate(merged) if each is not None]
-            for b, each in zip(which, self.work.made([merged[b] for b in which]), strict=True):
+                merged[j] = tree_reduce(parts, merge, *arguments)
+            known = [b for b, each in enumerate(merged) if each is not None]
+            for b, each in zip(known, self.executor.materialize([merged[b] for b in known]), strict=True):
                 merged[b] = each
         return merged
 
     # Rounds
 
-    def each(self, function: Callable[..., Any], *more: Sequence[Any], shared: Any = None) -> list[Any]:
-        """What a function of a block, of what is ``shared`` and of its own arguments returns, by block."""
-        return self.work.results(
-            lambda: self.of_blocks(function, None if shared is None else self.work.shared(shared), *more)
+    def sum_pairs(self, function: Callable[..., Any], *, shared: Any) -> Any:
+        """Return the sum over all pairs of the arrays that a function returns."""
+        return self.executor.reduce(
+            lambda: list(self.map_pairs(function, self.share(shared)).values()), sum_arrays
         )
 
-    def total(self, function: Callable[..., Any], *more: Sequence[Any], shared: Any = None) -> Any:
-        """The sum of the arrays that such a function returns."""
-        return self.work.total(
-            lambda: self.of_blocks(function, None if shared is None else self.work.shared(shared), *more),
-            added,
-        )
-
-    def total_of_pairs(self, function: Callable[..., Any], *, shared: Any) -> Any:
-        """The sum of the arrays that a function of two blocks, or of one and None, returns."""
-        return self.work.total(
-            lambda: list(self.of_pairs(function, self.work.shared(shared)).values()), added
-        )
-
-    def gathered_from_pairs(
-        self, function: Callable[..., Any], merge: Callable[..., Any], *given: Any, shared: Any
+    def compute_merged(
+        self, function: Callable[..., Any], merge: Callable[..., Any], *arguments: Any, shared: Any
     ) -> list[Any]:
-        """What a function of two blocks returns of each of them, merged block by block, brought here."""
-        return self.work.results(
-            lambda: self.gathered(self.of_pairs(function, self.work.shared(shared)), merge, *given)
+        """Return the results of a function of pairs, merged block by block and gathered on the client."""
+        return self.executor.compute(
+            lambda: self.merge_by_block(self.map_pairs(function, self.share(shared)), merge, *arguments)
         )
 
 
-class Unread:
-    """A block that a task reads by itself, and holds no longer than it works."""
+class CenteredRows:
+    """The scaled rows minus their mean: :class:`.columns.Centered` on the workers."""
 
-    def __init__(self, block: Delayed, first: int, end: int) -> None:
-        self._block, self.first, self._end = block, first, end
+    def __init__(self, blocks: RowBlocks) -> None:
+        self._blocks = blocks
+        self.n_samples, self.n_features = blocks.source.shape
 
-    def __len__(self) -> int:
-        return self._end - self.first
+    @locked_cached_property
+    def _matrix(self) -> RowMatrix:
+        blocks = self._blocks
+        mean = blocks.sum_blocks(_sum_centered, shared=np.zeros(self.n_features)) / self.n_samples
+        # The mean of the remainders: centered rows are then as precise as those of an array in memory.
+        mean = mean + blocks.sum_blocks(_sum_centered, shared=mean) / self.n_samples
+        centered = blocks.executor.persist(blocks.map_blocks(_centered, blocks.share(mean)))
+        return RowMatrix(centered, blocks.bounds, self.n_features, blocks.executor)
 
-    def read(self) -> RowBlock:
-        """The block."""
-        return self._block.compute(scheduler="synchronous")
+    def matrix(self) -> RowMatrix:
+        """Return the rows as a matrix that the workers store."""
+        return self._matrix
 
+    def squares(self) -> NDArray[np.float64]:
+        """Return the sum of squares of every row."""
+        return self._matrix.squares()
 
-def _of_unread(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function of blocks that it has to read first."""
+    def scatter(self, L: Any) -> NDArray[np.float64]:
+        """Return XᵀLX, (n_features, n_features), from the pairs of blocks that L links."""
+        return self._matrix.scatter(L)
 
-    @wraps(function)
-    def read_first(block: Unread, other: Unread | None, *more: Any) -> Any:
-        return function(*_read(block, other), *more)
+    def gram(self) -> NDArray[np.float64]:
+        """Return the scalar products of all rows, (n_samples, n_samples)."""
+        return self._matrix.gram()
 
-    return read_first
-
-
-def _read(block: Unread, other: Unread | None) -> tuple[RowBlock, RowBlock | None]:
-    """Two blocks that lie one below the other, so that nobody has to copy them, or one."""
-    if other is None:
-        return block.read(), None
-    (pair,) = with_each(block, [other])
-    return pair
-
-
-def with_each(block: Unread, others: Iterable[Unread]) -> Iterator[tuple[RowBlock, RowBlock]]:
-    """A block with each of some others in turn, which lie below it, so that nobody has to copy them."""
-    first, n = block.read(), len(block)
-    X = first.X
-    for other in others:
-        if len(X) != n + len(other):
-            X = np.empty((n + len(other), X.shape[1]), X.dtype)
-            X[:n] = first.X
-            first.X = X[:n]  # what was read is dropped before more is
-        second = other.read()
-        X[n:] = second.X
-        second.X = X[n:]
-        yield first, second
+    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
+        return weights.T @ self._matrix
 
 
-def below_each_other(blocks: Sequence[RowBlock]) -> NDArray[Any]:
-    """The rows of one block or two, one below the other."""
-    return _below_each_other([block.X for block in blocks])
-
-
-def _below_each_other(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    if len(parts) == 1:
-        return parts[0]
-    first, second = parts
-    whole = first.base
-    if isinstance(whole, np.ndarray) and whole is second.base and len(whole) == len(first) + len(second):
-        behind = second.ctypes.data - first.ctypes.data == first.nbytes
-        if behind and whole.shape[1:] == first.shape[1:] and whole.flags.c_contiguous:
-            return whole  # as they were read
-    return np.concatenate(parts)
-
-
-def both(block: RowBlock, other: RowBlock | None) -> list[RowBlock]:
-    """The blocks of a pair."""
-    return [block] if other is None else [block, other]
+# Tasks
 
 
 def _weighted_sums(X: NDArray[Any], sample_weight: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.einsum("i,ij->j", sample_weight, X)
 
 
-# A table in blocks of rows, scaled and measured from its mean.
-
-
-class CenteredRows:
-    """What :class:`.centered_columns.CenteredColumns` offers, of rows that lie with workers."""
-
-    def __init__(self, blocks: RowBlocks) -> None:
-        self._blocks = blocks
-        self.n_samples, self.n_features = blocks.source.shape
-
-    @once
-    def _held(self) -> RowMatrix:
-        blocks = self._blocks
-        n_columns = blocks.source.shape[1]
-        sums = blocks.total(_sums, shared=np.zeros(n_columns))
-        mean = sums / self.n_samples
-        # What rounding has left of the mean, once more: the rows are then as near to it as those of an array.
-        mean = mean + blocks.total(_sums, shared=mean) / self.n_samples
-        work = blocks.work
-        tasks = blocks.of_blocks(_centered, work.shared(mean))
-        return RowMatrix(work.kept(tasks), [b - a for a, b in blocks.cuts], n_columns, work)
-
-    def matrix(self) -> RowMatrix:
-        """Something to multiply vectors with; it lies with the workers."""
-        return self._held
-
-    def squares(self) -> NDArray[np.float64]:
-        """Sums of the squares of every row."""
-        return self._held.squares()
-
-    def scatter(self, L: Any) -> NDArray[np.float64]:
-        """XᵀLX, (n_features, n_features), from the pairs of blocks that L links."""
-        return self._held.scatter(L)
-
-    def gram(self) -> NDArray[np.float64]:
-        """Scalar products of all rows, (n_samples, n_samples), which are brought here."""
-        return self._held.gram()
-
-    def combined(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of the rows by each column of ``weights`` (n_samples, m): (m, n_features)."""
-        return weights.T @ self._held
-
-
 def _scaled(block: RowBlock) -> NDArray[np.float64]:
-    return block.common.scaling.apply(block.X).astype(np.float64, copy=False)
+    return block.metadata.scaling.apply(block.X).astype(np.float64, copy=False)
 
 
-def _sums(block: RowBlock, center: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_centered(block: RowBlock, center: NDArray[np.float64]) -> NDArray[np.float64]:
     return (_scaled(block) - center).sum(axis=0)
 
 

@@ -1,21 +1,28 @@
-"""Nearest neighbors by blocks of rows: pairs of blocks find candidates, whose lists merge.
+"""The engine for a partition by rows.
 
-The lists of the anchors of a block hold k neighbors in each slot, and who is tied with the last, unless that
-are many. They stay with the workers, but for passes whose answer they are.
+A task compares two blocks of rows in both directions; it needs memory for the two blocks and for the
+distances between them. Its results merge in an order that the blocks alone determine (:mod:`.row_blocks`).
+The client stores values by sample, by class and by feature, never of all pairs.
+
+Nearest neighbors take one pass over the pairs of blocks (:mod:`.row_neighbors`), whose lists stay on the
+workers for the pass that computes margins. Soft neighborhoods take two: the first merges smallest distances
+and kernel masses, the second recomputes the distances and weights the features by the resulting
+coefficients. :class:`RowEngine` offers both to the estimators, as :class:`.engine.LocalRows` does for
+tables in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from .._engine.cached_property import cached_property
-from .._engine.columns import Columns
+from .._engine.columns import Centered, Columns
 from .._engine.engine import LocalRows
 from .._engine.layout import Packed
 from .._engine.missing_pairs import MissingCorrection
@@ -40,286 +47,331 @@ from .._kernels import distances as distances_kernels
 from .._kernels import nearest, packing
 from .._kernels import soft as soft_kernels
 from .matrix import RowMatrix
-from .row_blocks import CenteredRows, RowBlock, RowBlocks, Stack, Unread, below_each_other, both, with_each
+from .row_blocks import (
+    CenteredRows,
+    LazyBlock,
+    RowBlock,
+    RowBlocks,
+    StackedBlocks,
+    blocks_of_pair,
+    load_with_each,
+    stacked_rows,
+)
 from .row_neighbors import (
     BlockNeighbors,
-    Wanted,
+    DistanceKind,
+    SearchSpec,
     candidates_between,
-    counted,
-    merged,
-    n_cut,
+    finalize_neighbors,
+    merge_candidates,
+    n_truncated,
     neighbors_in,
-    settled,
+    neighbors_within,
     tied_neighbors,
     tied_neighbors_in,
     tied_weight,
-    within,
+    with_tied_weight,
 )
-from .scheduler import added, tree
-from .table import ClusterPacked
+from .scheduler import sum_arrays, tree_reduce
+from .table import DaskPacked, bounds_of
 
-# Margins of anchors at their neighbors: of two blocks of rows, or of one with all others in turn.
+#: A matrix of margins of up to so many bytes is gathered on the client: solvers need many products.
+_MAX_GATHERED_BYTES = 2**24
+
+# Margins at the nearest neighbors: tasks
 
 
-#: What tasks make of the margins of the anchors of a block.
-OfRows = Callable[[RowBlock, NDArray[np.float64], Neighbors, NDArray[np.float64]], NDArray[np.float64]]
-
-
-class Margins(NamedTuple):
-    """What makes margins of neighbors, for all tasks of a pass."""
+class MarginSpec(NamedTuple):
+    """Parameters of a pass that computes margins, for all its tasks."""
 
     #: Sign and weight of hits and misses, by class of the anchor and slot.
     slot_factors: NDArray[np.float64]
-    #: (n_classes,) how much a class counts.
+    #: (n_classes,).
     class_weights: NDArray[np.float64]
     squared: bool
     n_features: int
+    #: Which slots to use; None: all.
+    used_slots: NDArray[np.bool_] | None
+    #: Parameters of the search, to find ties again if lists are truncated; otherwise None.
+    search: SearchSpec | None
 
 
-class Given(NamedTuple):
-    """What tasks are given that make margins of pairs of blocks."""
-
-    margins: Margins
-    #: Which slots count; None: all.
-    used: NDArray[np.bool_] | None
-    #: What was looked for, if lists are cut.
-    cut: Wanted | None
+#: A function of a block, an argument, the neighbors of its anchors, and the margins of the anchors.
+MarginFunction = Callable[
+    [RowBlock, NDArray[np.float64], Neighbors, NDArray[np.float64]], NDArray[np.float64]
+]
 
 
-class _Side(NamedTuple):
-    """Anchors of one block, and some of their neighbors in another; as rows of both."""
+class _DirectedNeighbors(NamedTuple):
+    """Anchors of one block of a pair, and some of their neighbors in the other; as rows of the pair."""
 
-    #: Which of the blocks the anchors are in, and which of its anchors they are.
-    of: int
+    #: The block of the anchors (0 or 1), and which of its anchors they are.
+    side: int
     which: NDArray[np.int64] | slice
-    found: Neighbors
+    neighbors: Neighbors
 
 
-class _Pair:
-    """Two blocks one below the other, or one, to be compared."""
+class _BlockPair:
+    """Two blocks, or one paired with itself, stacked to compute margins."""
 
-    def __init__(self, block: RowBlock, other: RowBlock | None, given: Given) -> None:
-        self._block, self._other, self._given = block, other, given
-        self._blocks = both(block, other)
-        self._columns = Columns(below_each_other(self._blocks), block.common.scaling, block.common.ranges)
+    def __init__(self, block: RowBlock, other: RowBlock | None, spec: MarginSpec) -> None:
+        self._block, self._other, self._spec = block, other, spec
+        self._blocks = blocks_of_pair(block, other)
+        metadata = block.metadata
+        self._columns = Columns(stacked_rows(self._blocks), metadata.scaling, metadata.ranges)
         self._codes = np.concatenate([each.codes for each in self._blocks]).astype(np.int64)
         sample_weight = [
             np.ones(len(each)) if each.sample_weight is None else each.sample_weight for each in self._blocks
         ]
-        self._weights = np.concatenate(sample_weight) * given.margins.class_weights[self._codes]
-        # The rows of the second stand behind those of the first.
+        self._weights = np.concatenate(sample_weight) * spec.class_weights[self._codes]
+        # The rows of the second block follow those of the first.
         self._first = [block.first] if other is None else [block.first, other.first - len(block)]
 
-    def sides(self, found: BlockNeighbors, of_other: BlockNeighbors | None) -> Iterator[_Side]:
-        """Both directions, or the one that a single block has: neighbors in lists, and those in none."""
-        for of, lists in enumerate([found] if of_other is None else [found, of_other]):
-            yield self._side(of, slice(None), within(lists, self._blocks[-1 - of]))
-        if self._given.cut is not None:
-            pair = self._block, self._other, self._given.cut, found, of_other
-            for of, which, neighbors in tied_neighbors(*pair):
-                yield self._side(of, which, neighbors)
+    def directions(
+        self, neighbors: BlockNeighbors, other_neighbors: BlockNeighbors | None
+    ) -> Iterator[_DirectedNeighbors]:
+        """Yield the neighbors of the anchors of each block in the other: of lists, then ties these lack."""
+        for side, lists in enumerate(
+            [neighbors] if other_neighbors is None else [neighbors, other_neighbors]
+        ):
+            yield self._directed(side, slice(None), neighbors_within(lists, self._blocks[-1 - side]))
+        if self._spec.search is not None:
+            for side, which, tied in tied_neighbors(
+                self._block, self._other, self._spec.search, neighbors, other_neighbors
+            ):
+                yield self._directed(side, which, tied)
 
-    def sides_of_first(self, found: BlockNeighbors) -> Iterator[_Side]:
-        """The anchors of the first block with their neighbors in the second, which may be itself."""
+    def directions_from_first(self, neighbors: BlockNeighbors) -> Iterator[_DirectedNeighbors]:
+        """Yield the neighbors of the anchors of the first block in the second, which may be the same."""
         assert self._other is not None
-        yield self._side(0, slice(None), within(found, self._other))
-        if self._given.cut is not None:
-            for which, neighbors in tied_neighbors_in(self._block, self._other, self._given.cut, found):
-                yield self._side(0, which, neighbors)
+        yield self._directed(0, slice(None), neighbors_within(neighbors, self._other))
+        if self._spec.search is not None:
+            for which, tied in tied_neighbors_in(self._block, self._other, self._spec.search, neighbors):
+                yield self._directed(0, which, tied)
 
-    def _side(self, of: int, which: NDArray[np.int64] | slice, found: Neighbors) -> _Side:
-        anchors, rows = found.anchors - self._first[of], found.rows - self._first[-1 - of]
-        used = self._given.used
-        count = found.count if used is None else found.count * used
-        return _Side(of, which, replace(found, anchors=anchors, rows=rows, count=count))
+    def _directed(
+        self, side: int, which: NDArray[np.int64] | slice, neighbors: Neighbors
+    ) -> _DirectedNeighbors:
+        anchors, rows = neighbors.anchors - self._first[side], neighbors.rows - self._first[-1 - side]
+        used = self._spec.used_slots
+        count = neighbors.count if used is None else neighbors.count * used
+        return _DirectedNeighbors(side, which, replace(neighbors, anchors=anchors, rows=rows, count=count))
 
-    def add_margins(self, side: _Side, out: NDArray[np.float64], *, by_row: bool) -> None:
+    def add_margins(self, direction: _DirectedNeighbors, out: NDArray[np.float64], *, by_row: bool) -> None:
         """Add the margins at the neighbors to ``out``, in the units of the blocks of columns."""
-        found, columns, given = side.found, self._columns, self._given.margins
+        neighbors, columns, spec = direction.neighbors, self._columns, self._spec
         position = np.arange(columns.n_samples)
         for a, b in columns.cuts():
             array, first = columns.precise_block(a, b)
-            margins = np.zeros((found.anchors.size if by_row else 1, b - a))
+            margins = np.zeros((neighbors.anchors.size if by_row else 1, b - a))
             nearest.margins(
                 array,
                 first,
                 b - a,
-                given.squared,
+                spec.squared,
                 position,
-                found.anchors,
+                neighbors.anchors,
                 0,
-                found.anchors.size,
+                neighbors.anchors.size,
                 self._codes,
                 self._weights,
-                given.slot_factors,
-                found.start,
-                found.count,
-                found.rows,
-                found.shares,
+                spec.slot_factors,
+                neighbors.start,
+                neighbors.count,
+                neighbors.rows,
+                neighbors.shares,
                 by_row,
                 False,
                 margins,
             )
-            out[side.which if by_row else slice(None), a:b] += margins
+            out[direction.which if by_row else slice(None), a:b] += margins
 
 
-def sums_between(
+def margin_sums_between(
     block: RowBlock,
     other: RowBlock | None,
-    given: Given,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
+    spec: MarginSpec,
+    neighbors: BlockNeighbors,
+    other_neighbors: BlockNeighbors | None,
 ) -> NDArray[np.float64]:
-    """Σ s·z of the anchors of both blocks, as far as their neighbors are in the other."""
+    """Return Σ s·z over the anchors of both blocks, from their neighbors in the other."""
     total = np.zeros((1, block.X.shape[1]))
-    pair = _Pair(block, other, given)
-    for side in pair.sides(found, of_other):
-        pair.add_margins(side, total, by_row=False)
+    pair = _BlockPair(block, other, spec)
+    for direction in pair.directions(neighbors, other_neighbors):
+        pair.add_margins(direction, total, by_row=False)
     return total
 
 
-def rows_between(
+def margins_between(
     block: RowBlock,
     other: RowBlock | None,
-    given: Given,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
+    spec: MarginSpec,
+    neighbors: BlockNeighbors,
+    other_neighbors: BlockNeighbors | None,
 ) -> list[NDArray[np.float64]]:
-    """Margins of the anchors of each block, as far as their neighbors are in the other and in some slots."""
-    lists = [each for each in (found, of_other) if each is not None]
-    rows = [np.zeros((each.anchors.size, block.X.shape[1])) for each in lists]
-    pair = _Pair(block, other, given)
-    for side in pair.sides(found, of_other):
-        pair.add_margins(side, rows[side.of], by_row=True)
-    return rows
+    """Return the margins of the anchors of each block, from their neighbors in the other."""
+    lists = [each for each in (neighbors, other_neighbors) if each is not None]
+    margins = [np.zeros((each.anchors.size, block.X.shape[1])) for each in lists]
+    pair = _BlockPair(block, other, spec)
+    for direction in pair.directions(neighbors, other_neighbors):
+        pair.add_margins(direction, margins[direction.side], by_row=True)
+    return margins
 
 
-def on_rows(
-    block: Unread,
-    blocks: list[Unread],
-    given: Given,
-    found: BlockNeighbors,
-    function: OfRows,
+def apply_to_margins(
+    block: LazyBlock,
+    blocks: list[LazyBlock],
+    spec: MarginSpec,
+    neighbors: BlockNeighbors,
+    function: MarginFunction,
     argument: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """What a function makes of the margins of the anchors of a block: other blocks are read in turn."""
-    rows = np.zeros((found.anchors.size, given.margins.n_features))
-    # Where lists are cut, there may be neighbors in every block.
-    cut = given.cut is not None and found.anchors.size > 0
+    """Return the result of a function of the margins of the anchors of a block, loading others in turn."""
+    margins = np.zeros((neighbors.anchors.size, spec.n_features))
+    # If lists are truncated, any block may have neighbors.
+    truncated = spec.search is not None and neighbors.anchors.size > 0
+    others = [each for each in blocks if truncated or neighbors_within(neighbors, each).rows.size]
     own = None
-    for own, other in with_each(block, [each for each in blocks if cut or within(found, each).rows.size]):
-        pair = _Pair(own, other, given)
-        for side in pair.sides_of_first(found):
-            pair.add_margins(side, rows, by_row=True)
-        del pair  # before the next block is read
-    return function(own or block.read(), argument, found, rows)
+    for own, other in load_with_each(block, others):
+        pair = _BlockPair(own, other, spec)
+        for direction in pair.directions_from_first(neighbors):
+            pair.add_margins(direction, margins, by_row=True)
+        del pair  # before the next block is loaded
+    return function(own or block.load(), argument, neighbors, margins)
 
 
-# What is made of margins, by block
-
-
-def in_rows(
-    block: RowBlock, factors: NDArray[np.float64], found: Neighbors, margins: NDArray[np.float64]
+def margins_of_rows(
+    block: RowBlock, factors: NDArray[np.float64], neighbors: Neighbors, margins: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Margins of all rows of a block, scaled; 0 for who is no anchor."""
+    """Return the scaled margins of all rows of a block; 0 for rows that are no anchors."""
     rows = np.zeros(block.X.shape)
-    rows[found.anchors - block.first] = margins * factors
+    rows[neighbors.anchors - block.first] = margins * factors
     return rows
 
 
-def under_weights(
-    block: RowBlock, scaled: NDArray[np.float64], found: Neighbors, margins: NDArray[np.float64]
+def weighted_margins(
+    block: RowBlock, weights: NDArray[np.float64], neighbors: Neighbors, margins: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Σ_j of scaled weights times margins, of all rows of a block; 0 for who is no anchor."""
-    under = np.zeros(len(block))
-    under[found.anchors - block.first] = margins @ scaled
-    return under
+    """Return Σ_j w_j z_j of all rows of a block; 0 for rows that are no anchors."""
+    sums = np.zeros(len(block))
+    sums[neighbors.anchors - block.first] = margins @ weights
+    return sums
 
 
-def moments(
-    block: RowBlock, class_weights: NDArray[np.float64], found: Neighbors, z: NDArray[np.float64]
+def margin_moments(
+    block: RowBlock, class_weights: NDArray[np.float64], neighbors: Neighbors, z: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Σ s·z, Σ s²z and Σ s²z² over the anchors of a block."""
-    anchors = found.anchors - block.first
+    """Return Σ s·z, Σ s²z and Σ s²z² over the anchors of a block."""
+    anchors = neighbors.anchors - block.first
     s = class_weights[block.codes[anchors]]
     if block.sample_weight is not None:
         s = s * block.sample_weight[anchors]
     return np.stack([s @ z, s**2 @ z, s**2 @ z**2])
 
 
-# How far the neighbors of a sample are from each other, by blocks of rows.
+def _levels(block: RowBlock, shared: None) -> NDArray[np.int64]:
+    columns = Columns(block.X, block.metadata.scaling, block.metadata.ranges)
+    return np.stack(find_levels(columns, 1)).astype(np.int64)
 
 
-def picked(block: RowBlock, found: Neighbors) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The rows of a block that are neighbors, and their places in the table."""
-    wanted = np.unique(within(found, block).rows)
-    return wanted, block.X[wanted - block.first]
+def _tied_of_pair(
+    block: RowBlock,
+    other: RowBlock | None,
+    spec: SearchSpec,
+    neighbors: BlockNeighbors,
+    other_neighbors: BlockNeighbors | None,
+) -> list[Neighbors]:
+    """Return the neighbors that truncated lists lack."""
+    return [tied for _, _, tied in tied_neighbors(block, other, spec, neighbors, other_neighbors)]
+
+
+# Distances between the neighbors of a sample: tasks
+
+
+def neighbor_rows(block: RowBlock, neighbors: Neighbors) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the rows of a block that are neighbors: their indices in the table, and their values."""
+    samples = np.unique(neighbors_within(neighbors, block).rows)
+    return samples, block.X[samples - block.first]
 
 
 def gaps(
-    block: RowBlock, found: Neighbors, picked: list[tuple[NDArray[np.int64], NDArray[Any]]]
+    block: RowBlock, neighbors: Neighbors, rows: list[tuple[NDArray[np.int64], NDArray[Any]]]
 ) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of all rows of a block; 0 for who is no anchor."""
+    """Return E‖miss − hit‖₁ of all rows of a block, from the rows that are neighbors."""
     gaps = np.zeros(len(block))
-    if not found.anchors.size:
+    if not neighbors.anchors.size:
         return gaps
-    samples = np.concatenate([places for places, _ in picked])
-    X = np.concatenate([rows for _, rows in picked])
-    among = replace(found, rows=np.searchsorted(samples, found.rows))
-    gaps[found.anchors - block.first] = _mean_gaps(block, X, among)
+    samples = np.concatenate([indices for indices, _ in rows])
+    X = np.concatenate([values for _, values in rows])
+    indexed = replace(neighbors, rows=np.searchsorted(samples, neighbors.rows))
+    gaps[neighbors.anchors - block.first] = _mean_gaps(block, X, indexed)
     return gaps
 
 
 def gaps_between(
-    block: RowBlock, found: BlockNeighbors, of_hits: RowBlock, of_misses: RowBlock, wanted: Wanted
+    block: RowBlock,
+    neighbors: BlockNeighbors,
+    hit_block: RowBlock,
+    miss_block: RowBlock,
+    spec: SearchSpec,
 ) -> NDArray[np.float64]:
-    """What hits in one block and misses in another add to E‖miss − hit‖₁ of all rows of a block."""
+    """Return the part of E‖miss − hit‖₁ of all rows of a block with hits and misses in two other blocks."""
     gaps = np.zeros(len(block))
-    if not found.anchors.size:
+    if not neighbors.anchors.size:
         return gaps
-    hits = neighbors_in(block, of_hits, wanted, found).without(MISSES)
-    misses = neighbors_in(block, of_misses, wanted, found).without(HITS)
-    # The misses, and the rows that they are in, stand behind the hits.
-    among = Neighbors(
-        found.anchors,
+    hits = neighbors_in(block, hit_block, spec, neighbors).without(MISSES)
+    misses = neighbors_in(block, miss_block, spec, neighbors).without(HITS)
+    # Lists and rows of the misses follow those of the hits.
+    stacked = Neighbors(
+        neighbors.anchors,
         np.stack([hits.start[:, HITS], hits.rows.size + misses.start[:, MISSES]], axis=1),
         hits.count + misses.count,
         hits.sure,
-        np.concatenate([hits.rows - of_hits.first, misses.rows - of_misses.first + len(of_hits)]),
+        np.concatenate([hits.rows - hit_block.first, misses.rows - miss_block.first + len(hit_block)]),
         np.concatenate([hits.shares, misses.shares]),
     )
-    gaps[found.anchors - block.first] = _mean_gaps(block, below_each_other([of_hits, of_misses]), among)
+    X = stacked_rows([hit_block, miss_block])
+    gaps[neighbors.anchors - block.first] = _mean_gaps(block, X, stacked)
     return gaps
 
 
-def gaps_in_turn(
-    block: Unread, blocks: list[Unread], cut: Wanted | None, found: BlockNeighbors
+def gaps_of_lazy_blocks(
+    block: LazyBlock, blocks: list[LazyBlock], search: SearchSpec | None, neighbors: BlockNeighbors
 ) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of all rows of a block: others are read in turn."""
-    own = block.read()
-    if cut is None:
-        used = [each for each in blocks if within(found, each).rows.size]
-        return gaps(own, found, [picked(each.read(), found) for each in used])
+    """Return E‖miss − hit‖₁ of all rows of a block, loading others in turn."""
+    own = block.load()
+    if search is None:
+        used = [each for each in blocks if neighbors_within(neighbors, each).rows.size]
+        return gaps(own, neighbors, [neighbor_rows(each.load(), neighbors) for each in used])
     return sum(
         (
-            gaps_between(own, found, of_hits, of_misses, cut)
-            for hits in blocks
-            for of_hits, of_misses in with_each(hits, blocks)
+            gaps_between(own, neighbors, hit_block, miss_block, search)
+            for lazy_block in blocks
+            for hit_block, miss_block in load_with_each(lazy_block, blocks)
         ),
         np.zeros(len(own)),
     )
 
 
-def _mean_gaps(block: RowBlock, X: NDArray[Any], among: Neighbors) -> NDArray[np.float64]:
-    """E‖miss − hit‖₁ of anchors whose neighbors are rows of X."""
-    scaling, ranges = block.common.scaling, block.common.ranges
-    # All of one class, so that they stand in the layout as they do here.
+def _mean_gaps(block: RowBlock, X: NDArray[Any], neighbors: Neighbors) -> NDArray[np.float64]:
+    """Return E‖miss − hit‖₁ of anchors whose neighbors are rows of X."""
+    scaling, ranges = block.metadata.scaling, block.metadata.ranges
+    # With one class, the layout has the order of X.
     table = Packed(X, np.zeros(len(X), np.int64), 1, scaling=scaling, ranges=ranges)
-    return mean_gaps(table, Columns(X, scaling, ranges), among)
+    return mean_gaps(table, Columns(X, scaling, ranges), neighbors)
 
 
-#: Bytes of a matrix of margins that is brought here.
-_SMALL = 2**24
+# Nearest neighbors
+
+
+@dataclass(frozen=True)
+class NeighborLists:
+    """The result of a neighbor search, on the workers."""
+
+    #: A :class:`.row_neighbors.BlockNeighbors` per block.
+    by_block: list[Delayed]
+    #: Parameters of the search, to find ties again if lists are truncated; otherwise None.
+    search: SearchSpec | None
 
 
 class RowSearch(NeighborSearch):
@@ -332,20 +384,21 @@ class RowSearch(NeighborSearch):
         super().__init__(table, among, anchors)
 
     def _plan(self) -> Plan:
-        is_other, is_middle = self._blocks.total(_levels) > 0
+        is_other, is_middle = self._blocks.sum_blocks(_levels) > 0
         return plan_columns(self.columns, is_other, is_middle, self._tolerance)
 
     @property
     def n_reports(self) -> int:
-        """How often a search reports."""
+        """Number of progress reports of a search."""
         return 1
 
     @property
-    def wanted(self) -> Wanted:
-        """What is looked for, for the workers."""
+    def spec(self) -> SearchSpec:
+        """Parameters of the search, for its tasks."""
         table, distances = self._table, self._distances
-        return Wanted(
-            distances.plan if isinstance(distances, QuantizedDistances) else type(distances),  # type: ignore[arg-type]
+        kind = distances.plan if isinstance(distances, QuantizedDistances) else type(distances)
+        return SearchSpec(
+            cast("DistanceKind", kind),
             self._metric,
             self._tolerance,
             float(self._nearest.n_ranks),
@@ -357,67 +410,62 @@ class RowSearch(NeighborSearch):
             table.input_sample_weight,
         )
 
-    def with_anchors(self, i: int, j: int) -> bool:
-        """Whether one of two blocks has anchors; True for all where there are none at all."""
-        return self._have_anchors[i] or self._have_anchors[j] or not any(self._have_anchors)
+    def has_anchors(self, i: int, j: int) -> bool:
+        """Return whether one of two blocks has anchors; True for all pairs if there are no anchors."""
+        return (
+            self._blocks_with_anchors[i] or self._blocks_with_anchors[j] or not any(self._blocks_with_anchors)
+        )
 
     @cached_property
-    def _have_anchors(self) -> list[bool]:
-        chosen = self._table.unpacked(self._chosen)
-        return [bool(chosen[a:b].any()) for a, b in self._blocks.cuts]
+    def _blocks_with_anchors(self) -> list[bool]:
+        is_anchor = self._table.unpacked(self._chosen)
+        return [bool(is_anchor[a:b].any()) for a, b in self._blocks.bounds]
 
-    def found(self) -> Found:
-        """The neighbors of the anchors of every block, left with the workers."""
-        blocks, work, wanted = self._blocks, self._blocks.work, self.wanted
-        lists = work.made(self.tasks(wanted))
-        n_of_blocks = work.results(lambda: [delayed(n_cut, pure=False)(each) for each in lists])
-        if not any(n_of_blocks):
-            return Found(lists, None)
-        pairs = blocks.of_pairs(
-            tied_weight, work.shared(wanted), lists, where=lambda i, j: n_of_blocks[i] + n_of_blocks[j] > 0
+    def lists(self) -> NeighborLists:
+        """Return the neighbors of the anchors of every block, left on the workers."""
+        blocks, executor, spec = self._blocks, self._blocks.executor, self.spec
+        by_block = executor.materialize(self._tasks(spec))
+        numbers = executor.compute(lambda: [delayed(n_truncated, pure=False)(each) for each in by_block])
+        if not any(numbers):
+            return NeighborLists(by_block, None)
+        pairs = blocks.map_pairs(
+            tied_weight, executor.share(spec), by_block, where=lambda i, j: numbers[i] + numbers[j] > 0
         )
-        count = delayed(counted, pure=False)
-        sample_weight = blocks.gathered(pairs, added)
-        return Found(work.made([count(*each) for each in zip(lists, sample_weight, strict=True)]), wanted)
+        task = delayed(with_tied_weight, pure=False)
+        weights = blocks.merge_by_block(pairs, sum_arrays)
+        by_block = executor.materialize([task(*each) for each in zip(by_block, weights, strict=True)])
+        return NeighborLists(by_block, spec)
 
-    def tasks(self, wanted: Wanted) -> list[Delayed]:
-        """The neighbors of the anchors of every block, as far as there is room for them in lists."""
-        given = self._blocks.work.shared(wanted)
-        pairs = self._blocks.of_pairs(candidates_between, given, where=self.with_anchors)
-        lists = self._blocks.gathered(pairs, merged, given)
-        settle = delayed(settled, pure=False)
-        return [settle(found, given) for found in lists]
+    def _tasks(self, spec: SearchSpec) -> list[Delayed]:
+        """Return tasks whose results are the neighbors of the anchors of every block."""
+        shared = self._blocks.executor.share(spec)
+        pairs = self._blocks.map_pairs(candidates_between, shared, where=self.has_anchors)
+        candidates = self._blocks.merge_by_block(pairs, merge_candidates, shared)
+        task = delayed(finalize_neighbors, pure=False)
+        return [task(each, shared) for each in candidates]
 
     def neighbors(self, report: Report = nothing) -> Iterator[Neighbors]:
-        """Neighbors of all anchors that have a hit, block by block, brought here."""
+        """Yield the neighbors of all anchors that have a hit, block by block, gathered on the client."""
         table, blocks = self._table, self._blocks
         row_of = np.empty(table.n_samples, np.int64)
         row_of[table.position[table.real]] = np.flatnonzero(table.real)
-        found = self.found()
-        lists: list[Neighbors] = blocks.work.results(lambda: found.lists)
-        if found.cut is not None:
-            for pair in blocks.work.results(
-                lambda: list(blocks.of_pairs(_tied, blocks.work.shared(found.cut), found.lists).values())
+        lists = self.lists()
+        neighbors: list[Neighbors] = blocks.executor.compute(lambda: lists.by_block)
+        if lists.search is not None:
+            for tied in blocks.executor.compute(
+                lambda: list(
+                    blocks.map_pairs(_tied_of_pair, blocks.share(lists.search), lists.by_block).values()
+                )
             ):
-                lists += pair
+                neighbors += tied
         report()
-        for each in lists:
+        for each in neighbors:
             if each.anchors.size:
                 yield replace(each, anchors=row_of[each.anchors], rows=row_of[each.rows])
 
 
-@dataclass(frozen=True)
-class Found:
-    """The neighbors that a search has found."""
-
-    #: Block by block, with the workers.
-    lists: list[Delayed]
-    #: What was looked for, if lists are cut, so that pairs of blocks have to look again; otherwise None.
-    cut: Wanted | None
-
-
 class RowNearestPass(NearestPass):
-    """One pass over the nearest neighbors of the anchors; pairs of blocks compare their rows."""
+    """One pass over the nearest neighbors of the anchors, by pairs of blocks of rows."""
 
     _search: RowSearch
 
@@ -430,10 +478,13 @@ class RowNearestPass(NearestPass):
         self._local = NeighborMargins(table, self._search.columns, among)
 
     def sums(self, report: Report = nothing, *, with_squares: bool = True) -> NDArray[np.float64]:
-        """Σ s·z over the anchors, z = E|x − miss| − E|x − hit|, s their weights; if wanted, Σ s²z, Σ s²z²."""
-        found = self._search.found()
-        tasks = self._tasks_of_moments if with_squares else self._tasks_of_sums
-        total = self._blocks.work.total(lambda: tasks(found), added)
+        """Return Σ s·z over the anchors, z = E|x − miss| − E|x − hit|; with squares also Σ s²z and Σ s²z².
+
+        s is the weight of an anchor.
+        """
+        lists = self._search.lists()
+        tasks = self._moment_tasks if with_squares else self._sum_tasks
+        total = self._blocks.executor.reduce(lambda: tasks(lists), sum_arrays)
         report()
         factors = self._local.column_factors
         total[:2] *= factors
@@ -442,336 +493,165 @@ class RowNearestPass(NearestPass):
         return total
 
     def margins_under(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
-        found, scaled = self._search.found(), self._local.column_factors * w
+        """Return Σ_j w_j·(E|x − miss| − E|x − hit|)_j of every sample; 0 if it is no anchor."""
+        lists, weights = self._search.lists(), self._local.column_factors * w
         return np.concatenate(
-            self._blocks.work.results(
-                lambda: self._tasks_on_rows(found, self._all_slots, under_weights, scaled)
-            )
+            self._blocks.executor.compute(lambda: self._margin_tasks(lists, weighted_margins, weights))
         )
 
     def sample_margins(
         self, report: Report = nothing, *, apart: bool = False, gaps: bool = False
     ) -> SampleMargins:
-        """Every anchor compared with its neighbors; the rows are a matrix that lies with the workers.
+        """Return the margins of every sample, as a matrix that the workers store.
 
-        Where there is little of it, it is brought here: solvers ask for many products.
+        A small matrix is gathered on the client.
         """
-        blocks, work = self._blocks, self._blocks.work
-        found = self._search.found()
+        table, executor = self._table, self._blocks.executor
+        lists = self._search.lists()
         factors = self._local.column_factors
-        pieces = []
-        # Hits by themselves have a minus sign, which is taken back.
-        for slots, sign in [([HITS], -1.0), ([MISSES], 1.0)] if apart else [(self._all_slots, 1.0)]:
-            pieces += self._tasks_on_rows(found, slots, in_rows, sign * factors)
-        heights = [b - a for a, b in blocks.cuts] * (1 + apart)
-        matrix = RowMatrix(work.made(pieces), heights, self._table.n_features, work)
+        tasks = []
+        # The factors of hits are negative: their own rows are positive.
+        for slot, sign in [(HITS, -1.0), (MISSES, 1.0)] if apart else [(None, 1.0)]:
+            tasks += self._margin_tasks(lists, margins_of_rows, sign * factors, slot)
+        bounds = bounds_of([b - a for a, b in self._blocks.bounds] * (1 + apart))
+        matrix = RowMatrix(executor.materialize(tasks), bounds, table.n_features, executor)
         between = np.zeros(0)
         if gaps:
-            between = np.concatenate(work.results(lambda: self._tasks_of_gaps(found)))
+            between = np.concatenate(executor.compute(lambda: self._gap_tasks(lists)))
         report()
-        table = self._table
-        brought = np.asarray(matrix) if matrix.nbytes <= _SMALL else matrix
-        return SampleMargins(brought, between, table.unpacked(self._anchors & table.has_hit))
+        rows = np.asarray(matrix) if matrix.nbytes <= _MAX_GATHERED_BYTES else matrix
+        return SampleMargins(rows, between, table.unpacked(self._anchors & table.has_hit))
 
     # Tasks
 
-    @property
-    def _margins(self) -> Margins:
-        weights = self._table.class_weights
-        ones = np.ones(self._table.n_classes)
-        return Margins(
+    def _spec(self, lists: NeighborLists, slot: int | None = None) -> MarginSpec:
+        """Return the parameters of a pass that computes margins at one slot, or at all."""
+        used = None if slot is None else np.arange(self._slot_factors.shape[1]) == slot
+        n_features = self._table.n_features
+        return MarginSpec(
             self._slot_factors,
-            ones if weights is None else weights,
+            self._class_weights,
             self._among.metric == "sqeuclidean",
-            self._table.n_features,
+            n_features,
+            used,
+            lists.search,
         )
 
-    def _tasks_of_sums(self, found: Found) -> list[Delayed]:
-        given = self._blocks.work.shared(Given(self._margins, None, found.cut))
-        pairs = self._blocks.of_pairs(sums_between, given, found.lists, where=self._search.with_anchors)
+    @property
+    def _class_weights(self) -> NDArray[np.float64]:
+        weights = self._table.class_weights
+        return np.ones(self._table.n_classes) if weights is None else weights
+
+    def _sum_tasks(self, lists: NeighborLists) -> list[Delayed]:
+        shared = self._blocks.executor.share(self._spec(lists))
+        pairs = self._blocks.map_pairs(
+            margin_sums_between, shared, lists.by_block, where=self._search.has_anchors
+        )
         return list(pairs.values())
 
-    def _tasks_of_moments(self, found: Found) -> list[Delayed]:
-        return self._tasks_on_rows(found, self._all_slots, moments, self._margins.class_weights)
+    def _moment_tasks(self, lists: NeighborLists) -> list[Delayed]:
+        return self._margin_tasks(lists, margin_moments, self._class_weights)
 
-    @property
-    def _all_slots(self) -> list[int]:
-        return list(range(self._slot_factors.shape[1]))
-
-    def _tasks_on_rows(
-        self, found: Found, slots: list[int], function: OfRows, argument: NDArray[np.float64]
+    def _margin_tasks(
+        self,
+        lists: NeighborLists,
+        function: MarginFunction,
+        argument: NDArray[np.float64],
+        slot: int | None = None,
     ) -> list[Delayed]:
-        """What a function makes of the margins of the anchors of every block at all their neighbors."""
-        blocks, work = self._blocks, self._blocks.work
-        used = np.zeros(self._slot_factors.shape[1], dtype=bool)
-        used[slots] = True
-        given, shared = work.shared(Given(self._margins, used, found.cut)), work.shared(argument)
-        if work.keeps:
-            pairs = blocks.of_pairs(rows_between, given, found.lists, where=self._search.with_anchors)
-            return blocks.of_blocks(function, shared, found.lists, blocks.gathered(pairs, added))
-        # What pairs of blocks find would be held here until all of them are done.
-        same = [function] * len(found.lists), [shared] * len(found.lists)
-        return blocks.of_blocks_in_turn(on_rows, given, found.lists, *same)
+        """Return tasks with a function of the margins of every block's anchors, at one slot or at all."""
+        blocks, executor = self._blocks, self._blocks.executor
+        spec, shared = executor.share(self._spec(lists, slot)), executor.share(argument)
+        if executor.is_distributed:
+            pairs = blocks.map_pairs(margins_between, spec, lists.by_block, where=self._search.has_anchors)
+            margins = blocks.merge_by_block(pairs, sum_arrays)
+            return blocks.map_blocks(function, shared, lists.by_block, margins)
+        # With threads, margins of pairs of blocks would be in memory until all of them are computed.
+        n_blocks = len(lists.by_block)
+        same = [function] * n_blocks, [shared] * n_blocks
+        return blocks.map_lazy_blocks(apply_to_margins, spec, lists.by_block, *same)
 
-    def _tasks_of_gaps(self, found: Found) -> list[Delayed]:
-        """E‖miss − hit‖₁ of all rows of every block."""
-        blocks, work = self._blocks.blocks, self._blocks.work
-        if not work.keeps:
-            return self._blocks.of_blocks_in_turn(gaps_in_turn, work.shared(found.cut), found.lists)
-        if found.cut is None:
-            # From the rows that are neighbors in it.
-            pick, measure = delayed(picked, pure=False), delayed(gaps, pure=False)
+    def _gap_tasks(self, lists: NeighborLists) -> list[Delayed]:
+        """Return tasks that compute E‖miss − hit‖₁ of all rows of every block."""
+        blocks, executor = self._blocks.blocks, self._blocks.executor
+        if not executor.is_distributed:
+            shared = executor.share(lists.search)
+            return self._blocks.map_lazy_blocks(gaps_of_lazy_blocks, shared, lists.by_block)
+        if lists.search is None:
+            # Only the rows that are neighbors are sent.
+            rows_task, task = delayed(neighbor_rows, pure=False), delayed(gaps, pure=False)
             return [
-                measure(block, lists, [pick(other, lists) for other in blocks])
-                for block, lists in zip(blocks, found.lists, strict=True)
+                task(block, neighbors, [rows_task(other, neighbors) for other in blocks])
+                for block, neighbors in zip(blocks, lists.by_block, strict=True)
             ]
-        given, measure = work.shared(found.cut), delayed(gaps_between, pure=False)
+        shared, task = executor.share(lists.search), delayed(gaps_between, pure=False)
         return [
-            tree([measure(block, lists, hits, misses, given) for hits in blocks for misses in blocks], added)
-            for block, lists in zip(blocks, found.lists, strict=True)
+            tree_reduce(
+                [task(block, neighbors, hits, misses, shared) for hits in blocks for misses in blocks],
+                sum_arrays,
+            )
+            for block, neighbors in zip(blocks, lists.by_block, strict=True)
         ]
 
 
-# What workers do
+# Soft neighborhoods: tasks
 
 
-def _levels(block: RowBlock, shared: None) -> NDArray[np.int64]:
-    columns = Columns(block.X, block.common.scaling, block.common.ranges)
-    return np.stack(find_levels(columns, 1)).astype(np.int64)
-
-
-def _tied(
-    block: RowBlock,
-    other: RowBlock | None,
-    wanted: Wanted,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
-) -> list[Neighbors]:
-    """Neighbors that no list holds."""
-    return [each for _, _, each in tied_neighbors(block, other, wanted, found, of_other)]
-
-
-# Soft neighborhoods by blocks of rows.
-#
-# One pass over the pairs of blocks gathers smallest distances and masses, which merge; a second finds the
-# same distances again and weighs the features by what follows from all of them.
-
-
-class Kernel(NamedTuple):
-    """Weights and width of a soft neighborhood, for all tasks of a pass."""
+class SoftKernel(NamedTuple):
+    """Feature weights and inverse width of a soft neighborhood, for all tasks of a pass."""
 
     w: NDArray[np.float64]
     per_sigma: np.floating
 
 
-class Around(NamedTuple):
-    """What a second pass knows of all samples; by class and sample."""
+class SampleCoefficients(NamedTuple):
+    """:class:`.pair_sums.Coefficients` by class and sample of the table, for the tasks of a second pass."""
 
-    kernel: Kernel
+    kernel: SoftKernel
     low: NDArray[np.floating]
     scales: NDArray[np.floating]
 
 
-class RowPasses(PairwiseDistances):
-    """Passes over all pairs of rows, whose distances are found again in each."""
-
-    def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
-        super().__init__(table, memory)
-        self.blocks = blocks
-        self.stored = self._stores_coefficients = False
-        self.remaining_memory = memory
-        self._tiles = np.empty((0, distances_kernels.TILE, distances_kernels.TILE), table.dtype)
-
-    @cached_property
-    def rows(self) -> RowsUnderWeights:
-        """The rows under the last weights."""
-        return RowsUnderWeights(self.table, self.blocks)
-
-    def sum_differences(self, by: Coefficients) -> NDArray[np.float64]:
-        """Σ over pairs of coefficient·|x − x'|, feature by feature."""
-        return self.blocks.total_of_pairs(_differences, shared=self.around(by))
-
-    def around(self, by: Coefficients) -> Around:
-        """What makes coefficients of distances, for the workers."""
-        assert self._w is not None
-        return Around(Kernel(self._w, by.per_sigma), self.by_sample(by.low), self.by_sample(by.scales))
-
-    def positive_sums(self, by: Coefficients) -> NDArray[np.float64]:
-        """The same: the workers do not know which can be left out."""
-        return self.sum_differences(by)
-
-    def by_sample(self, of_rows: NDArray[Any]) -> NDArray[Any]:
-        """What is known by class and row of the layout, by class and sample."""
-        return np.ascontiguousarray(self.table.unpacked(of_rows.T).T)
-
-    def by_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
-        """What blocks know by class and sample, by class and row of the layout."""
-        known = np.concatenate(parts, axis=1)
-        found = np.take(known, self.table.position, axis=1)
-        found[:, ~self.table.real] = padding
-        return found
-
-    def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
-        return RowAnchorColumns(self, anchors, weights)
-
-
-class RowsUnderWeights:
-    """Rows under weights that change, in blocks that lie with the workers.
-
-    Offers what :class:`.weighted_rows.WeightedRows` does.
-    """
-
-    by_blocks = False
-
-    def __init__(self, table: Packed, blocks: RowBlocks) -> None:
-        self._table, self._blocks = table, blocks
-        self.correction = MissingCorrection.of(table)
-        self.given = np.empty(0)
-        self._sums: NDArray[np.float64] | None = None
-
-    def set_weights(self, w: NDArray[np.float64]) -> None:
-        """Take these weights from now on."""
-        self.given, self._sums = w, None
-
-    @property
-    def sums(self) -> NDArray[np.float64]:
-        """Sums of all rows under the weights, (n_rows,)."""
-        if self._sums is None:
-            self._sums = self._of_rows(self._blocks.each(_sums, shared=self.given))
-        return self._sums
-
-    def fingerprints(self) -> NDArray[np.float64]:
-        """What tells rows apart, unless they are equal, (n_rows, 3); weights do not matter."""
-        return self._of_rows(self._blocks.each(_fingerprints))
-
-    def _of_rows(self, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        known = np.concatenate(parts)
-        out = np.zeros((self._table.n_rows, *known.shape[1:]))
-        out[self._table.real] = known[self._table.position[self._table.real]]
-        return out
-
-
-class RowNeighborhoods(SoftNeighborhoods):
-    """Who is near whom, from statistics that pairs of blocks have gathered."""
-
-    _pairs: RowPasses
-
-    def _statistics_of_pairs(self) -> Statistics:
-        passes = self._pairs
-        kernel = Kernel(self._w, self._per_sigma)
-        found = passes.blocks.gathered_from_pairs(_statistics, _merged, self._per_sigma, shared=kernel)
-        low, mass = zip(*found, strict=True)
-        return passes.by_row(list(low), passes.masked_distance), passes.by_row(list(mass), 0.0)
-
-    def _moments_of_pairs(self) -> NDArray[np.float64]:
-        passes = self._pairs
-        around = Around(Kernel(self._w, self._per_sigma), passes.by_sample(self._low), np.empty(0))
-        return passes.by_row(passes.blocks.gathered_from_pairs(_moments, added, shared=around), 0.0)
-
-    def margin_columns(
-        self,
-        X: NDArray[np.floating],
-        features: NDArray[np.int64],
-        correction: MissingCorrection,
-        *,
-        pooled: bool,
-    ) -> NDArray[np.float64]:
-        """Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, for some features; X is with the workers."""
-        passes = self._pairs
-        passes.set_weights(self._w)
-        by = self.coefficients(self.shares(pooled)[0])
-        shared = (passes.around(by), features)
-        found = passes.blocks.gathered_from_pairs(_margins, added, shared=shared)
-        return passes.rows._of_rows(found)
-
-
-class RowAnchorColumns(AnchorColumns):
-    """Distances of all rows to the anchors, which lie with the workers.
-
-    They are kept there if they fit into the memory that every worker may take, otherwise found again.
-    """
-
-    _pairs: RowPasses
-
-    def _prepare(self) -> None:
-        passes, table = self._pairs, self._pairs.table
-        blocks, samples = passes.blocks, table.position[self._anchors]
-        w = passes.rows.given
-        # Padding is no anchor.
-        self._weights = np.where(samples >= 0, self._weights, 0.0)
-        own = [np.flatnonzero((samples >= a) & (samples < b)) for a, b in blocks.cuts]
-        chosen = [samples[which] - a for which, (a, _) in zip(own, blocks.cuts, strict=True)]
-        parts = blocks.each(_anchor_rows, chosen, shared=w)
-        rows = packing.aligned_zeros((samples.size, parts[0][0].shape[1]), table.dtype)
-        sums = np.zeros(samples.size)
-        for which, (of_block, of_sums) in zip(own, parts, strict=True):
-            rows[which], sums[which] = of_block, of_sums
-        given = blocks.work.shared((w, rows, sums, samples))
-        tasks = blocks.of_blocks(_anchor_distances, given)
-        size = float(table.n_samples) * samples.size * table.dtype.itemsize
-        fits = size <= passes.remaining_memory * blocks.work.n_workers
-        self._distances: list[Delayed] = blocks.work.made(tasks) if fits else tasks
-        low = np.min(blocks.work.results(lambda: blocks.of_blocks(_smallest, None, self._distances)), axis=0)
-        several = table.own_weight[self._anchors] > 1.0
-        self._low = np.where(several, np.minimum(low, table.dtype.type(0.0)), low)
-
-    def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
-        """Mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
-        blocks, anchors = self._pairs.blocks, self._anchors
-        moments = np.empty((3, anchors.size))
-        sample_weight = self._pairs.table.own_weight[anchors]
-        soft_kernels.own_entropy_moments(
-            sample_weight, self._between_duplicates[anchors], per_sigma, self._low, moments
-        )
-        moments = moments + blocks.total(_entropy_moments, self._distances, shared=(self._low, per_sigma))
-        entropy, slope = soft_kernels.entropy_of_moments(moments, self._weights)
-        return entropy / self._weights.sum(), slope / self._weights.sum()
-
-
-# What workers do
-
-
-def _under(stack: Stack, w: NDArray[np.float64]) -> WeightedRows:
+def _weighted(stack: StackedBlocks, w: NDArray[np.float64]) -> WeightedRows:
     rows = WeightedRows(stack)
     rows.set_weights(w)
     return rows
 
 
-def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[Stack, WeightedRows]:
-    """Blocks with the features that count, under their weights."""
+def _active(blocks: list[RowBlock], w: NDArray[np.float64]) -> tuple[StackedBlocks, WeightedRows]:
+    """Return stacked blocks with the features of nonzero weight, and their rows under these weights."""
     features = np.flatnonzero(w)
-    stack = Stack(blocks, None if features.size == w.size else features)
-    return stack, _under(stack, w[features])
+    stack = StackedBlocks(blocks, None if features.size == w.size else features)
+    return stack, _weighted(stack, w[features])
 
 
-def _of_blocks(stack: Stack, of_rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """What is known by class and row of the layout, by class and sample of each block."""
-    by_sample = stack.unpacked(of_rows.T).T
+def _by_block(stack: StackedBlocks, by_row: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return values by class and row of the layout, by class and sample of each block."""
+    by_sample = stack.unpacked(by_row.T).T
     return np.split(by_sample, np.cumsum(stack.heights)[:-1], axis=1)
 
 
-def _laid_out(stack: Stack, of_samples: NDArray[np.floating], padding: float) -> NDArray[np.floating]:
-    """What is known by class and sample of the table, by class and row of the layout."""
+def _laid_out(stack: StackedBlocks, by_sample: NDArray[np.floating], padding: float) -> NDArray[np.floating]:
+    """Return values by class and sample of the table, by class and row of the layout."""
     # Not an index, which would leave the classes of a sample side by side.
-    found = np.take(of_samples, stack.samples, axis=1)
-    found[:, ~stack.real] = padding
-    return found
+    by_row = np.take(by_sample, stack.samples, axis=1)
+    by_row[:, ~stack.real] = padding
+    return by_row
 
 
-def _no_tiles(stack: Stack) -> NDArray[np.floating]:
-    return np.empty((0, distances_kernels.TILE, distances_kernels.TILE), stack.dtype)
+def _no_tiles(dtype: np.dtype[Any]) -> NDArray[np.floating]:
+    """Return no tiles: distances are not stored."""
+    return np.empty((0, distances_kernels.TILE, distances_kernels.TILE), dtype)
 
 
-def _statistics(block: RowBlock, other: RowBlock | None, kernel: Kernel) -> list[Statistics]:
-    stack, rows = _active(both(block, other), kernel.w)
-    low, mass = tile_statistics(
-        stack, rows, _no_tiles(stack), False, kernel.per_sigma, [tuple(stack.cross_tiles)]
-    )
-    return list(zip(_of_blocks(stack, low), _of_blocks(stack, mass), strict=True))
+def _statistics(block: RowBlock, other: RowBlock | None, kernel: SoftKernel) -> list[Statistics]:
+    stack, rows = _active(blocks_of_pair(block, other), kernel.w)
+    tiles, parts = _no_tiles(stack.dtype), [tuple(stack.cross_tiles)]
+    low, mass = tile_statistics(stack, rows, tiles, False, kernel.per_sigma, parts)
+    return list(zip(_by_block(stack, low), _by_block(stack, mass), strict=True))
 
 
-def _merged(parts: list[Statistics], per_sigma: np.floating) -> Statistics:
+def _merge_statistics(parts: list[Statistics], per_sigma: np.floating) -> Statistics:
     low, mass = np.array(parts[0][0], order="C"), np.array(parts[0][1], order="C")
     for other_low, other_mass in parts[1:]:
         merge_statistics(
@@ -780,35 +660,40 @@ def _merged(parts: list[Statistics], per_sigma: np.floating) -> Statistics:
     return low, mass
 
 
-def _moments(block: RowBlock, other: RowBlock | None, around: Around) -> list[NDArray[np.float64]]:
-    kernel = around.kernel
-    stack, rows = _active(both(block, other), kernel.w)
-    low = _laid_out(stack, around.low, soft_kernels.masked_distance(stack.dtype))
-    parts = [tuple(stack.cross_tiles)]
-    moments = tile_moments(stack, rows, _no_tiles(stack), False, kernel.per_sigma, low, parts)
-    return _of_blocks(stack, moments)
+def _moments(
+    block: RowBlock, other: RowBlock | None, coefficients: SampleCoefficients
+) -> list[NDArray[np.float64]]:
+    kernel = coefficients.kernel
+    stack, rows = _active(blocks_of_pair(block, other), kernel.w)
+    low = _laid_out(stack, coefficients.low, soft_kernels.masked_distance(stack.dtype))
+    tiles, parts = _no_tiles(stack.dtype), [tuple(stack.cross_tiles)]
+    return _by_block(stack, tile_moments(stack, rows, tiles, False, kernel.per_sigma, low, parts))
 
 
-def _coefficients(stack: Stack, around: Around) -> Coefficients:
-    low = _laid_out(stack, around.low, soft_kernels.masked_distance(stack.dtype))
-    return Coefficients(around.kernel.per_sigma, low, _laid_out(stack, around.scales, 0.0))
+def _coefficients(stack: StackedBlocks, coefficients: SampleCoefficients) -> Coefficients:
+    low = _laid_out(stack, coefficients.low, soft_kernels.masked_distance(stack.dtype))
+    return Coefficients(coefficients.kernel.per_sigma, low, _laid_out(stack, coefficients.scales, 0.0))
 
 
-def _differences(block: RowBlock, other: RowBlock | None, around: Around) -> NDArray[np.float64]:
-    """Σ over the pairs of coefficient·|x − x'|, feature by feature."""
-    stack = Stack(both(block, other))
-    rows = _under(stack, around.kernel.w)
-    return rows.sum_differences(_no_tiles(stack), _coefficients(stack, around), stack.cross_tiles)
+def _differences(
+    block: RowBlock, other: RowBlock | None, coefficients: SampleCoefficients
+) -> NDArray[np.float64]:
+    """Return Σ over the pairs of coefficient·|x − x'|, feature by feature."""
+    stack = StackedBlocks(blocks_of_pair(block, other))
+    rows = _weighted(stack, coefficients.kernel.w)
+    tiles = _no_tiles(stack.dtype)
+    return rows.sum_differences(tiles, _coefficients(stack, coefficients), stack.cross_tiles)
 
 
 def _margins(
-    block: RowBlock, other: RowBlock | None, shared: tuple[Around, NDArray[np.int64]]
+    block: RowBlock, other: RowBlock | None, shared: tuple[SampleCoefficients, NDArray[np.int64]]
 ) -> list[NDArray[np.float64]]:
-    """Margins of the rows of each block for some features, as far as they come from the other."""
-    around, features = shared
-    stack, rows = _active(both(block, other), around.kernel.w)
-    by = _coefficients(stack, around)
-    columns = Stack(both(block, other), features).X
+    """Return the margins of the rows of each block for some features, from the rows of the other."""
+    coefficients, features = shared
+    blocks = blocks_of_pair(block, other)
+    stack, rows = _active(blocks, coefficients.kernel.w)
+    by = _coefficients(stack, coefficients)
+    columns = StackedBlocks(blocks, features).X
     sample_weight = stack.sample_weight.astype(stack.dtype)
     Z = np.zeros(columns.shape)
     for side, (first, last) in enumerate(stack.parts):
@@ -824,76 +709,234 @@ def _margins(
             soft_kernels.margins_from_distances(
                 columns, D, low, start, stack.codes, sample_weight, by.per_sigma, by.low, by.scales, Z
             )
-    of_samples = stack.unpacked(Z[:, : features.size])
-    return np.split(of_samples, np.cumsum(stack.heights)[:-1])
+    by_sample = stack.unpacked(Z[:, : features.size])
+    return np.split(by_sample, np.cumsum(stack.heights)[:-1])
 
 
-def _sums(block: RowBlock, w: NDArray[np.float64]) -> NDArray[np.float64]:
-    stack = Stack([block])
-    return stack.unpacked(_under(stack, w).sums)
+def _row_sums(block: RowBlock, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    stack = StackedBlocks([block])
+    return stack.unpacked(_weighted(stack, w).sums)
 
 
 def _fingerprints(block: RowBlock, shared: None) -> NDArray[np.float64]:
-    stack = Stack([block])
+    stack = StackedBlocks([block])
     return stack.unpacked(WeightedRows(stack).fingerprints())
 
 
 def _anchor_rows(
-    block: RowBlock, w: NDArray[np.float64], which: NDArray[np.int64]
+    block: RowBlock, w: NDArray[np.float64], anchors: NDArray[np.int64]
 ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
-    """Some rows of a block with the features that count, and their sums."""
+    """Return the anchors among the rows of a block with the features of nonzero weight, and their sums."""
     stack, rows = _active([block], w)
     row_of = np.empty(len(block), np.int64)
     row_of[stack.position[stack.real]] = np.flatnonzero(stack.real)
-    return rows.X[row_of[which]], rows.sums[row_of[which]]
+    return rows.X[row_of[anchors]], rows.sums[row_of[anchors]]
+
+
+#: Distances of the rows of a block to some anchors, and the sample weights of the rows.
+_AnchorChunk = tuple[NDArray[np.floating], NDArray[np.floating]]
 
 
 def _anchor_distances(
     block: RowBlock,
     shared: tuple[NDArray[np.float64], NDArray[np.floating], NDArray[np.float64], NDArray[np.int64]],
-) -> list[tuple[NDArray[np.floating], NDArray[np.floating]]]:
-    """Distances of the rows of a block to the anchors, some of these at a time, and copies of the rows."""
+) -> list[_AnchorChunk]:
+    """Return the distances of the rows of a block to the anchors, in chunks of anchors."""
     w, anchors, anchor_sums, samples = shared
     stack, rows = _active([block], w)
-    found = []
+    chunks = []
     for a, b in even_ranges(len(anchors), len(anchors), multiple=distances_kernels.TILE):
         D = packing.aligned_zeros((stack.n_rows, b - a), stack.dtype)
         soft_kernels.computed_columns(rows.X, rows.w, rows.sums, anchors[a:b], anchor_sums[a:b], D)
         D[stack.samples[:, np.newaxis] == samples[a:b]] = soft_kernels.masked_distance(stack.dtype)
-        found.append((D, stack.sample_weight.astype(stack.dtype)))
-    return found
+        chunks.append((D, stack.sample_weight.astype(stack.dtype)))
+    return chunks
 
 
-def _smallest(
-    block: RowBlock, shared: None, found: list[tuple[NDArray[np.floating], NDArray[np.floating]]]
-) -> NDArray[np.floating]:
-    return np.concatenate([D.min(axis=0) for D, _ in found])
+def _smallest(block: RowBlock, shared: None, chunks: list[_AnchorChunk]) -> NDArray[np.floating]:
+    return np.concatenate([D.min(axis=0) for D, _ in chunks])
 
 
 def _entropy_moments(
-    block: RowBlock,
-    shared: tuple[NDArray[np.floating], np.floating],
-    found: list[tuple[NDArray[np.floating], NDArray[np.floating]]],
+    block: RowBlock, shared: tuple[NDArray[np.floating], np.floating], chunks: list[_AnchorChunk]
 ) -> NDArray[np.float64]:
     low, per_sigma = shared
     moments, first = np.zeros((3, low.size)), 0
-    for D, sample_weight in found:
+    for D, sample_weight in chunks:
         last = first + D.shape[1]
-        of_chunk = np.zeros((3, D.shape[1]))
-        soft_kernels.add_entropy_moments(D, sample_weight, per_sigma, low[first:last], of_chunk)
-        moments[:, first:last] = of_chunk
+        chunk_moments = np.zeros((3, D.shape[1]))
+        soft_kernels.add_entropy_moments(D, sample_weight, per_sigma, low[first:last], chunk_moments)
+        moments[:, first:last] = chunk_moments
         first = last
     return moments
 
 
-# Margins of single samples by blocks of rows, for the few features that a sparse solution is about.
+# Soft neighborhoods
 
 
-class RowMargins(ActiveSetMargins):
-    """Margins under weights that change, of which few are not 0.
+class RowSoftPasses(PairwiseDistances):
+    """Passes over all pairs of rows, which recompute the distances."""
 
-    The margins of all samples for these few are brought here. Sums of all features are made by the workers,
-    which find distances, from the few features that count, again each time.
+    rows: DaskWeightedRows
+
+    def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
+        super().__init__(table, memory)
+        self.blocks = blocks
+        self.rows = DaskWeightedRows(table, blocks)
+        self.stored = self._stores_coefficients = False
+        self.remaining_memory = memory
+        self._tiles = _no_tiles(table.dtype)
+
+    def by_row(self, parts: list[NDArray[Any]], padding: float) -> NDArray[Any]:
+        """Return values of blocks by class and sample, by class and row of the layout."""
+        by_row = np.take(np.concatenate(parts, axis=1), self.table.position, axis=1)
+        by_row[:, ~self.table.real] = padding
+        return by_row
+
+    def _anchor_columns(self, anchors: NDArray[np.int64], weights: NDArray[np.float64]) -> RowAnchorColumns:
+        return RowAnchorColumns(self, anchors, weights)
+
+
+class DaskWeightedRows:
+    """Rows under weights that change: :class:`.soft.WeightedSource` on the workers."""
+
+    by_blocks = False
+
+    def __init__(self, table: Packed, blocks: RowBlocks) -> None:
+        self._table, self._blocks = table, blocks
+        #: Empty: the client has no rows.
+        self.X, self.w = np.empty((0, 0), table.dtype), np.empty(0, table.dtype)
+        self.correction = MissingCorrection.of(table)
+        self.weights = np.empty(0)
+        self._sums: NDArray[np.float64] | None = None
+
+    def set_weights(self, w: NDArray[np.float64]) -> None:
+        """Set the weights."""
+        self.weights, self._sums = w, None
+
+    def fill(self, tiles: NDArray[np.floating]) -> None:
+        """Raise: in a partition by rows, distances are never stored."""
+        raise NotImplementedError
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sums of all rows under the weights, (n_rows,)."""
+        if self._sums is None:
+            self._sums = self.laid_out(self._blocks.compute_blocks(_row_sums, shared=self.weights))
+        return self._sums
+
+    def sum_differences(self, tiles: NDArray[np.floating], by: Coefficients) -> NDArray[np.float64]:
+        """Return Σ over pairs of coefficient·|x − x'|, feature by feature; there are no tiles."""
+        return self._blocks.sum_pairs(_differences, shared=self.sample_coefficients(by))
+
+    def fingerprints(self) -> NDArray[np.float64]:
+        """Return values by which rows are equal or differ, (n_rows, 3), whatever the weights."""
+        return self.laid_out(self._blocks.compute_blocks(_fingerprints))
+
+    def sample_coefficients(self, by: Coefficients) -> SampleCoefficients:
+        """Return coefficients for the tasks of a pass."""
+        kernel = SoftKernel(self.weights, by.per_sigma)
+        return SampleCoefficients(kernel, self.by_sample(by.low), self.by_sample(by.scales))
+
+    def by_sample(self, by_row: NDArray[Any]) -> NDArray[Any]:
+        """Return values by class and row of the layout, by class and sample."""
+        return np.ascontiguousarray(self._table.unpacked(by_row.T).T)
+
+    def laid_out(self, parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return values of blocks by sample, by row of the layout; 0 for padding."""
+        by_sample = np.concatenate(parts)
+        out = np.zeros((self._table.n_rows, *by_sample.shape[1:]))
+        out[self._table.real] = by_sample[self._table.position[self._table.real]]
+        return out
+
+
+class RowSoftNeighborhoods(SoftNeighborhoods):
+    """Soft neighborhoods from statistics of pairs of blocks."""
+
+    _pairs: RowSoftPasses
+
+    def _statistics_of_pairs(self) -> Statistics:
+        passes = self._pairs
+        kernel = SoftKernel(self._w, self._per_sigma)
+        merged = passes.blocks.compute_merged(_statistics, _merge_statistics, self._per_sigma, shared=kernel)
+        low, mass = zip(*merged, strict=True)
+        return passes.by_row(list(low), passes.masked_distance), passes.by_row(list(mass), 0.0)
+
+    def _moments_of_pairs(self) -> NDArray[np.float64]:
+        passes = self._pairs
+        kernel = SoftKernel(self._w, self._per_sigma)
+        coefficients = SampleCoefficients(kernel, passes.rows.by_sample(self._low), np.empty(0))
+        moments = passes.blocks.compute_merged(_moments, sum_arrays, shared=coefficients)
+        return passes.by_row(moments, 0.0)
+
+    def margin_columns(
+        self,
+        X: NDArray[np.floating],
+        features: NDArray[np.int64],
+        correction: MissingCorrection,
+        *,
+        pooled: bool,
+    ) -> NDArray[np.float64]:
+        """Return Σ_i P_m|x_n − x_i| − Σ_i P_h|x_n − x_i| of every row, for some features; X is not used."""
+        passes = self._pairs
+        passes.set_weights(self._w)
+        by = self.coefficients(self.shares(pooled)[0])
+        shared = passes.rows.sample_coefficients(by), features
+        return passes.rows.laid_out(passes.blocks.compute_merged(_margins, sum_arrays, shared=shared))
+
+
+class RowAnchorColumns(AnchorColumns):
+    """Distances of all rows to the anchors, on the workers.
+
+    They are stored there if they fit into the memory that each worker may take; otherwise recomputed.
+    """
+
+    _pairs: RowSoftPasses
+
+    def _prepare(self) -> None:
+        passes, table = self._pairs, self._pairs.table
+        blocks, samples = passes.blocks, table.position[self._anchors]
+        w = passes.rows.weights
+        # Padding is no anchor.
+        self._weights = np.where(samples >= 0, self._weights, 0.0)
+        indices = [np.flatnonzero((samples >= a) & (samples < b)) for a, b in blocks.bounds]
+        anchors = [samples[own] - a for own, (a, _) in zip(indices, blocks.bounds, strict=True)]
+        parts = blocks.compute_blocks(_anchor_rows, anchors, shared=w)
+        rows = packing.aligned_zeros((samples.size, parts[0][0].shape[1]), table.dtype)
+        sums = np.zeros(samples.size)
+        for own, (block_rows, block_sums) in zip(indices, parts, strict=True):
+            rows[own], sums[own] = block_rows, block_sums
+        executor = blocks.executor
+        tasks = blocks.map_blocks(_anchor_distances, executor.share((w, rows, sums, samples)))
+        size = float(table.n_samples) * samples.size * table.dtype.itemsize
+        fits = size <= passes.remaining_memory * executor.n_workers
+        self._distances: list[Delayed] = executor.materialize(tasks) if fits else tasks
+        low = np.min(blocks.compute_blocks(_smallest, self._distances), axis=0)
+        several = table.own_weight[self._anchors] > 1.0
+        self._low = np.where(several, np.minimum(low, table.dtype.type(0.0)), low)
+
+    def entropy(self, per_sigma: np.floating) -> tuple[float, float]:
+        """Return the mean entropy of the anchors' neighborhoods, and its derivative by log σ."""
+        blocks, anchors = self._pairs.blocks, self._anchors
+        moments = np.empty((3, anchors.size))
+        sample_weight = self._pairs.table.own_weight[anchors]
+        soft_kernels.own_entropy_moments(
+            sample_weight, self._between_duplicates[anchors], per_sigma, self._low, moments
+        )
+        shared = self._low, per_sigma
+        moments = moments + blocks.sum_blocks(_entropy_moments, self._distances, shared=shared)
+        entropy, slope = soft_kernels.entropy_of_moments(moments, self._weights)
+        return entropy / self._weights.sum(), slope / self._weights.sum()
+
+
+# Margins of single samples, for the few features of a sparse solution
+
+
+class RowSparseMargins(ActiveSetMargins):
+    """Margins under weights that change and are mostly 0.
+
+    The client gathers the margins of all samples for the features of nonzero weight. The workers compute sums
+    over all features, from distances that they recompute each time.
     """
 
     def __init__(self, table: Packed, memory: float, blocks: RowBlocks) -> None:
@@ -901,62 +944,52 @@ class RowMargins(ActiveSetMargins):
         self._blocks = blocks
         self.stored = False
 
-    def _pairs_over(self, table: Packed) -> RowPasses:
-        return RowPasses(table, self._memory, self._blocks)
+    def _pairs_over(self, table: Packed) -> RowSoftPasses:
+        return RowSoftPasses(table, self._memory, self._blocks)
 
     def _neighborhoods(
         self, passes: PairwiseDistances, w: NDArray[np.float64], sigma: float
-    ) -> RowNeighborhoods:
-        assert isinstance(passes, RowPasses)
-        return RowNeighborhoods(passes, w, sigma)
+    ) -> RowSoftNeighborhoods:
+        assert isinstance(passes, RowSoftPasses)
+        return RowSoftNeighborhoods(passes, w, sigma)
 
     def _columns(self, *of: Any) -> RowMarginColumns:
         return RowMarginColumns(self, *of)
 
 
 class RowMarginColumns(MarginColumns):
-    """The margins z̄_n of all samples under one w; the workers write the columns that they ask for."""
+    """The margins z̄_n of all samples under one w; the workers scale the columns themselves."""
 
     def _packed_columns(self, features: NDArray[np.int64]) -> NDArray[np.floating]:
         return np.empty((0, features.size), self._table.dtype)
 
 
-# Rows of a table that is worked on by blocks of rows.
-#
-# Two blocks at a time are compared, each pair by one task, which serves both directions: it takes memory
-# for the two blocks and for the distances between them. What they find of their rows merges, in an order
-# that is fixed by the blocks. Here are kept numbers by sample, by class and by feature, never those of all
-# pairs.
+class RowEngine(LocalRows):
+    """The rows of a Dask-backed table in a partition by rows."""
 
-
-class RowRows(LocalRows):
-    """Rows of a table that lie with workers."""
-
-    _table: ClusterPacked
-
-    def __init__(self, table: ClusterPacked, memory: float) -> None:
+    def __init__(self, table: DaskPacked, memory: float) -> None:
         super().__init__(table, memory)
-        self._blocks = RowBlocks(table.raw, table)
+        self._blocks = RowBlocks(table.source, table)
 
     @cached_property
-    def _soft(self) -> RowPasses:
-        return RowPasses(self._table, self._memory, self._blocks)
-
-    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> RowNeighborhoods:
-        """Who is near whom under weights w and the kernel exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
-        return RowNeighborhoods(self._soft, w, sigma)
+    def _soft(self) -> RowSoftPasses:
+        return RowSoftPasses(self._table, self._memory, self._blocks)
 
     def execution(self, *, soft: bool = False) -> dict[str, Any]:
-        """What was chosen for these rows, for the user to see."""
-        return super().execution(soft=soft) | self._table.raw.execution()
+        """Return the choices of the engine, for ``execution_``."""
+        return super().execution(soft=soft) | self._blocks.source.execution()
 
     def _nearest_pass(self, among: Neighborhood, anchors: NDArray[np.bool_]) -> RowNearestPass:
         return RowNearestPass(self._table, among, anchors, self._blocks)
 
-    def active_set_margins(self) -> RowMargins:
-        """Margins of single samples for few features, under weights that are mostly 0."""
-        return RowMargins(self._table, self._memory, self._blocks)
+    def soft_neighborhoods(self, w: NDArray[np.float64], sigma: float) -> RowSoftNeighborhoods:
+        """Return the soft neighborhoods under weights w and exp(−d/σ) (Sun 2007, eqs. 8 to 10)."""
+        return RowSoftNeighborhoods(self._soft, w, sigma)
 
-    def centered(self) -> CenteredRows:
-        """The rows, scaled, measured from their mean."""
+    def active_set_margins(self) -> RowSparseMargins:
+        """Return the margins of single samples for few features, under weights that are mostly 0."""
+        return RowSparseMargins(self._table, self._memory, self._blocks)
+
+    def centered(self) -> Centered:
+        """Return the rows, scaled, minus their mean."""
         return CenteredRows(self._blocks)

@@ -1,9 +1,14 @@
-"""Lists of who may be among the nearest, and how they merge.
+"""Nearest neighbors from pairs of row blocks: candidate lists that merge, and ties beyond them.
 
-A list holds, of every anchor and slot, all candidates up to the k-th distance and those tied with it, if
-these are few. Otherwise it is cut: it holds as many as are needed to tell the k-th distance, and who is tied
-with it is looked for once more (:mod:`.row_ties`). The candidates of several lists that are beyond the k-th
-of all of them leave. Hence lists merge in any order to the same, and none is long, whatever the ties.
+A task compares two blocks (:class:`AnchorDistances`) and returns, for every anchor and slot (hits, misses,
+or one slot per class), a list of all candidates up to the k-th distance, together with those tied with it
+if these are few. Otherwise the list is truncated: it has just enough candidates to determine the k-th
+distance. Lists merge in any order to the same result (:func:`merge_candidates`), and none is long, however
+many ties there are.
+
+Ties that truncated lists lack are found again by recomputing distances. One pass over the pairs of blocks
+sums their sample weights (:func:`tied_weight`), which gives the share of each; later passes recompute the
+tied pairs of the blocks they compare (:func:`tied_neighbors`).
 """
 
 from __future__ import annotations
@@ -22,409 +27,456 @@ from .._engine.neighbors import Neighbors, distance_array
 from .._engine.quantized import Plan, QuantizedDistances
 from .._engine.search import FEW_ANCHORS, exact_distances
 from .._engine.threads import even_ranges
-from .._kernels import candidates, nearest
 from .._kernels import candidates as candidates_kernels
 from .._kernels import nearest as nearest_kernels
-from .row_blocks import RowBlock, Stack, Unread, both
+from .row_blocks import LazyBlock, RowBlock, StackedBlocks, blocks_of_pair
 
-#: How distances are found: as whole numbers by a plan, or in floats.
-Kind = Plan | type[ProductDistances] | type[TileDistances]
-#: Candidates tied with the k-th that a list holds beside those that tell its distance.
-ROOM = 64
-#: Candidates of lists that are looked through at a time, were all as long as the longest.
-_SIDE_BY_SIDE = 2**19
+#: How distances are computed: quantized by a plan, or in floats.
+DistanceKind = Plan | type[ProductDistances] | type[TileDistances]
+#: Candidates tied with the k-th that a list has beyond those that determine its distance.
+MAX_EXTRA_TIES = 64
+#: Candidates of lists that are pruned at a time, as if all were as long as the longest.
+_MAX_PADDED_CANDIDATES = 2**19
+#: Pairs of an anchor and another row that are listed at a time: all of them may be tied.
+_MAX_LISTED_PAIRS = 2**18
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which neighbors are looked for, for all tasks of a search."""
+class SearchSpec:
+    """Parameters of a neighbor search, for all its tasks."""
 
-    kind: Kind
+    kind: DistanceKind
     metric: int
+    #: Relative difference below which distances are equal.
     tolerance: float
-    #: How many neighbors.
+    #: Number of neighbors.
     k: float
-    #: Weights of the ranks 1 … k, or none where they are all the same; and whether they are.
+    #: Weights of the ranks 1 … k, or empty if they are uniform; and whether they are.
     rank_weights: NDArray[np.float64]
     uniform: bool
     #: Whether the misses of all classes are one set.
     pooled: bool
     n_slots: int
-    #: (n_samples,) who is an anchor, and how often each counts.
-    chosen: NDArray[np.bool_]
+    #: (n_samples,) which samples are anchors.
+    is_anchor: NDArray[np.bool_]
+    #: (n_samples,).
     sample_weight: NDArray[np.float64]
 
     @property
     def exact(self) -> bool:
-        """Whether whole numbers say all there is to say of distances."""
+        """Whether quantized distances are exact: all columns are bit planes."""
         return isinstance(self.kind, Plan) and not self.kind.grid.size
 
     @property
-    def tied_within(self) -> float:
-        """Distances that differ by less, relatively, are tied."""
+    def tie_tolerance(self) -> float:
+        """Relative difference below which distances are tied."""
         return 0.0 if self.exact and self.uniform else self.tolerance
 
-    def weight_among(self, anchors: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How often neighbors count: who stands for several copies has all others beside itself."""
+    def neighbor_weight(self, anchors: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the weights of neighbors; a sample of weight s is its own neighbor with weight s − 1."""
         return self.sample_weight[rows] - (rows == anchors)
 
-    def distances(self, stack: Stack) -> Distances:
-        """Distances between the rows of a stack."""
+    def distances(self, stack: StackedBlocks) -> Distances:
+        """Return the distances between the rows of stacked blocks."""
         if isinstance(self.kind, Plan):
             return QuantizedDistances(stack.columns, stack.position, self.tolerance, 1, self.kind)
         return self.kind(stack.columns, stack.position, 1)
 
     def error_bound(self, distances: Distances) -> tuple[NDArray[np.float64], float, float]:
-        """What distances may be off by, in their units and relatively, and which of them count as equal."""
+        """Return the absolute and relative error bounds of distances, and the tolerance for ties."""
         if distances.exact:
             return distances.off, 0.0, 0.0
-        # Squares differ, relatively, by twice as much as what they are squares of.
+        # Squares differ, relatively, by twice as much as their roots.
         twice = 2.0 if self.metric == nearest_kernels.EUCLIDEAN else 1.0
         return distances.off, distances.relative, twice * self.tolerance
 
+    def key_unit(self, stack: StackedBlocks) -> float:
+        """Return what an integer key of a distance is multiplied by to give the distance; 1 for floats."""
+        return stack.columns.distance_unit * self.kind.step if isinstance(self.kind, Plan) else 1.0
+
+
+# Candidate lists
+
 
 class Candidates(NamedTuple):
-    """Candidates of some anchors, anchor by anchor and slot by slot; all are places in the table."""
+    """Candidate lists of some anchors, by anchor and slot; anchors and rows are indices in the table."""
 
     anchors: NDArray[np.int64]
-    #: (n_anchors, n_slots) how many there are.
+    #: (n_anchors, n_slots) lengths of the lists.
     counts: NDArray[np.int64]
     rows: NDArray[np.int64]
-    #: Their distances.
-    exact: NDArray[np.float64]
-    #: (n_anchors, n_slots) the distance from which on candidates were left out; infinite: none was.
-    cut_at: NDArray[np.float64]
+    distances: NDArray[np.float64]
+    #: (n_anchors, n_slots) the distance from which on a list is truncated; infinite if it is not.
+    cutoff: NDArray[np.float64]
 
     @property
     def start(self) -> NDArray[np.int64]:
-        """Where the candidates of every anchor and slot begin."""
+        """First entry of every list, (n_anchors, n_slots)."""
         return (np.cumsum(self.counts) - self.counts.ravel()).reshape(self.counts.shape)
 
     @property
-    def lists(self) -> NDArray[np.int64]:
-        """The number of the list, of all anchors and slots, that every candidate is in."""
+    def list_index(self) -> NDArray[np.int64]:
+        """Index of the list of every candidate, over all anchors and slots."""
         return np.repeat(np.arange(self.counts.size), self.counts.ravel())
 
-    def kept(self, which: NDArray[np.bool_]) -> Candidates:
-        """Some of the candidates."""
-        counts = np.bincount(self.lists[which], minlength=self.counts.size).reshape(self.counts.shape)
-        return Candidates(self.anchors, counts, self.rows[which], self.exact[which], self.cut_at)
+    def select(self, mask: NDArray[np.bool_]) -> Candidates:
+        """Return the lists with some of the candidates."""
+        counts = np.bincount(self.list_index[mask], minlength=self.counts.size).reshape(self.counts.shape)
+        return Candidates(self.anchors, counts, self.rows[mask], self.distances[mask], self.cutoff)
 
-    def shared(self, wanted: Wanted) -> NDArray[np.float64]:
-        """What each candidate gets of a weight of 1 that those of an anchor and slot share."""
-        found = np.zeros(self.rows.size)
-        candidates.share(
+    def shares(self, spec: SearchSpec) -> NDArray[np.float64]:
+        """Return the share of each candidate in the total weight 1 of its list."""
+        shares = np.zeros(self.rows.size)
+        candidates_kernels.share(
             0,
             self.anchors.size,
             self.anchors,
-            wanted.sample_weight,
-            wanted.k,
-            wanted.rank_weights,
-            wanted.uniform,
+            spec.sample_weight,
+            spec.k,
+            spec.rank_weights,
+            spec.uniform,
             False,
             False,
-            wanted.tied_within,
+            spec.tie_tolerance,
             self.start,
             self.counts,
             np.zeros_like(self.counts),
             self.rows,
-            self.exact,
-            found,
+            self.distances,
+            shares,
         )
-        return found
+        return shares
 
-    def nearest(self, wanted: Wanted) -> Candidates:
-        """Those up to the k-th and who is tied with it; where these are many, none of those needed least."""
-        kept, cut_at = np.zeros(self.rows.size, dtype=bool), np.full(self.counts.size, np.inf)
+    def pruned(self, spec: SearchSpec) -> Candidates:
+        """Return the candidates up to the k-th and those tied with it, truncated where these are many."""
+        keep, cutoff = np.zeros(self.rows.size, dtype=bool), np.full(self.counts.size, np.inf)
         counts, start = self.counts.ravel(), self.start.ravel()
-        for lists in _groups(counts):
-            owner = np.repeat(np.arange(lists.size), counts[lists])
-            place = np.arange(owner.size) - np.repeat(np.cumsum(counts[lists]) - counts[lists], counts[lists])
-            entries = start[lists][owner] + place
+        for lists in _groups_by_length(counts):
+            row = np.repeat(np.arange(lists.size), counts[lists])
+            column = np.arange(row.size) - np.repeat(np.cumsum(counts[lists]) - counts[lists], counts[lists])
+            entries = start[lists][row] + column
             anchors = self.anchors[lists // self.counts.shape[1]]
             shape = lists.size, int(counts[lists].max())
-            distances, sample_weight = np.full(shape, np.inf), np.zeros(shape)
-            distances[owner, place] = self.exact[entries]
-            sample_weight[owner, place] = wanted.weight_among(anchors[owner], self.rows[entries])
-            near, cut_at[lists] = _near(distances, sample_weight, self.cut_at.ravel()[lists], wanted)
-            kept[entries] = near[owner, place]
-        return self.kept(kept)._replace(cut_at=cut_at.reshape(self.cut_at.shape))
+            distances, weight = np.full(shape, np.inf), np.zeros(shape)
+            distances[row, column] = self.distances[entries]
+            weight[row, column] = spec.neighbor_weight(anchors[row], self.rows[entries])
+            needed, cutoff[lists] = _prune(distances, weight, self.cutoff.ravel()[lists], spec)
+            keep[entries] = needed[row, column]
+        return self.select(keep)._replace(cutoff=cutoff.reshape(self.cutoff.shape))
 
 
-def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Numbers of lists of about the same length, so many that side by side they take little room."""
+def merge_candidates(lists: list[Candidates | None], spec: SearchSpec) -> Candidates | None:
+    """Merge several lists of the same anchors, and prune them; None if there are no anchors."""
+    parts = [each for each in lists if each is not None]
+    if not parts:
+        return None
+    counts = np.sum([part.counts for part in parts], axis=0)
+    order = np.argsort(np.concatenate([part.list_index for part in parts]), kind="stable")
+    rows = np.concatenate([part.rows for part in parts])[order]
+    distances = np.concatenate([part.distances for part in parts])[order]
+    cutoff = np.min([part.cutoff for part in parts], axis=0)
+    return Candidates(parts[0].anchors, counts, rows, distances, cutoff).pruned(spec)
+
+
+def _groups_by_length(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield indices of lists of about the same length, so that padding them takes little memory."""
     order = np.argsort(counts, kind="stable")
     order = order[np.searchsorted(counts[order], 1) :]
     while order.size:
-        room = counts[order] * np.arange(1, order.size + 1)
-        n = max(1, int(np.searchsorted(room, _SIDE_BY_SIDE, side="right")))
+        padded = counts[order] * np.arange(1, order.size + 1)
+        n = max(1, int(np.searchsorted(padded, _MAX_PADDED_CANDIDATES, side="right")))
         yield order[:n]
         order = order[n:]
 
 
-def _near(
+def _prune(
     distances: NDArray[np.float64],
-    sample_weight: NDArray[np.float64],
-    cut_at: NDArray[np.float64],
-    wanted: Wanted,
+    weight: NDArray[np.float64],
+    cutoff: NDArray[np.float64],
+    spec: SearchSpec,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Who stays in lists that are rows, and where these are cut then."""
-    order, last = _up_to_kth(distances, sample_weight, wanted)
-    tolerance = wanted.tied_within * last
+    """Return which candidates stay in lists that are rows, and the new cutoffs."""
+    order, kth = _up_to_kth(distances, weight, spec)
+    tolerance = spec.tie_tolerance * kth
     needed = np.zeros(distances.shape, dtype=bool)
     which = np.nonzero(order >= 0)
     needed[which[0], order[which]] = True
-    near = distances - last[:, np.newaxis] <= tolerance[:, np.newaxis]
-    many = np.count_nonzero(near, axis=1) > np.count_nonzero(needed, axis=1) + ROOM
-    cut = many | (cut_at - last <= tolerance)
-    near[cut] = needed[cut]
-    return near, np.where(cut, last, np.inf)
+    keep = distances - kth[:, np.newaxis] <= tolerance[:, np.newaxis]
+    many_ties = np.count_nonzero(keep, axis=1) > np.count_nonzero(needed, axis=1) + MAX_EXTRA_TIES
+    truncated = many_ties | (cutoff - kth <= tolerance)
+    keep[truncated] = needed[truncated]
+    return keep, np.where(truncated, kth, np.inf)
 
 
 def _up_to_kth(
-    distances: NDArray[np.float64], sample_weight: NDArray[np.float64], wanted: Wanted
+    distances: NDArray[np.float64], weight: NDArray[np.float64], spec: SearchSpec
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Places of the nearest in every row until there are k copies, then −1; and the distance of the last."""
+    """Return the nearest columns in every row up to a total weight of k, then −1; and the k-th distances."""
     n_lists, width = distances.shape
-    some = sample_weight[sample_weight > 0.0]
-    most = min(width, int(np.ceil(wanted.k / min(some.min(initial=1.0), 1.0))))
+    positive = weight[weight > 0.0]
+    most = min(width, int(np.ceil(spec.k / min(positive.min(initial=1.0), 1.0))))
     order = np.argpartition(distances, most - 1, axis=1)[:, :most] if most < width else None
     if order is None:
         order = np.argsort(distances, axis=1, kind="stable")
     else:
         nearest_first = np.argsort(np.take_along_axis(distances, order, axis=1), axis=1, kind="stable")
         order = np.take_along_axis(order, nearest_first, axis=1)
-    covered = np.cumsum(np.take_along_axis(sample_weight, order, axis=1), axis=1)
-    # As in the kernel that shares: what is left of a copy by rounding is none.
-    enough = np.minimum(wanted.k, sample_weight.sum(axis=1)) * (1.0 - 1e-9)
-    held = np.count_nonzero(distances < np.inf, axis=1)
-    end = np.minimum(np.count_nonzero(covered < enough[:, np.newaxis], axis=1), np.minimum(held, most) - 1)
-    last = distances[np.arange(n_lists), order[np.arange(n_lists), end]]
-    return np.where(np.arange(most) > end[:, np.newaxis], -1, order), last
+    covered = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1)
+    # As in the kernel that computes shares: rounding must not call for another neighbor.
+    enough = np.minimum(spec.k, weight.sum(axis=1)) * (1.0 - 1e-9)
+    n_candidates = np.count_nonzero(distances < np.inf, axis=1)
+    end = np.minimum(
+        np.count_nonzero(covered < enough[:, np.newaxis], axis=1), np.minimum(n_candidates, most) - 1
+    )
+    kth = distances[np.arange(n_lists), order[np.arange(n_lists), end]]
+    return np.where(np.arange(most) > end[:, np.newaxis], -1, order), kth
 
 
-def merged(lists: list[Candidates | None], wanted: Wanted) -> Candidates | None:
-    """The candidates of several lists of the same anchors that are still among the nearest.
-
-    None where there are no anchors.
-    """
-    parts = [each for each in lists if each is not None]
-    if not parts:
-        return None
-    counts = np.sum([part.counts for part in parts], axis=0)
-    order = np.argsort(np.concatenate([part.lists for part in parts]), kind="stable")
-    rows = np.concatenate([part.rows for part in parts])[order]
-    exact = np.concatenate([part.exact for part in parts])[order]
-    cut_at = np.min([part.cut_at for part in parts], axis=0)
-    return Candidates(parts[0].anchors, counts, rows, exact, cut_at).nearest(wanted)
+# Neighbors of a block
 
 
 class Ties(NamedTuple):
-    """Lists that are cut: what is known of those tied with the last neighbor, of whom there are many."""
+    """Truncated lists, and their neighbors tied with the k-th."""
 
-    #: Numbers of the lists, of all anchors and slots.
+    #: Indices of the lists, over all anchors and slots.
     lists: NDArray[np.int64]
-    #: The distance of the last neighbor, and the weight that all who are tied with it share.
-    last: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    #: How many copies they are, all together, once they are counted.
+    #: The k-th distance, and the total share of all neighbors tied with it.
+    distance: NDArray[np.float64]
+    share: NDArray[np.float64]
+    #: Total sample weight of these neighbors; 0 before it is summed.
     sample_weight: NDArray[np.float64]
 
 
 @dataclass
 class BlockNeighbors(Neighbors):
-    """Neighbors of the anchors of a block with their shares, as places in the table.
+    """Neighbors of the anchors of a block with their shares, as indices in the table.
 
-    Those who are tied with the last one are not among them where they are many.
+    Truncated lists do not include neighbors tied with the k-th: ``ties`` describes these.
     """
 
     ties: Ties
 
 
-def settled(found: Candidates | None, wanted: Wanted) -> BlockNeighbors:
-    """Neighbors of all anchors of a block."""
-    if found is None:
-        nobody, nothing = np.empty(0, np.int64), np.empty(0)
-        room = Neighbors.empty(nobody, wanted.n_slots, 0)
-        return BlockNeighbors(**vars(room), ties=Ties(nobody, nothing, nothing, nothing))
-    candidates = found.shared(wanted)
-    lists, cut_at = found.lists, found.cut_at.ravel()
-    cut = np.flatnonzero(cut_at < np.inf)
-    # Those who are tied and in a list are found again with the others.
-    tied = cut_at[lists] < np.inf
-    last = cut_at[lists[tied]]
-    tied[tied] = last - found.exact[tied] <= wanted.tied_within * last
-    weight = np.bincount(lists[tied], weights=candidates[tied], minlength=cut_at.size).astype(np.float64)
-    used = (candidates > 0.0) & ~tied
-    left = found.kept(used)
+def finalize_neighbors(candidates: Candidates | None, spec: SearchSpec) -> BlockNeighbors:
+    """Return the neighbors of all anchors of a block, from lists merged over all blocks."""
+    if candidates is None:
+        no_index, no_value = np.empty(0, np.int64), np.empty(0)
+        empty = Neighbors.empty(no_index, spec.n_slots, 0)
+        return BlockNeighbors(**vars(empty), ties=Ties(no_index, no_value, no_value, no_value))
+    shares = candidates.shares(spec)
+    lists, cutoff = candidates.list_index, candidates.cutoff.ravel()
+    truncated = np.flatnonzero(cutoff < np.inf)
+    # Tied candidates of truncated lists are found again with the others.
+    tied = cutoff[lists] < np.inf
+    kth = cutoff[lists[tied]]
+    tied[tied] = kth - candidates.distances[tied] <= spec.tie_tolerance * kth
+    tied_share = np.bincount(lists[tied], weights=shares[tied], minlength=cutoff.size).astype(np.float64)
+    used = (shares > 0.0) & ~tied
+    selected = candidates.select(used)
     return BlockNeighbors(
-        left.anchors,
-        left.start,
-        left.counts,
-        np.zeros_like(left.counts),
-        left.rows,
-        candidates[used],
-        Ties(cut, cut_at[cut], weight[cut], np.zeros(cut.size)),
+        selected.anchors,
+        selected.start,
+        selected.counts,
+        np.zeros_like(selected.counts),
+        selected.rows,
+        shares[used],
+        Ties(truncated, cutoff[truncated], tied_share[truncated], np.zeros(truncated.size)),
     )
 
 
-# Two blocks of rows against each other: who may be, and who is, a neighbor of the anchors of either.
+def n_truncated(neighbors: BlockNeighbors) -> int:
+    """Return the number of lists that lack neighbors."""
+    return neighbors.ties.lists.size
 
 
-#: Pairs of an anchor and another row that are listed at a time: all may be tied.
-_LISTED_AT_ONCE = 2**18
+def with_tied_weight(neighbors: BlockNeighbors, sample_weight: NDArray[np.float64] | None) -> BlockNeighbors:
+    """Return the neighbors with the total sample weights of their ties, as :func:`tied_weight` sums them."""
+    if sample_weight is None:
+        return neighbors
+    return replace(neighbors, ties=neighbors.ties._replace(sample_weight=sample_weight))
 
 
-def candidates_between(block: RowBlock, other: RowBlock | None, wanted: Wanted) -> list[Candidates | None]:
-    """Candidates among the rows of either block for the anchors of the other; among its own, if it is one."""
-    return [None if each is None else each.candidates() for each in directions(block, other, wanted)]
+def neighbors_within(neighbors: Neighbors, block: RowBlock | LazyBlock) -> Neighbors:
+    """Return the neighbors in the lists that are rows of a block."""
+    inside = (neighbors.rows >= block.first) & (neighbors.rows < block.first + len(block))
+    lists = _list_index(neighbors)[inside]
+    n_slots = neighbors.count.shape[1]
+    return _from_lists(neighbors.anchors, n_slots, lists, neighbors.rows[inside], neighbors.shares[inside])
 
 
-def directions(block: RowBlock, other: RowBlock | None, wanted: Wanted) -> Iterator[Direction | None]:
-    """The distances of the anchors of the first block, then those of the second, if there are two.
+def _list_index(neighbors: Neighbors) -> NDArray[np.int64]:
+    """Return the index of the list of every neighbor, over all anchors and slots."""
+    return np.repeat(np.arange(neighbors.count.size), neighbors.count.ravel())
 
-    They are the same, bit for bit, whenever they are asked for. None for a block without anchors.
+
+def _from_lists(
+    anchors: NDArray[np.int64],
+    n_slots: int,
+    lists: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    shares: NDArray[np.float64],
+) -> Neighbors:
+    """Return neighbors of anchors from entries sorted by list."""
+    count = np.bincount(lists, minlength=anchors.size * n_slots)
+    start = (np.cumsum(count) - count).reshape(-1, n_slots)
+    count = count.reshape(-1, n_slots)
+    return Neighbors(anchors, start, count, np.zeros_like(count), rows, shares)
+
+
+# Distances between two blocks
+
+
+def candidates_between(block: RowBlock, other: RowBlock | None, spec: SearchSpec) -> list[Candidates | None]:
+    """Return candidates for the anchors of each block among the rows of the other, or of itself."""
+    return [None if each is None else each.candidates() for each in anchor_distances(block, other, spec)]
+
+
+def anchor_distances(
+    block: RowBlock, other: RowBlock | None, spec: SearchSpec
+) -> Iterator[AnchorDistances | None]:
+    """Yield the distances of the anchors of the first block, then of the second if there are two.
+
+    They are bitwise identical in every call. None for a block without anchors.
     """
-    blocks = both(block, other)
-    chosen = [wanted.chosen[each.place] for each in blocks]
-    if sum(map(np.count_nonzero, chosen)) >= FEW_ANCHORS * sum(map(len, blocks)):
-        stack = Stack(blocks)
-        D, E, distances = _filled(stack, wanted)
-        for side, (which, of_side) in enumerate(zip(chosen, (D, E), strict=False)):
-            yield Direction(stack, side, of_side, distances, wanted) if which.any() else None
+    blocks = blocks_of_pair(block, other)
+    is_anchor = [spec.is_anchor[each.table_rows] for each in blocks]
+    if sum(map(np.count_nonzero, is_anchor)) >= FEW_ANCHORS * sum(map(len, blocks)):
+        stack = StackedBlocks(blocks)
+        D, E, distances = _between_parts(stack, spec)
+        for side, (mask, keys) in enumerate(zip(is_anchor, (D, E), strict=False)):
+            yield AnchorDistances(stack, side, keys, distances, spec) if mask.any() else None
         return
-    for own, which, facing in zip(blocks, chosen, blocks[::-1], strict=True):
-        if not which.any():
+    for own, mask, facing in zip(blocks, is_anchor, blocks[::-1], strict=True):
+        if not mask.any():
             yield None
             continue
-        stack = Stack([own.of_rows(np.flatnonzero(which)), facing])
-        D, _, distances = _filled(stack, wanted)
-        yield Direction(stack, 0, D, distances, wanted)
+        stack = StackedBlocks([own.take(np.flatnonzero(mask)), facing])
+        D, _, distances = _between_parts(stack, spec)
+        yield AnchorDistances(stack, 0, D, distances, spec)
 
 
-def _filled(stack: Stack, wanted: Wanted) -> tuple[NDArray[np.uint32], NDArray[np.uint32], Distances]:
-    """Distances of the first part of a stack to the last, the same mirrored, and what is known of them."""
+def _between_parts(
+    stack: StackedBlocks, spec: SearchSpec
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], Distances]:
+    """Return distances of the first part of a stack to the last, their transpose, and error bounds."""
     (a, b), (c, d) = stack.parts[0], stack.parts[-1]
     D = distance_array(b - a, d - c)
     E = D if len(stack.parts) == 1 else distance_array(d - c, b - a)
-    distances = wanted.distances(stack)
+    distances = spec.distances(stack)
     distances.add_tiles(distances.piece(0, 1), (a, b), (c, d), D, E)
     return D, E, distances
 
 
-class Direction:
-    """The anchors of one part of a stack, and their distances to the rows of the other.
+class TiedPairs(NamedTuple):
+    """Some neighbors tied with the k-th that truncated lists lack, sorted by list."""
+
+    #: Index of the list in :class:`Ties`.
+    tie: NDArray[np.int64]
+    #: The neighbor, as an index in the table, and its weight.
+    rows: NDArray[np.int64]
+    sample_weight: NDArray[np.float64]
+
+
+class AnchorDistances:
+    """The anchors of one part of stacked blocks, and their distances to the rows of the other part.
 
     Parameters
     ----------
-    stack : Stack
+    stack : StackedBlocks
         One block or two.
     side : {0, 1}
-        The part that the anchors are in.
+        The part of the anchors.
     D : (height, width) uint32
-        Distances of the rows of that part to those of the other; who is out of reach is marked.
+        Distances of the rows of that part to those of the other, as keys that order as they do. Padding and
+        the anchors themselves are masked here.
     distances : Distances
-        What is known of them.
-    wanted : Wanted
-        Which neighbors are looked for.
+        Their type and error bounds.
+    spec : SearchSpec
+        Parameters of the search.
     """
 
     def __init__(
-        self, stack: Stack, side: int, D: NDArray[np.uint32], distances: Distances, wanted: Wanted
+        self,
+        stack: StackedBlocks,
+        side: int,
+        D: NDArray[np.uint32],
+        distances: Distances,
+        spec: SearchSpec,
     ) -> None:
-        self._stack, self._side, self._wanted = stack, side, wanted
+        self._stack, self._side, self._spec = stack, side, spec
         self._D, self._distances = D, distances
         self._part, self._other = slice(*stack.parts[side]), slice(*stack.parts[-1 - side])
         samples = stack.samples[self._part]
-        #: The anchors, as rows of D, and the others, as places in the table.
-        self.anchors = np.flatnonzero((samples >= 0) & wanted.chosen[samples])
+        #: The anchors, as rows of D, and all columns of D, as indices in the table.
+        self.anchors = np.flatnonzero((samples >= 0) & spec.is_anchor[samples])
         self._others = stack.samples[self._other]
-        self._own = _place_among(samples[self.anchors], self._others)
+        self._own = _positions_in(self._others, samples[self.anchors])
         D[:, self._others < 0] = candidates_kernels.MASKED
-        seen = self._own >= 0
-        several = stack.sample_weight[self._part.start + self.anchors[seen]] > 1.0
-        D[self.anchors[seen], self._own[seen]] = np.where(several, np.uint32(0), candidates_kernels.MASKED)
+        inside = self._own >= 0
+        # A sample of weight above 1 is its own neighbor at distance 0.
+        several = stack.sample_weight[self._part.start + self.anchors[inside]] > 1.0
+        own_keys = np.where(several, np.uint32(0), candidates_kernels.MASKED)
+        D[self.anchors[inside], self._own[inside]] = own_keys
 
     @cached_property
     def _samples(self) -> NDArray[np.int64]:
-        """The anchors, as places in the table."""
+        """The anchors, as indices in the table."""
         return self._stack.samples[self._part][self.anchors]
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
+        """Class codes of the anchors."""
         return self._stack.codes[self._part][self.anchors]
 
     @property
     def _batches(self) -> list[tuple[int, int]]:
-        """Anchors whose neighbors are listed at a time."""
-        most = max(1, _LISTED_AT_ONCE // max(1, self._others.size))
+        """Ranges of anchors whose neighbors are listed at a time."""
+        most = max(1, _MAX_LISTED_PAIRS // max(1, self._others.size))
         return even_ranges(self.anchors.size, -(-self.anchors.size // most))
-
-    # Candidates
-
-    def candidates(self) -> Candidates:
-        """Candidates of all anchors."""
-        parts: list[Candidates] = []
-        counts: list[NDArray[np.int64]] = []
-        rows: list[NDArray[np.int64]] = []
-        begin = 0
-        for a, b in self._batches:
-            of_batch, found = self._found(slice(a, b))
-            counts.append(of_batch)
-            rows.append(found)
-            # Few are measured together with those of the next anchors.
-            if b == self.anchors.size or sum(each.size for each in rows) >= _LISTED_AT_ONCE:
-                parts.append(self._listed(slice(begin, b), np.concatenate(counts), np.concatenate(rows)))
-                counts, rows, begin = [], [], b
-        return Candidates(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
-    def _listed(self, which: slice, counts: NDArray[np.int64], rows: NDArray[np.int64]) -> Candidates:
-        """Candidates of some anchors, of whom it is known who they are: columns of D."""
-        owner = np.repeat(np.arange(which.start, which.stop), counts.sum(axis=1))
-        exact = self._measured(self.anchors[which], counts, owner, rows)
-        never = np.full(counts.shape, np.inf)
-        found = Candidates(self._samples[which], counts, self._others[rows], exact, never)
-        if self._wanted.pooled:
-            found = _by_slot(found, self._codes[which])
-        many = found.counts.max(initial=0) > self._wanted.k + ROOM
-        return found.nearest(self._wanted) if many else found
-
-    @cached_property
-    def _beside(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Classes, copies and what distances may be off by, of the columns of D and of all rows behind."""
-        stack, off = self._stack, self._error_bound[0]
-        codes, sample_weight, off = (
-            np.concatenate([values[self._other], values[self._part]])
-            for values in (stack.codes, stack.sample_weight, off)
-        )
-        return codes, sample_weight, off
 
     @cached_property
     def _error_bound(self) -> tuple[NDArray[np.float64], float, float]:
-        return self._wanted.error_bound(self._distances)
+        return self._spec.error_bound(self._distances)
 
-    def _found(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many candidates some anchors have in every class, and who they are, as columns of D."""
+    def candidates(self) -> Candidates:
+        """Return the candidates of all anchors."""
+        parts: list[Candidates] = []
+        counts: list[NDArray[np.int64]] = []
+        columns: list[NDArray[np.int64]] = []
+        begin = 0
+        for a, b in self._batches:
+            batch_counts, batch_columns = self._find_candidates(slice(a, b))
+            counts.append(batch_counts)
+            columns.append(batch_columns)
+            # Few candidates are measured together with those of the next anchors.
+            if b == self.anchors.size or sum(each.size for each in columns) >= _MAX_LISTED_PAIRS:
+                lists = np.concatenate(counts), np.concatenate(columns)
+                parts.append(self._measured_candidates(slice(begin, b), *lists))
+                counts, columns, begin = [], [], b
+        return Candidates(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def _find_candidates(self, which: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return numbers of candidates of some anchors by class, and the candidates as columns of D."""
         n_classes, anchors, own = self._stack.n_classes, self.anchors[which], self._own[which]
-        codes, sample_weight, off = self._beside
-        # The kernel looks up anchors beside the columns: they stand behind these, unless they are among them.
+        codes, sample_weight, off = self._kernel_rows
+        # An anchor that is no column of D is among the rows behind the columns.
         places = np.where(own >= 0, own, self._others.size + anchors)
         counts = np.empty((anchors.size, n_classes), np.int64)
-        found = []
-        for rows, of_run in _runs(self._D, anchors, n_classes):
-            start, count, sure = (np.zeros((of_run.stop - of_run.start, n_classes), np.int64) for _ in "123")
-            found.append(
+        columns = []
+        for rows, run in _runs(self._D, anchors, n_classes):
+            start, count, sure = (np.zeros((run.stop - run.start, n_classes), np.int64) for _ in "123")
+            columns.append(
                 candidates_kernels.find_candidates(
                     rows,
                     0,
                     len(count),
-                    places[of_run],
+                    places[run],
                     codes,
-                    self._stack.starts_in_part[-1 - self._side],
+                    self._stack.class_starts_in_part[-1 - self._side],
                     sample_weight,
                     self._stack.has_sample_weight,
                     False,
-                    self._wanted.k,
+                    self._spec.k,
                     False,
                     self._distances.as_float,
                     off,
@@ -435,99 +487,110 @@ class Direction:
                     sure,
                 )
             )
-            counts[of_run] = count
-        return counts, np.concatenate(found)
+            counts[run] = count
+        return counts, np.concatenate(columns)
 
-    def _measured(
+    @cached_property
+    def _kernel_rows(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Codes, sample weights and error bounds of the columns of D, followed by those of its rows."""
+        stack, off = self._stack, self._error_bound[0]
+        codes, sample_weight, off = (
+            np.concatenate([values[self._other], values[self._part]])
+            for values in (stack.codes, stack.sample_weight, off)
+        )
+        return codes, sample_weight, off
+
+    def _measured_candidates(
+        self, which: slice, counts: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> Candidates:
+        """Return candidates of some anchors with exact distances, from columns of D."""
+        owner = np.repeat(np.arange(which.start, which.stop), counts.sum(axis=1))
+        distances = self._exact_distances(self.anchors[which], counts, owner, columns)
+        cutoff = np.full(counts.shape, np.inf)
+        candidates = Candidates(self._samples[which], counts, self._others[columns], distances, cutoff)
+        if self._spec.pooled:
+            candidates = _pooled(candidates, self._codes[which])
+        long = candidates.counts.max(initial=0) > self._spec.k + MAX_EXTRA_TIES
+        return candidates.pruned(self._spec) if long else candidates
+
+    def _exact_distances(
         self,
         anchors: NDArray[np.int64],
         counts: NDArray[np.int64],
         owner: NDArray[np.int64],
         columns: NDArray[np.int64],
     ) -> NDArray[np.float64]:
-        """Exact distances of anchors to those in their lists, which are columns of D."""
-        if self._wanted.exact:
+        """Return exact distances of anchors to the columns of D in their lists."""
+        if self._spec.exact:
             return self._D[self.anchors[owner], columns].astype(np.float64)
         start = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
         rows = self._other.start + columns
-        found = Neighbors(self._part.start + anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
-        metric = self._wanted.metric
-        exact = exact_distances(self._stack.columns, self._stack.position, found, metric)
-        return np.sqrt(exact) if metric == nearest.EUCLIDEAN else exact
+        lists = Neighbors(self._part.start + anchors, start, counts, np.zeros_like(counts), rows, np.empty(0))
+        metric = self._spec.metric
+        exact = exact_distances(self._stack.columns, self._stack.position, lists, metric)
+        return np.sqrt(exact) if metric == nearest_kernels.EUCLIDEAN else exact
 
-    # Ties that no list holds
-
-    def tied(self, ties: Ties) -> Iterator[Tied]:
-        """All who are tied with the last neighbor in lists that are cut, some anchors at a time."""
-        wanted, n_slots = self._wanted, self._wanted.n_slots
-        of_list = np.full(self.anchors.size * n_slots, -1)
-        of_list[ties.lists] = np.arange(ties.lists.size)
-        starts = self._stack.starts_in_part[-1 - self._side]
+    def tied_pairs(self, ties: Ties) -> Iterator[TiedPairs]:
+        """Yield all neighbors tied with the k-th of truncated lists, some anchors at a time."""
+        spec, n_slots = self._spec, self._spec.n_slots
+        tie_of_list = np.full(self.anchors.size * n_slots, -1)
+        tie_of_list[ties.lists] = np.arange(ties.lists.size)
+        class_starts = self._stack.class_starts_in_part[-1 - self._side]
         for a, b in self._batches:
-            for code, (low, high) in enumerate(pairwise(starts.tolist())):
-                slots = (self._codes[a:b] != code).astype(np.int64) if wanted.pooled else code
-                tie = of_list[n_slots * np.arange(a, b) + slots]
+            for code, (low, high) in enumerate(pairwise(class_starts.tolist())):
+                slots = (self._codes[a:b] != code).astype(np.int64) if spec.pooled else code
+                tie = tie_of_list[n_slots * np.arange(a, b) + slots]
                 which = np.flatnonzero(tie >= 0)
                 if which.size and high > low:
-                    yield self._tied_in(a + which, tie[which], (low, high), ties)
+                    yield self._tied_among(a + which, tie[which], (low, high), ties)
 
-    def _tied_in(
-        self, which: NDArray[np.int64], tie: NDArray[np.int64], among: tuple[int, int], ties: Ties
-    ) -> Tied:
-        """Those among some columns of D that are tied with the last neighbors of some anchors."""
-        last = ties.last[tie]
-        lower, upper = self._key_bounds(which, last)
-        D = self._D[self.anchors[which], slice(*among)]
+    def _tied_among(
+        self, which: NDArray[np.int64], tie: NDArray[np.int64], columns: tuple[int, int], ties: Ties
+    ) -> TiedPairs:
+        """Return the neighbors in a range of columns of D that are tied with the k-th of some anchors."""
+        kth = ties.distance[tie]
+        lower, upper = self._key_bounds(which, kth)
+        D = self._D[self.anchors[which], slice(*columns)]
         keys = D.view(np.float32) if self._distances.as_float else D
         owner, column = np.nonzero((keys >= lower[:, np.newaxis]) & (keys <= upper[:, np.newaxis]))
-        column += among[0]
+        column += columns[0]
         counts = np.bincount(owner, minlength=which.size)[:, np.newaxis]
-        exact = self._measured(self.anchors[which], counts, which[owner], column)
-        tolerance = self._wanted.tied_within * last[owner]
-        inside = (last[owner] - exact <= tolerance) & (exact - last[owner] <= tolerance)
-        owner, rows = owner[inside], self._others[column[inside]]
-        return Tied(tie[owner], rows, self._wanted.weight_among(self._samples[which[owner]], rows))
+        exact = self._exact_distances(self.anchors[which], counts, which[owner], column)
+        tolerance = self._spec.tie_tolerance * kth[owner]
+        tied = (kth[owner] - exact <= tolerance) & (exact - kth[owner] <= tolerance)
+        owner, rows = owner[tied], self._others[column[tied]]
+        return TiedPairs(tie[owner], rows, self._spec.neighbor_weight(self._samples[which[owner]], rows))
 
     def _key_bounds(
-        self, which: NDArray[np.int64], last: NDArray[np.float64]
+        self, which: NDArray[np.int64], kth: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What keys of distances that may be tied with the last neighbors of some anchors are between."""
-        wanted = self._wanted
-        if wanted.exact:
-            # Tied within a tolerance, where that is asked for, or the same whole number.
-            slack = wanted.tied_within * last + 0.5
-            return last - slack, last + slack
-        key = last**2 if wanted.metric == nearest.EUCLIDEAN else last
+        """Return bounds on the keys of distances that may be tied with the k-th of some anchors."""
+        spec = self._spec
+        if spec.exact:
+            # The same integer, or one within the tolerance of ties.
+            slack = spec.tie_tolerance * kth + 0.5
+            return kth - slack, kth + slack
+        key = kth**2 if spec.metric == nearest_kernels.EUCLIDEAN else kth
         if not self._distances.as_float:
-            key = key / (self._stack.columns.distance_unit * self._distances.step)  # type: ignore[attr-defined]
+            key = key / spec.key_unit(self._stack)
         off, relative, tolerance = self._error_bound
-        zone = 2.0 * (off[self._part][self.anchors[which]] + relative * key) + 2.1 * tolerance * key
-        # Keys are rounded to a float32, or to whole numbers.
-        zone += 2.0**-20 * key if self._distances.as_float else 1.0
-        return key - zone, np.minimum(key + zone, candidates_kernels.MASKED - 1.0)
+        slack = 2.0 * (off[self._part][self.anchors[which]] + relative * key) + 2.1 * tolerance * key
+        # Keys are rounded to float32, or to integers.
+        slack += 2.0**-20 * key if self._distances.as_float else 1.0
+        return key - slack, np.minimum(key + slack, candidates_kernels.MASKED - 1.0)
 
 
-class Tied(NamedTuple):
-    """Some who are tied with the last neighbor of lists that are cut, list by list."""
-
-    #: Which of the ties.
-    tie: NDArray[np.int64]
-    #: Who, as places in the table, and how often they count.
-    rows: NDArray[np.int64]
-    sample_weight: NDArray[np.float64]
-
-
-def _place_among(samples: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where samples are among others; −1 where they are not."""
-    order = np.argsort(others, kind="stable")
-    at = np.minimum(np.searchsorted(others, samples, sorter=order), others.size - 1)
-    return np.where(others[order[at]] == samples, order[at], -1)
+def _positions_in(values: NDArray[np.int64], samples: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index in ``values`` of each sample; −1 if it is not there."""
+    order = np.argsort(values, kind="stable")
+    at = np.minimum(np.searchsorted(values, samples, sorter=order), values.size - 1)
+    return np.where(values[order[at]] == samples, order[at], -1)
 
 
 def _runs(
     D: NDArray[np.uint32], anchors: NDArray[np.int64], n_classes: int
 ) -> list[tuple[NDArray[np.uint32], slice]]:
-    """The rows of D at the anchors, as they are where that takes few arrays, and which anchors each holds."""
+    """Return the rows of D at the anchors, as views if these are few runs, and the anchors of each run."""
     borders = np.concatenate([[0], np.flatnonzero(np.diff(anchors) != 1) + 1, [anchors.size]])
     if borders.size - 1 > n_classes:
         rows = distance_array(anchors.size, D.shape[1])
@@ -536,156 +599,120 @@ def _runs(
     return [(D[anchors[a] : anchors[b - 1] + 1], slice(a, b)) for a, b in pairwise(borders)]
 
 
-def _by_slot(found: Candidates, codes: NDArray[np.int64]) -> Candidates:
-    """Candidates by class as hits, and misses of all classes."""
-    n_classes = found.counts.shape[1]
-    owner, code = np.divmod(found.lists, n_classes)
+def _pooled(candidates: Candidates, codes: NDArray[np.int64]) -> Candidates:
+    """Return candidates by class as lists of hits, and of the misses of all classes."""
+    n_classes = candidates.counts.shape[1]
+    owner, code = np.divmod(candidates.list_index, n_classes)
     lists = 2 * owner + (code != codes[owner])
     order = np.argsort(lists, kind="stable")
     counts = np.bincount(lists, minlength=2 * codes.size).reshape(-1, 2)
-    cut_at = np.full(counts.shape, np.inf)
-    return Candidates(found.anchors, counts, found.rows[order], found.exact[order], cut_at)
+    cutoff = np.full(counts.shape, np.inf)
+    distances = candidates.distances[order]
+    return Candidates(candidates.anchors, counts, candidates.rows[order], distances, cutoff)
 
 
-# Neighbors that no list holds: where many are tied with the last one, their distances are found again.
-#
-# One pass over the pairs of blocks counts them, so that it is known what each gets of the weight that they
-# share; whoever goes on with the neighbors of a pair of blocks finds them once more.
-
-
-def n_cut(found: BlockNeighbors) -> int:
-    """How many lists do not hold all neighbors."""
-    return found.ties.lists.size
+# Ties that truncated lists lack
 
 
 def tied_weight(
     block: RowBlock,
     other: RowBlock | None,
-    wanted: Wanted,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
+    spec: SearchSpec,
+    neighbors: BlockNeighbors,
+    other_neighbors: BlockNeighbors | None,
 ) -> list[NDArray[np.float64]]:
-    """Copies of rows of the other block that are tied with the last neighbors of the anchors of each."""
-    totals = [np.zeros(n_cut(each)) for each in (found, of_other) if each is not None]
-    for side, tied in _tied_between(block, other, wanted, found, of_other):
+    """Return the sample weights of rows of the other block tied with the k-th of each block's lists."""
+    totals = [np.zeros(n_truncated(each)) for each in (neighbors, other_neighbors) if each is not None]
+    for side, tied in _tied_pairs_between(block, other, spec, neighbors, other_neighbors):
         totals[side] += np.bincount(tied.tie, weights=tied.sample_weight, minlength=totals[side].size)
     return totals
-
-
-def counted(found: BlockNeighbors, sample_weight: NDArray[np.float64] | None) -> BlockNeighbors:
-    """The same neighbors, of whom those that are tied are counted."""
-    return (
-        found
-        if sample_weight is None
-        else replace(found, ties=found.ties._replace(sample_weight=sample_weight))
-    )
 
 
 def tied_neighbors(
     block: RowBlock,
     other: RowBlock | None,
-    wanted: Wanted,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
+    spec: SearchSpec,
+    neighbors: BlockNeighbors,
+    other_neighbors: BlockNeighbors | None,
 ) -> Iterator[tuple[int, NDArray[np.int64], Neighbors]]:
-    """Neighbors in the other block that no list holds, some at a time.
+    """Yield neighbors in the other block that truncated lists lack, some at a time.
 
-    Yields which of the two blocks the anchors are in, which of its anchors they are, and their neighbors as
-    places in the table.
+    Yields the block of the anchors (0 or 1), which of its anchors they are, and their neighbors as indices in
+    the table.
     """
-    lists = [found, of_other]
-    for side, tied in _tied_between(block, other, wanted, found, of_other):
-        of_side = lists[side]
-        assert of_side is not None
-        yield side, *_of_their_anchors(tied, of_side)
+    lists = [neighbors, other_neighbors]
+    for side, tied in _tied_pairs_between(block, other, spec, neighbors, other_neighbors):
+        own_lists = lists[side]
+        assert own_lists is not None
+        yield side, *_by_anchor(tied, own_lists)
 
 
 def tied_neighbors_in(
-    block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors
+    block: RowBlock, other: RowBlock, spec: SearchSpec, neighbors: BlockNeighbors
 ) -> Iterator[tuple[NDArray[np.int64], Neighbors]]:
-    """The same for the anchors of the first block alone, whose neighbors are in another, or in itself."""
-    for tied in _tied_in(block, other, wanted, found):
-        yield _of_their_anchors(tied, found)
+    """Yield neighbors in another block, or in itself, that truncated lists of a block lack.
+
+    Yields which of its anchors they are, and their neighbors as indices in the table.
+    """
+    for tied in _tied_pairs_in(block, other, spec, neighbors):
+        yield _by_anchor(tied, neighbors)
 
 
-def _of_their_anchors(tied: Tied, found: BlockNeighbors) -> tuple[NDArray[np.int64], Neighbors]:
-    """Which of the anchors have neighbors that no list holds, and these."""
-    n_slots = found.count.shape[1]
-    numbers = found.ties.lists[tied.tie]
-    which, owner = np.unique(numbers // n_slots, return_inverse=True)
-    numbers += (owner - which[owner]) * n_slots
-    return which, _listed(found.anchors[which], n_slots, numbers, tied.rows, _shares(tied, found))
-
-
-def neighbors_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Neighbors:
-    """All neighbors of the anchors of a block in another, or in itself, as places in the table."""
-    held = within(found, other)
-    parts = [(_numbers(held), held.rows, held.shares)]
+def neighbors_in(block: RowBlock, other: RowBlock, spec: SearchSpec, neighbors: BlockNeighbors) -> Neighbors:
+    """Return all neighbors of the anchors of a block in another, or in itself, as indices in the table."""
+    listed = neighbors_within(neighbors, other)
+    parts = [(_list_index(listed), listed.rows, listed.shares)]
     parts += [
-        (found.ties.lists[tied.tie], tied.rows, _shares(tied, found))
-        for tied in _tied_in(block, other, wanted, found)
+        (neighbors.ties.lists[tied.tie], tied.rows, _tied_shares(tied, neighbors))
+        for tied in _tied_pairs_in(block, other, spec, neighbors)
     ]
-    numbers, rows, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
-    order = np.argsort(numbers, kind="stable")
-    return _listed(found.anchors, found.count.shape[1], numbers[order], rows[order], shares[order])
+    lists, rows, shares = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(lists, kind="stable")
+    return _from_lists(neighbors.anchors, neighbors.count.shape[1], lists[order], rows[order], shares[order])
 
 
-def within(found: Neighbors, block: RowBlock | Unread) -> Neighbors:
-    """Those of the neighbors that are in a block."""
-    here = (found.rows >= block.first) & (found.rows < block.first + len(block))
-    n_slots = found.count.shape[1]
-    return _listed(found.anchors, n_slots, _numbers(found)[here], found.rows[here], found.shares[here])
+def _by_anchor(tied: TiedPairs, neighbors: BlockNeighbors) -> tuple[NDArray[np.int64], Neighbors]:
+    """Return which of the anchors have tied neighbors, and these neighbors."""
+    n_slots = neighbors.count.shape[1]
+    lists = neighbors.ties.lists[tied.tie]
+    which, owner = np.unique(lists // n_slots, return_inverse=True)
+    lists += (owner - which[owner]) * n_slots
+    shares = _tied_shares(tied, neighbors)
+    return which, _from_lists(neighbors.anchors[which], n_slots, lists, tied.rows, shares)
 
 
-def _numbers(found: Neighbors) -> NDArray[np.int64]:
-    """The number of the list, of all anchors and slots, that every neighbor is in."""
-    return np.repeat(np.arange(found.count.size), found.count.ravel())
+def _tied_shares(tied: TiedPairs, neighbors: BlockNeighbors) -> NDArray[np.float64]:
+    """Return the shares of tied neighbors, in proportion to their sample weights."""
+    ties = neighbors.ties
+    return ties.share[tied.tie] * tied.sample_weight / ties.sample_weight[tied.tie]
 
 
-def _listed(
-    anchors: NDArray[np.int64],
-    n_slots: int,
-    numbers: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    shares: NDArray[np.float64],
-) -> Neighbors:
-    """Neighbors of anchors, given list by list."""
-    count = np.bincount(numbers, minlength=anchors.size * n_slots)
-    start = (np.cumsum(count) - count).reshape(-1, n_slots)
-    count = count.reshape(-1, n_slots)
-    return Neighbors(anchors, start, count, np.zeros_like(count), rows, shares)
-
-
-def _shares(tied: Tied, found: BlockNeighbors) -> NDArray[np.float64]:
-    """What each who is tied gets of the weight that they share."""
-    ties = found.ties
-    return ties.weight[tied.tie] * tied.sample_weight / ties.sample_weight[tied.tie]
-
-
-def _tied_in(block: RowBlock, other: RowBlock, wanted: Wanted, found: BlockNeighbors) -> Iterator[Tied]:
-    """Rows of another block, or of the same, that are tied with the last neighbors of the anchors of one."""
-    if not n_cut(found):
+def _tied_pairs_in(
+    block: RowBlock, other: RowBlock, spec: SearchSpec, neighbors: BlockNeighbors
+) -> Iterator[TiedPairs]:
+    """Yield rows of another block, or of itself, tied with the k-th of the lists of a block."""
+    if not n_truncated(neighbors):
         return
-    # As pairs of blocks are always compared, the first not after the second.
+    # In the order of all pairs of blocks, so that distances have the same bits.
     swapped = other.first < block.first
     pair = (other, block) if swapped else (block, None if other.first == block.first else other)
-    direction = next(islice(directions(*pair, wanted), int(swapped), None))
-    if direction is not None:
-        yield from direction.tied(found.ties)
+    distances = next(islice(anchor_distances(*pair, spec), int(swapped), None))
+    if distances is not None:
+        yield from distances.tied_pairs(neighbors.ties)
 
 
-def _tied_between(
+def _tied_pairs_between(
     block: RowBlock,
     other: RowBlock | None,
-    wanted: Wanted,
-    found: BlockNeighbors,
-    of_other: BlockNeighbors | None,
-) -> Iterator[tuple[int, Tied]]:
-    """Rows of the other block that are tied with the last neighbors of the anchors of each."""
-    lists = [each for each in (found, of_other) if each is not None]
-    if not any(n_cut(each) for each in lists):
+    spec: SearchSpec,
+    neighbors: BlockNeighbors,
+    other_neighbors: BlockNeighbors | None,
+) -> Iterator[tuple[int, TiedPairs]]:
+    """Yield rows of the other block tied with the k-th of each block's lists, and which block's."""
+    lists = [each for each in (neighbors, other_neighbors) if each is not None]
+    if not any(n_truncated(each) for each in lists):
         return
-    for side, direction in enumerate(directions(block, other, wanted)):
-        if direction is not None:
-            for tied in direction.tied(lists[side].ties):
+    for side, distances in enumerate(anchor_distances(block, other, spec)):
+        if distances is not None:
+            for tied in distances.tied_pairs(lists[side].ties):
                 yield side, tied

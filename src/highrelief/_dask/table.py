@@ -1,13 +1,19 @@
-"""A table that Dask holds: its blocks, their ranges, their scaling."""
+"""Dask-backed tables: their partition into blocks, and statistics of their columns.
+
+Validation wraps a Dask array as a :class:`DaskTable`, which offers what estimators need of an array: shape,
+type, subsets of rows, ranges and scaling of the columns. :func:`choose_partition` decides once per fit
+whether its blocks are columns of all samples or rows with all features. :class:`DaskPacked` is the labeled
+table that an engine starts from, and :class:`TableBlocks` runs functions on every block.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import dask
 import numpy as np
@@ -22,41 +28,47 @@ from .._engine.memory import SHARE, UNASKED, memory_budget
 from .._engine.quantized import find_levels
 from .._engine.scaling import ColumnRanges, Scaling, float_type
 from .._engine.threads import thread_count
-from .scheduler import Work, once
+from .scheduler import Executor, locked_cached_property, sum_arrays
 
-# Whether a table is worked on by blocks of columns or by blocks of rows, and how it is cut.
-
-
-By = Literal["columns", "rows"]
-WAYS: tuple[By, ...] = ("columns", "rows")
+Partition = Literal["columns", "rows"]
+PARTITIONS: tuple[Partition, ...] = ("columns", "rows")
 Chunks = tuple[tuple[int, ...], tuple[int, ...]]
+#: First column or row of a block, and the end of its last.
+Bounds = tuple[int, int]
 
-#: Key of Dask's configuration by which users force a partition.
+#: Key of Dask's configuration that sets the partition.
 CONFIG_KEY = "highrelief.partition"
-#: Bytes of a block at most, where the samples allow it.
+#: Maximum bytes of a block, if the number of samples allows it.
 _BLOCK_BYTES = 2**27
-#: Fewer columns than this make a block whose distances take longer to send than to find.
-FEWEST_COLUMNS = 256
-#: Rows of a block at most: its distances to another one take 134 MB in float64.
-_MOST_ROWS = 4096
-#: Fewer rows than this make a block that is not worth a task.
-FEWEST_ROWS = 256
-#: Bytes that one pair of samples takes by columns: a distance, what it was added up from, its coefficient.
+#: Distances over fewer columns than this take longer to send than to compute.
+MIN_BLOCK_COLUMNS = 256
+#: Maximum rows of a block: distances to another such block take 134 MB in float64.
+_MAX_BLOCK_ROWS = 4096
+#: Blocks with fewer rows than this are not worth a task.
+MIN_BLOCK_ROWS = 256
+#: Bytes per pair of samples in a partition by columns: a distance, its float64 sum and its coefficient.
 PAIR_BYTES = 24.0
+#: Concurrent fits per worker: while one waits for its neighborhoods, or for the client, another runs.
+_FITS_PER_WORKER = 2
+#: Memory of the workers that a fit takes, in multiples of its table: blocks, and the layout of the kernels.
+_TABLES_PER_FIT = 2.5
+
+
+# Partition of a table into blocks
 
 
 class Costs(NamedTuple):
-    """Bytes that are sent between workers in one pass over all pairs."""
+    """Bytes sent between workers in one pass over all pairs, by partition."""
 
     columns: float
     rows: float
 
 
 def costs(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: int) -> Costs:
-    """Bytes to be sent by either partition.
+    """Return the bytes that each partition sends.
 
-    By columns every worker sends the distances of all pairs and is sent their coefficients; by rows every
-    worker is sent the rows of all others. A table that is not cut that way is moved once before.
+    By columns, every worker sends the distances of all pairs and receives their coefficients; by rows, every
+    worker receives the rows of all others. A table that is chunked along the other axis is sent once more.
     """
     n, d = shape
     table = float(n) * d * itemsize
@@ -66,93 +78,102 @@ def costs(shape: tuple[int, int], itemsize: int, chunks: Chunks, n_workers: int)
     return Costs(columns, rows)
 
 
-def room_for_pairs(work: Work) -> float:
-    """Bytes that may be taken, by columns, for something of all pairs of samples.
+def pair_memory(executor: Executor) -> float:
+    """Return the bytes available, in a partition by columns, for values of all pairs of samples.
 
-    Neighborhoods are found by any of the workers, each of which may add up distances of all pairs, and some
-    of what that takes is brought here: where a kernel width is looked for, and for sparse solutions.
+    Any of the workers may add the distances of all pairs. The client gathers some of them: to choose a
+    kernel width, and for sparse solutions.
     """
-    return min(memory_budget(None), SHARE * work.least_memory)
+    return min(memory_budget(None), SHARE * executor.least_memory)
 
 
-def partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, work: Work) -> By:
-    """How the table is worked on: as Dask's configuration says, or so that least is sent.
+def choose_partition(shape: tuple[int, int], itemsize: int, chunks: Chunks, executor: Executor) -> Partition:
+    """Return the partition from Dask's configuration, or the one that sends fewer bytes.
 
-    By columns the distances of all pairs are held in one memory: where they do not fit, it is by rows.
+    By columns, the distances of all pairs must fit in one memory; otherwise the partition is by rows.
     """
-    asked = dask.config.get(CONFIG_KEY, "auto")
-    if asked in WAYS:
-        return asked
-    if asked != "auto":
+    configured = dask.config.get(CONFIG_KEY, "auto")
+    if configured in PARTITIONS:
+        return configured
+    if configured != "auto":
         raise ValueError(
-            f"Dask's configuration has {CONFIG_KEY}={asked!r}; it must be 'columns', 'rows' or 'auto'."
+            f"Dask's configuration has {CONFIG_KEY}={configured!r}; it must be 'columns', 'rows' or 'auto'."
         )
     needed = PAIR_BYTES * shape[0] ** 2
-    if needed > UNASKED and needed > room_for_pairs(work):
+    if needed > UNASKED and needed > pair_memory(executor):
         return "rows"
-    moved = costs(shape, itemsize, chunks, work.n_workers)
-    return "columns" if moved.columns <= moved.rows else "rows"
+    sent = costs(shape, itemsize, chunks, executor.n_workers)
+    return "columns" if sent.columns <= sent.rows else "rows"
 
 
-def block_sizes(by: By, shape: tuple[int, int], itemsize: int, chunks: Chunks, n_threads: int) -> list[int]:
-    """Widths (or heights) of the blocks: the chunks there are, unless these are too large, small or few."""
+def block_sizes(
+    partition: Partition, shape: tuple[int, int], itemsize: int, chunks: Chunks, n_threads: int
+) -> list[int]:
+    """Return the widths (or heights) of the blocks: the chunks, unless these are too large, small or few."""
     n, d = shape
-    if by == "columns":
-        most = max(FEWEST_COLUMNS, _BLOCK_BYTES // (n * itemsize))
-        most = min(most, max(FEWEST_COLUMNS, -(-d // n_threads)))
-        return _recut(chunks[1], FEWEST_COLUMNS, most)
-    most = min(_MOST_ROWS, max(FEWEST_ROWS, _BLOCK_BYTES // (d * itemsize)))
-    # Pairs of blocks are what is shared among the threads.
+    if partition == "columns":
+        most = max(MIN_BLOCK_COLUMNS, _BLOCK_BYTES // (n * itemsize))
+        most = min(most, max(MIN_BLOCK_COLUMNS, -(-d // n_threads)))
+        return _resized(chunks[1], MIN_BLOCK_COLUMNS, most)
+    most = min(_MAX_BLOCK_ROWS, max(MIN_BLOCK_ROWS, _BLOCK_BYTES // (d * itemsize)))
+    # Tasks work on pairs of blocks: about four per thread.
     n_blocks = max(1, int((4.0 * n_threads) ** 0.5))
-    most = min(most, max(FEWEST_ROWS, -(-n // n_blocks)))
-    return _recut(chunks[0], min(FEWEST_ROWS, most), most)
+    most = min(most, max(MIN_BLOCK_ROWS, -(-n // n_blocks)))
+    return _resized(chunks[0], min(MIN_BLOCK_ROWS, most), most)
 
 
-def _recut(sizes: tuple[int, ...], least: int, most: int) -> list[int]:
-    """Cut sizes above ``most`` evenly, and join neighbors below ``least``."""
-    cut: list[int] = []
+def _resized(sizes: tuple[int, ...], least: int, most: int) -> list[int]:
+    """Split sizes above ``most`` evenly, and join neighbors below ``least``."""
+    resized: list[int] = []
     joins = False
     for size in sizes:
         n = max(1, -(-size // most))
         parts = [size * (i + 1) // n - size * i // n for i in range(n)]
         for part in parts:
-            if joins and cut[-1] + part <= most:
-                cut[-1] += part
+            if joins and resized[-1] + part <= most:
+                resized[-1] += part
             else:
-                cut.append(part)
-            joins = cut[-1] < least
-    return [size for size in cut if size]
+                resized.append(part)
+            joins = resized[-1] < least
+    return [size for size in resized if size]
 
 
-Cut = tuple[int, int]
+def bounds_of(sizes: Iterable[int]) -> list[Bounds]:
+    """Return first and end of consecutive blocks of these sizes."""
+    return list(pairwise(accumulate(sizes, initial=0)))
 
 
-class ClusterTable:
-    """A table that Dask holds, in blocks of columns or in blocks of rows.
+# Tables
 
-    What it has in common with an array is what the judges of the input ask for: shape, type, some of the
-    rows. Its values are seen by tasks alone.
+
+class DaskTable:
+    """A validated Dask-backed table, in blocks of columns or in blocks of rows.
+
+    It offers what validation and estimators need of an array: shape, type, subsets of rows. Only tasks see
+    its values.
 
     Parameters
     ----------
     array : dask.array.Array of shape (n_samples, n_features)
-        The table; the sizes of its chunks are known.
-    work : Work
-        Who works on it.
-    by : {"columns", "rows"} or None
-        How it is cut; None: as :func:`.partition` finds best.
+        The table, in chunks of known sizes.
+    executor : Executor
+        Runs the tasks.
+    partition : {"columns", "rows"} or None
+        None: as :func:`choose_partition` returns.
     """
 
     ndim = 2
-    #: By which it is told from what users give.
-    held_by_dask = True
+    #: For :func:`.collections.is_dask_table`, which must not import this module.
+    is_dask_table = True
 
-    def __init__(self, array: Any, work: Work, by: By | None = None) -> None:
-        self.array, self.work = array, work
+    def __init__(self, array: Any, executor: Executor, partition: Partition | None = None) -> None:
+        self.array, self.executor = array, executor
         self.shape: tuple[int, int] = array.shape
         self.dtype: np.dtype[Any] = array.dtype
         #: Whether blocks are of columns or of rows.
-        self.by: By = by or partition(self.shape, self.dtype.itemsize, array.chunks, work)
+        self.partition: Partition = partition or choose_partition(
+            self.shape, self.dtype.itemsize, array.chunks, executor
+        )
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -167,116 +188,126 @@ class ClusterTable:
         """Number of values."""
         return self.shape[0] * self.shape[1]
 
+    @property
+    def pairs_fit_on_client(self) -> bool:
+        """Whether values of all pairs of samples may be gathered on the client."""
+        return self.partition == "columns"
+
     def execution(self) -> dict[str, Any]:
-        """How the table is worked on, for the user to see."""
+        """Return the entries of ``execution_`` that describe the partition and the workers."""
         return {
-            "backend": self.work.backend,
-            "partition": self.by,
-            "n_blocks": len(self.cuts),
-            "n_workers": self.work.n_workers,
-            "n_threads": self.work.n_threads,
+            "backend": self.executor.backend,
+            "partition": self.partition,
+            "n_blocks": len(self.bounds),
+            "n_workers": self.executor.n_workers,
+            "n_threads": self.executor.n_threads,
         }
 
-    def astype(self, dtype: Any, copy: bool = True) -> ClusterTable:
-        """The same values in another type."""
-        return self if self.dtype == dtype else ClusterTable(self.array.astype(dtype), self.work, self.by)
+    def astype(self, dtype: Any, copy: bool = True) -> DaskTable:
+        """Return the table with another type."""
+        if self.dtype == dtype:
+            return self
+        return DaskTable(self.array.astype(dtype), self.executor, self.partition)
 
     def __getitem__(self, rows: Any) -> Any:
-        """Some of the rows, by a mask or by their places; columns, as Dask's array, by a pair of keys."""
+        """Return a table of some rows, by mask or indices; for a pair of keys, part of the Dask array."""
         if isinstance(rows, tuple):
             return self.array[rows]
         if isinstance(rows, slice) and rows == slice(None):
             return self
-        places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return ClusterTable(self.array[places], self.work, self.by)
+        indices = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return DaskTable(self.array[indices], self.executor, self.partition)
 
-    def settled(self) -> ClusterTable:
-        """The same table as it lies with the workers: parts of it are taken from there, not read anew."""
-        if not self.work.keeps:
+    def persisted(self) -> DaskTable:
+        """Return the table with its blocks stored on the workers, so that subsets are not read again."""
+        if not self.executor.is_distributed:
             return self
         n, d = self.shape
+        by_columns = self.partition == "columns"
         parts = [
-            from_delayed(block, (n, b - a) if self.by == "columns" else (b - a, d), self.dtype)
-            for block, (a, b) in zip(self.blocks, self.cuts, strict=True)
+            from_delayed(block, (n, b - a) if by_columns else (b - a, d), self.dtype)
+            for block, (a, b) in zip(self.blocks, self.bounds, strict=True)
         ]
-        same = copy(self)
-        same.array = concatenate(parts, axis=int(self.by == "columns"))
-        return same
+        table = copy(self)
+        table.array = concatenate(parts, axis=int(by_columns))
+        return table
 
-    def moved(self, found: NDArray[np.bool_], places: NDArray[np.int64]) -> ClusterTable:
-        """The table with the rows of all features but those found in another order."""
-        return ClusterTable(where(found, self.array, self.array[places]), self.work, self.by)
+    def with_permuted_rows(self, fixed: NDArray[np.bool_], permutation: NDArray[np.int64]) -> DaskTable:
+        """Return the table with its rows permuted in all features but the fixed ones."""
+        return DaskTable(where(fixed, self.array, self.array[permutation]), self.executor, self.partition)
 
-    def columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
-        """Some of the columns, brought here."""
-        if self.by == "rows":
-            task = delayed(taken, pure=False)
-            return np.concatenate(self.work.results(lambda: [task(block, features) for block in self.blocks]))
-        out = np.empty((len(self), features.size), self.dtype)
-        return columns_of(self.blocks, self.cuts, features, out, self.work)
-
-    @property
-    def pairs_are_here(self) -> bool:
-        """Whether something of every pair of samples may be brought here, so that there is room for more."""
-        return self.by == "columns"
+    # Blocks
 
     @cached_property
-    def cuts(self) -> list[Cut]:
-        """First and last column, or row, of every block."""
-        sizes = block_sizes(self.by, self.shape, self.dtype.itemsize, self.array.chunks, self.work.n_threads)
-        return list(pairwise(accumulate(sizes, initial=0)))
+    def bounds(self) -> list[Bounds]:
+        """First column or row of every block, and the end of its last."""
+        itemsize, chunks = self.dtype.itemsize, self.array.chunks
+        return bounds_of(block_sizes(self.partition, self.shape, itemsize, chunks, self.executor.n_threads))
 
-    @once
+    @locked_cached_property
     def blocks(self) -> list[Delayed]:
-        """The blocks as arrays, each to be made, or found, by a worker."""
-        sizes = tuple(b - a for a, b in self.cuts)
-        whole = (self.shape[0],), (self.shape[1],)
-        chunks = (whole[0], sizes) if self.by == "columns" else (sizes, whole[1])
+        """The blocks as arrays, persisted."""
+        sizes = tuple(b - a for a, b in self.bounds)
+        n, d = self.shape
+        chunks = ((n,), sizes) if self.partition == "columns" else (sizes, (d,))
         array = self.array if self.array.chunks == chunks else self.array.rechunk(chunks)
-        return self.work.kept([delayed(_plain)(block) for block in array.to_delayed().ravel()])
+        return self.executor.persist([delayed(_contiguous)(block) for block in array.to_delayed().ravel()])
+
+    def gather_columns(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some of the columns, gathered on the client."""
+        if self.partition == "rows":
+            task = delayed(take_columns, pure=False)
+            parts = self.executor.compute(lambda: [task(block, features) for block in self.blocks])
+            return np.concatenate(parts)
+        out = np.empty((len(self), features.size), self.dtype)
+        return gather_columns(self.blocks, self.bounds, features, out, self.executor)
+
+    @locked_cached_property
+    def row_hashes(self) -> NDArray[np.uint64]:
+        """A hash of every row: equal rows have equal hashes."""
+        task = delayed(_hash_rows, pure=False)
+        blocks = list(enumerate(self.blocks))
+        if self.partition == "rows":
+            return np.concatenate(self.executor.compute(lambda: [task(block, 0) for _, block in blocks]))
+        return self.executor.reduce(lambda: [task(block, k) for k, block in blocks], _sum_hashes)
+
+    # Statistics of the columns
 
     def ranges(self) -> ColumnRanges:
-        """Smallest and largest values of the columns, means, and whether all values are finite."""
+        """Return minima, maxima and means of the columns, and whether all values are finite."""
         return self._ranges
 
-    @once
+    @locked_cached_property
     def _ranges(self) -> ColumnRanges:
-        look = delayed(_look if self.by == "columns" else _look_at_rows, pure=False)
-        if self.by == "rows":
-            shares = [(b - a) / len(self) for a, b in self.cuts]
-            looks = list(zip(self.blocks, shares, strict=True))
-            found = self.work.total(lambda: [look(*each) for each in looks], _joined)
-            return replace(found, mean=found.mean.astype(float_type(self.dtype)))
-        looked = self.work.results(lambda: [look(block) for block in self.blocks])
-        ranges, marks = zip(*looked, strict=True)
-        self._level_marks = np.concatenate(marks, axis=1)
+        if self.partition == "rows":
+            task = delayed(_row_block_ranges, pure=False)
+            fractions = [(b - a) / len(self) for a, b in self.bounds]
+            blocks = list(zip(self.blocks, fractions, strict=True))
+            ranges = self.executor.reduce(lambda: [task(*each) for each in blocks], _merge_ranges)
+            return replace(ranges, mean=ranges.mean.astype(float_type(self.dtype)))
+        task = delayed(_ranges_and_levels, pure=False)
+        results = self.executor.compute(lambda: [task(block) for block in self.blocks])
+        parts, levels = zip(*results, strict=True)
+        # Computed on the same pass over the blocks, for ``levels``.
+        self._levels = np.concatenate(levels, axis=1)
         low, high, mean = (
-            np.concatenate([getattr(each, name) for each in ranges]) for name in ("low", "high", "mean")
+            np.concatenate([getattr(each, name) for each in parts]) for name in ("low", "high", "mean")
         )
-        return ColumnRanges(low, high, mean, all(each.finite for each in ranges))
+        return ColumnRanges(low, high, mean, all(each.finite for each in parts))
 
     @property
     def levels(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which columns have other values than their ends and the middle, and which have that.
+        """Result of :func:`.quantized.find_levels` for all columns.
 
-        Known once the ranges were looked at by blocks of columns.
+        Available in a partition by columns once :meth:`ranges` was called.
         """
-        is_other, is_middle = self._level_marks
+        is_other, is_middle = self._levels
         return is_other, is_middle
-
-    @once
-    def row_marks(self) -> NDArray[np.uint64]:
-        """A number for every row: the same for rows that are equal, another for all others."""
-        mark = delayed(_marks, pure=False)
-        blocks = list(enumerate(self.blocks))
-        if self.by == "rows":
-            return np.concatenate(self.work.results(lambda: [mark(block, 0) for _, block in blocks]))
-        return self.work.total(lambda: [mark(block, k) for k, block in blocks], _sum_of_marks)
 
     def scaling(
         self, scale: str | None, weights: NDArray[np.float64] | None, ranges: ColumnRanges
     ) -> Scaling:
-        """Scaling of the features, as :func:`.scaling.feature_scaling` has it for an array."""
+        """Return the scaling of the features, as :func:`.scaling.feature_scaling` does for an array."""
         dtype = self.dtype if np.issubdtype(self.dtype, np.floating) else np.dtype(np.float64)
         if scale is None:
             return Scaling.none(self.shape[1], dtype)
@@ -292,52 +323,165 @@ class ClusterTable:
     def _weighted_sums(
         self, scaling: Scaling, weights: NDArray[np.float64], center: NDArray[np.float64], power: int
     ) -> NDArray[np.float64]:
-        """Σ_n s_n (x_nj − center_j)^power of every scaled feature."""
+        """Return Σ_n s_n (x_nj − center_j)^power of every scaled feature."""
 
         def tasks() -> list[Delayed]:
-            moment = delayed(_moment)
-            blocks = list(zip(self.blocks, self.cuts, strict=True))
-            if self.by == "rows":
-                given = self.work.shared((scaling, center))
-                return [moment(block, given, weights[a:b], power) for block, (a, b) in blocks]
-            shared = self.work.shared(weights)
+            task = delayed(_moment)
+            blocks = list(zip(self.blocks, self.bounds, strict=True))
+            if self.partition == "rows":
+                shared = self.executor.share((scaling, center))
+                return [task(block, shared, weights[a:b], power) for block, (a, b) in blocks]
+            shared = self.executor.share(weights)
             return [
-                moment(block, (scaling.of(slice(a, b)), center[a:b]), shared, power)
-                for block, (a, b) in blocks
+                task(block, (scaling.of(slice(a, b)), center[a:b]), shared, power) for block, (a, b) in blocks
             ]
 
-        parts = self.work.results(tasks)
-        return np.concatenate(parts) if self.by == "columns" else np.sum(parts, axis=0)
+        parts = self.executor.compute(tasks)
+        return np.concatenate(parts) if self.partition == "columns" else np.sum(parts, axis=0)
 
 
-def _plain(block: Any) -> NDArray[Any]:
-    """A block as the kernels take it, with its rows one after another, whatever it comes as.
+class DaskPacked(Packed):
+    """A labeled Dask-backed table: layout and metadata on the client, values on the workers."""
 
-    What Dask was sent lies at any address, and every pass would copy it again.
+    @property
+    def source(self) -> DaskTable:
+        """The table, which stands for the array that ``raw`` is in other layouts."""
+        return cast("DaskTable", self.raw)
+
+    def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
+        return self.source.gather_columns(features)
+
+
+class TableBlocks:
+    """The blocks of a labeled table, and rounds of tasks that run a function on each of them.
+
+    A function takes a block, the shared argument of the round (None if there is none) and its own arguments.
+
+    Parameters
+    ----------
+    source : DaskTable
+        The table.
+    table : Packed
+        Its layout and metadata.
     """
-    return np.require(block, requirements=["C", "A"])
+
+    #: Whether a task runs only on the worker that stores its block.
+    pinned = False
+
+    def __init__(self, source: DaskTable, table: Packed) -> None:
+        self.source, self.table, self.executor = source, table, source.executor
+
+    @property
+    def blocks(self) -> list[Delayed]:
+        """The blocks with their metadata, persisted."""
+        raise NotImplementedError
+
+    @property
+    def bounds(self) -> list[Bounds]:
+        """First column or row of every block, and the end of its last."""
+        return self.source.bounds
+
+    def share(self, value: Any) -> Delayed | None:
+        """Return the shared argument of a round as its tasks take it."""
+        return None if value is None else self.executor.share(value)
+
+    def task(
+        self,
+        function: Callable[..., Any],
+        block: Delayed,
+        *arguments: Any,
+        allow_other_workers: bool = False,
+    ) -> Delayed:
+        """Return a task on a block; ``allow_other_workers`` for pinned tasks, if its worker is lost."""
+        if not self.pinned:
+            return delayed(function, pure=False)(block, *arguments)
+        with self.executor.pinned_to(block, allow_other_workers=allow_other_workers):
+            return delayed(function, pure=False)(block, *arguments)
+
+    def map_blocks(
+        self,
+        function: Callable[..., Any],
+        shared: Any,
+        *arguments: Sequence[Any],
+        where: Callable[[Bounds], bool] = lambda bounds: True,
+    ) -> list[Delayed]:
+        """Return one task per block. ``arguments``: sequences with one item per block; ``where``: which."""
+        if self.pinned:
+            self.executor.locate(self.blocks)
+        return [
+            self.task(function, block, shared, *own)
+            for block, bounds, *own in zip(self.blocks, self.bounds, *arguments, strict=True)
+            if where(bounds)
+        ]
+
+    def compute_blocks(
+        self, function: Callable[..., Any], *arguments: Sequence[Any], shared: Any = None
+    ) -> list[Any]:
+        """Return the results of a function, block by block."""
+        return self.executor.compute(lambda: self.map_blocks(function, self.share(shared), *arguments))
+
+    def sum_blocks(self, function: Callable[..., Any], *arguments: Sequence[Any], shared: Any = None) -> Any:
+        """Return the sum over all blocks of the arrays, or tuples of arrays, that a function returns."""
+        return self.executor.reduce(
+            lambda: self.map_blocks(function, self.share(shared), *arguments), sum_arrays
+        )
 
 
-def columns_of(
-    blocks: Sequence[Delayed], cuts: Sequence[Cut], which: NDArray[np.int64], out: NDArray[Any], work: Work
+def gather_columns(
+    blocks: Sequence[Delayed],
+    bounds: Sequence[Bounds],
+    columns: NDArray[np.int64],
+    out: NDArray[Any],
+    executor: Executor,
 ) -> NDArray[Any]:
-    """Some columns of a table in blocks of columns, brought here into ``out``."""
-    owner = np.searchsorted([b for _, b in cuts], which, side="right")
+    """Return ``out`` with some columns of a table in blocks of columns, gathered on the client."""
+    owner = np.searchsorted([b for _, b in bounds], columns, side="right")
     owners = np.unique(owner)
-    task = delayed(taken, pure=False)
-    parts = work.results(lambda: [task(blocks[k], which[owner == k] - cuts[k][0]) for k in owners])
+    task = delayed(take_columns, pure=False)
+    parts = executor.compute(lambda: [task(blocks[k], columns[owner == k] - bounds[k][0]) for k in owners])
     for k, part in zip(owners, parts, strict=True):
         out[:, owner == k] = part
     return out
 
 
-def taken(block: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
-    """Some columns of a block."""
-    return np.take(block, which, axis=1)
+def n_concurrent_fits(table: DaskTable, n_fits: int, n_jobs: int | None) -> int:
+    """Return how many fits, each to about all rows of a table, run at the same time.
+
+    A positive ``n_jobs`` is their number. None and −1 mean two per worker of a cluster, if the memory of the
+    workers and of the client allows it; with threads one fit already uses all of them.
+    """
+    if n_jobs is not None and n_jobs > 0:
+        return min(n_fits, thread_count(n_jobs))
+    executor = table.executor
+    if not executor.is_distributed:
+        return 1
+    most = _FITS_PER_WORKER * executor.n_workers
+    if executor.memory:
+        # Dask and the system need half of the memory, and one table is stored already.
+        most = min(most, int((0.5 * executor.memory - table.nbytes) / (_TABLES_PER_FIT * table.nbytes)))
+    if table.partition == "columns":
+        most = min(most, int(pair_memory(executor) / (PAIR_BYTES * len(table) ** 2)))
+    return max(1, min(n_fits, most))
 
 
-def _look(block: NDArray[Any]) -> tuple[ColumnRanges, NDArray[np.bool_]]:
-    """Ranges of whole columns, and which of them have few levels."""
+# Tasks
+
+
+def take_columns(block: NDArray[Any], columns: NDArray[np.int64]) -> NDArray[Any]:
+    """Return some columns of a block."""
+    return np.take(block, columns, axis=1)
+
+
+def _contiguous(block: Any) -> NDArray[Any]:
+    """Return a block as an aligned, C-ordered array.
+
+    Arrays that Dask has received may be misaligned, and every pass would copy them again.
+    """
+    return np.require(block, requirements=["C", "A"])
+
+
+def _ranges_and_levels(block: NDArray[Any]) -> tuple[ColumnRanges, NDArray[np.bool_]]:
+    """Return the ranges of whole columns, and which of them have few levels."""
     ranges = ColumnRanges.of(block)
     if not ranges.finite:
         return ranges, np.ones((2, block.shape[1]), dtype=bool)
@@ -345,15 +489,15 @@ def _look(block: NDArray[Any]) -> tuple[ColumnRanges, NDArray[np.bool_]]:
     return ranges, np.stack(find_levels(Columns(block, scaling, ranges), 1))
 
 
-def _look_at_rows(block: NDArray[Any], share: float) -> ColumnRanges:
-    """Ranges of the columns in some rows, and the share of these in the means."""
+def _row_block_ranges(block: NDArray[Any], fraction: float) -> ColumnRanges:
+    """Return the ranges of the columns in some rows, with means times the fraction of all rows."""
     ranges = ColumnRanges.of(block)
     with np.errstate(invalid="ignore", over="ignore"):
-        return replace(ranges, mean=share * ranges.mean.astype(np.float64))
+        return replace(ranges, mean=fraction * ranges.mean.astype(np.float64))
 
 
-def _joined(parts: list[ColumnRanges]) -> ColumnRanges:
-    """Ranges of the columns in all rows of several blocks."""
+def _merge_ranges(parts: list[ColumnRanges]) -> ColumnRanges:
+    """Return the ranges of the columns in the rows of several blocks."""
     with np.errstate(invalid="ignore", over="ignore"):
         return ColumnRanges(
             np.min([each.low for each in parts], axis=0),
@@ -363,64 +507,23 @@ def _joined(parts: list[ColumnRanges]) -> ColumnRanges:
         )
 
 
-def _marks(block: NDArray[Any], place: int) -> NDArray[np.uint64]:
-    """Digests of the rows of a block, others at every place; 0 and −0 are equal."""
+def _hash_rows(block: NDArray[Any], salt: int) -> NDArray[np.uint64]:
+    """Return hashes of the rows of a block, different for every salt; 0 and −0 are equal."""
     values = block + 0 if block.dtype.kind == "f" else block
-    salt = str(place).encode()
-    digests = [blake2b(row.tobytes(), digest_size=8, salt=salt).digest() for row in values]
+    salt_bytes = str(salt).encode()
+    digests = [blake2b(row.tobytes(), digest_size=8, salt=salt_bytes).digest() for row in values]
     return np.frombuffer(b"".join(digests), np.uint64)
 
 
-def _sum_of_marks(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+def _sum_hashes(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     return np.sum(parts, axis=0, dtype=np.uint64)
 
 
 def _moment(
     block: NDArray[Any],
-    given: tuple[Scaling, NDArray[np.float64]],
+    scaling_and_center: tuple[Scaling, NDArray[np.float64]],
     weights: NDArray[np.float64],
     power: int,
 ) -> NDArray[np.float64]:
-    scaling, center = given
+    scaling, center = scaling_and_center
     return weights @ (scaling.apply(block) - center) ** power
-
-
-# What is known here of a labeled table that Dask holds: all but its values.
-
-
-class ClusterPacked(Packed):
-    """A labeled table whose values lie with workers; ``raw`` says its shape and type."""
-
-    raw: ClusterTable  # type: ignore[assignment]
-
-    def _taken(self, features: NDArray[np.int64]) -> NDArray[Any]:
-        return self.raw.columns(features)
-
-
-# How many fits to parts of one table are under way at the same time.
-
-
-#: Fits per worker: while one waits for its neighborhoods, or for the client, workers go on with another.
-_PER_WORKER = 2
-#: What a fit takes with the workers, in tables: its rows, and the same in the layout of the kernels.
-_TABLES_PER_FIT = 2.5
-
-
-def n_simultaneous(table: ClusterTable, n_fits: int, n_jobs: int | None) -> int:
-    """How many of so many fits, each to about all rows of a table, are driven at a time.
-
-    As many as ``n_jobs`` says if it is a number of threads. None, and −1, are two for every worker of a
-    cluster, if memory allows it there and here; without a cluster one fit has all of Dask's threads already.
-    """
-    if n_jobs is not None and n_jobs > 0:
-        return min(n_fits, thread_count(n_jobs))
-    work = table.work
-    if not work.keeps:
-        return 1
-    most = _PER_WORKER * work.n_workers
-    if work.memory:
-        # Half of the memory is for what Dask and the system need, and one table lies there already.
-        most = min(most, int((0.5 * work.memory - table.nbytes) / (_TABLES_PER_FIT * table.nbytes)))
-    if table.by == "columns":
-        most = min(most, int(room_for_pairs(work) / (PAIR_BYTES * len(table) ** 2)))
-    return max(1, min(n_fits, most))

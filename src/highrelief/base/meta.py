@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._dask.collections import gathered, on_cluster
+from .._dask.collections import gathered, is_dask_table
 from .._engine.parameters import check_choice
 from .._engine.scaling import ColumnRanges, MissingMask, Scaling
 from .abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
@@ -226,8 +226,8 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         self._check_parameters(int(kept.sum()))
         if not kept.all():
             samples, target = samples[kept], None if target is None else target[kept]
-            if on_cluster(samples):
-                samples = samples.settled()
+            if is_dask_table(samples):
+                samples = samples.persisted()
         codes = self._set_classes(target, samples.shape[0])
         ranges = None if self._weighter is None else ranges_of(_as_rows(samples), n_threads)
         table = MetaTable(
@@ -272,7 +272,7 @@ class MetaWeighter(MetaEstimatorMixin, WeightSelector):
         """The same of a table that Dask holds, which members find with the workers."""
         self._refuse_dask(X)
         samples, target, _ = checked_dask(self, X, y, reset=reset, min_samples=min_samples, types=self._types)
-        return samples.settled(), target
+        return samples.persisted(), target
 
     def _refuse_dask(self, X: Any) -> None:
         """Raise if Dask holds X and it cannot be worked on there, by this or by what is wrapped."""

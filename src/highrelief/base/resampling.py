@@ -17,7 +17,7 @@ from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._dask.collections import on_cluster
+from .._dask.collections import is_dask_table
 from .._engine.memory import check_room
 from .._engine.parameters import check_count, check_number, check_seed, checked_thread_count, random_generator
 from .._engine.threads import Exclusive, one_blas_thread, run_all
@@ -50,10 +50,10 @@ class Hands(NamedTuple):
         Where joblib was told to send its work away (to Dask), so is this; otherwise ours run in threads. A
         table that Dask holds stays where it is: threads here drive fits that are done there.
         """
-        if on_cluster(X):
-            from .._dask.table import n_simultaneous  # noqa: PLC0415
+        if is_dask_table(X):
+            from .._dask.table import n_concurrent_fits  # noqa: PLC0415
 
-            return cls(X.work.backend, n_simultaneous(X, n_fits, n_jobs), X.execution())
+            return cls(X.executor.backend, n_concurrent_fits(X, n_fits, n_jobs), X.execution())
         n_threads = checked_thread_count(n_jobs)
         if _sends_away():
             return cls("joblib", min(n_fits, max(1, effective_n_jobs(n_jobs))))
@@ -64,9 +64,9 @@ class Hands(NamedTuple):
         """A context to wait in for fits: within a task of Dask's, whose thread they may need."""
         if not self.of_table:
             return nullcontext()
-        from .._dask.scheduler import stepped_aside  # noqa: PLC0415
+        from .._dask.scheduler import seceded  # noqa: PLC0415
 
-        return stepped_aside()
+        return seceded()
 
     @property
     def execution(self) -> dict[str, Any]:
@@ -409,7 +409,7 @@ def suiting(table: MetaTable) -> Callable[[NDArray[np.int64]], bool]:
     several_classes = bool(np.any(table.codes != table.codes[0]))
     varies = table.ranges is not None and bool(np.any(table.ranges.low != table.ranges.high))
     # One look by the workers tells which rows are equal.
-    rows = table.X.row_marks if varies and on_cluster(table.X) else table.X  # type: ignore[attr-defined]
+    rows = table.X.row_hashes if varies and is_dask_table(table.X) else table.X  # type: ignore[attr-defined]
 
     def suits(samples: NDArray[np.int64]) -> bool:
         codes = table.codes[samples]

@@ -15,7 +15,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from .._dask.collections import is_dask, on_cluster
+from .._dask.collections import is_dask, is_dask_table
 from .._engine.parameters import (
     check_choice,
     check_count,
@@ -107,12 +107,12 @@ def by_rows(
     """
     from dask.delayed import delayed  # noqa: PLC0415
 
-    from .._dask.scheduler import Work  # noqa: PLC0415
+    from .._dask.scheduler import Executor  # noqa: PLC0415
 
-    judged = on_cluster(X)
+    judged = is_dask_table(X)
     array = precise_array(kept_columns(X.array if judged else X, kept)).rechunk({1: -1})
     task = delayed(function, pure=False)
-    parts = (X.work if judged else Work()).results(
+    parts = (X.executor if judged else Executor()).compute(
         lambda: [task(each) for each in array.to_delayed().ravel()]
     )
     return np.concatenate(parts)

@@ -32,7 +32,7 @@ from sklearn.utils.multiclass import type_of_target as _type_of_target
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 from sklearn.utils.validation import validate_data as _validate_data
 
-from .._dask.collections import gathered, is_dask, on_cluster
+from .._dask.collections import gathered, is_dask, is_dask_table
 from .._engine.batches import BATCH_NEIGHBORS, BatchConstraint, scaled_by_batch
 from .._engine.categories import Encoding, is_missing
 from .._engine.columns import SparseTable, sparse_ranges, sparse_scaling
@@ -55,7 +55,7 @@ from .._engine.sparse import SparseRows
 from .notebook import FittedViewMixin
 
 if TYPE_CHECKING:
-    from .._dask.table import ClusterTable
+    from .._dask.table import DaskTable
 
 
 __all__ = [
@@ -382,7 +382,7 @@ _BLOCKS_PER_THREAD = 20
 
 def is_dask_backed(X: Any) -> bool:
     """Whether Dask holds a table, as it was given or judged already."""
-    return is_dask(X) or on_cluster(X)
+    return is_dask(X) or is_dask_table(X)
 
 
 def refuse_dask(X: Any, name: str, reason: str | None = IN_MEMORY) -> None:
@@ -414,13 +414,13 @@ def read_in_blocks(X: Any, bytes_per_value: int) -> Any:
     except ImportError:
         check_room(copied, "A copy of X", "pip install 'highrelief[dask]' has it read block by block.")
         return X
-    from .._dask.scheduler import Work  # noqa: PLC0415
-    from .._dask.table import ClusterTable  # noqa: PLC0415
+    from .._dask.scheduler import Executor  # noqa: PLC0415
+    from .._dask.table import DaskTable  # noqa: PLC0415
 
     # Not on a cluster, to which all of the table would be sent: others may not see the file.
-    work = Work(here=True)
-    height = max(1, int(room / (_BLOCKS_PER_THREAD * work.n_threads * X.shape[1] * X.itemsize)))
-    return ClusterTable(from_array(_OnDisk(X), chunks=(height, -1), name=False), work)
+    executor = Executor(local=True)
+    height = max(1, int(room / (_BLOCKS_PER_THREAD * executor.n_threads * X.shape[1] * X.itemsize)))
+    return DaskTable(from_array(_OnDisk(X), chunks=(height, -1), name=False), executor)
 
 
 class _OnDisk:
@@ -437,14 +437,14 @@ class _OnDisk:
 
 def checked_dask(
     estimator: Any, X: Any, y: ArrayLike, *, reset: bool, min_samples: int, types: Any
-) -> tuple[ClusterTable, NDArray[Any], ColumnRanges]:
+) -> tuple[DaskTable, NDArray[Any], ColumnRanges]:
     """A table that Dask holds, its classes, brought here, and the ranges of its columns.
 
     The values are looked at by Dask's workers, once: X may be a table that was judged already, such as some
     of the rows of one, which stays with the same workers.
     """
     _check_feature_names(estimator, getattr(X, "_meta", X) if hasattr(X, "columns") else X, reset=reset)
-    array = X if on_cluster(X) else _as_array(X)
+    array = X if is_dask_table(X) else _as_array(X)
     if array.ndim != 2:
         raise ValueError(f"X must have two dimensions, samples and features; got {array.ndim}.")
     _check_n_features(estimator, array, reset=reset)
@@ -505,11 +505,11 @@ def _is_number(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
-def _as_table(array: Any) -> ClusterTable:
-    from .._dask.scheduler import Work  # noqa: PLC0415
-    from .._dask.table import ClusterTable  # noqa: PLC0415
+def _as_table(array: Any) -> DaskTable:
+    from .._dask.scheduler import Executor  # noqa: PLC0415
+    from .._dask.table import DaskTable  # noqa: PLC0415
 
-    return array if on_cluster(array) else ClusterTable(array, Work())
+    return array if is_dask_table(array) else DaskTable(array, Executor())
 
 
 def _target(y: Any) -> NDArray[Any]:
@@ -584,11 +584,11 @@ def _room_for(X: Any) -> tuple[Callable[..., Packed], Callable[[Any, float], Loc
     """How a table is laid out, and where its rows are worked on: by what the table is."""
     if is_sparse(X):
         return SparsePacked, SparseRows
-    if on_cluster(X):
-        from .._dask.engine import cluster_rows  # noqa: PLC0415
-        from .._dask.table import ClusterPacked  # noqa: PLC0415
+    if is_dask_table(X):
+        from .._dask.engine import dask_engine  # noqa: PLC0415
+        from .._dask.table import DaskPacked  # noqa: PLC0415
 
-        return ClusterPacked, cluster_rows
+        return DaskPacked, dask_engine
     return Packed, LocalRows
 
 
@@ -596,7 +596,7 @@ def ranges_of(X: Any, n_threads: int = 1) -> ColumnRanges:
     """Ranges of the columns of a table of any kind."""
     if is_sparse(X):
         return sparse_ranges(X)
-    return X.ranges() if on_cluster(X) else ColumnRanges.of(X, n_threads)
+    return X.ranges() if is_dask_table(X) else ColumnRanges.of(X, n_threads)
 
 
 def scaling_of(
@@ -609,7 +609,7 @@ def scaling_of(
     """Scaling of the features of a table of any kind."""
     if is_sparse(X):
         return sparse_scaling(X, scale, sample_weight, ranges)
-    if on_cluster(X):
+    if is_dask_table(X):
         return X.scaling(scale, sample_weight, ranges)
     return feature_scaling(X, scale, sample_weight, ranges, missing_mask)
 
@@ -789,7 +789,7 @@ class ClassTableMixin(FittedViewMixin):
         codes = label_codes("batches", batches, kept)
         if codes is not None and is_sparse(X):
             raise TypeError("batches need a dense table, but X is sparse. Use X.toarray().")
-        if codes is not None and on_cluster(X):
+        if codes is not None and is_dask_table(X):
             raise TypeError("batches need a table in memory, but X is held by Dask. Use X.compute().")
         return None if codes is None else BatchConstraint(codes, self.batch_neighbors == "within")
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._dask.collections import on_cluster
+from .._dask.collections import is_dask_table
 from .._engine.class_distances import ClassDistances
 from .._engine.distances import merge_ties, tie_tolerance
 from .._engine.engine import LocalRows
@@ -415,7 +415,7 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     def _expected_where_held(self, X: Any, active: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Ψ of samples that Dask holds: of some rows at a time, and of the features that weigh something."""
-        if not on_cluster(X):
+        if not is_dask_table(X):
             compared_columns(self, X)
         references, name = self._references, type(self).__name__
 

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._dask.collections import on_cluster
+from .._dask.collections import is_dask_table
 from .._engine.parameters import check_choice
 from ..base.meta import MetaTable, wrapped_has
 from ..base.progress import with_callbacks
@@ -243,7 +243,7 @@ class EnsembleWeighting(ResampledWeighter):
         self, seen_by: Callable[[Any], NDArray[np.float64]], members: Sequence[Any], X: Any
     ) -> NDArray[np.float64]:
         ours, n_threads = self._weighter is not None, self._n_threads
-        if on_cluster(X):
+        if is_dask_table(X):
             n_threads = Hands.for_fits(X, len(members), ours=ours, n_jobs=self.n_jobs).n_at_a_time
         return _mean_of_known(np.stack(in_threads(seen_by, members, ours=ours, n_threads=n_threads)))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
-from .._dask.collections import on_cluster, pairs_are_here
+from .._dask.collections import is_dask_table, pairs_fit_on_client
 from .._engine.labelings import RelabeledRows
 from .._engine.memory import check_room
 from ..base.meta import Decision, MetaTable, weights_of
@@ -378,7 +378,7 @@ class PermutationTest:
             and table.n_samples <= _MOST_LISTED
             # In single precision: squares must be numbers.
             and _largest(fitted, table) < _LARGEST_SINGLE
-            and pairs_are_here(table.X)
+            and pairs_fit_on_client(table.X)
         )
         return plain and not resized and self.statistic != "margins"
 
@@ -490,8 +490,8 @@ def _moved(X: Any, found: NDArray[np.bool_], places: NDArray[np.int64]) -> Any:
         rows = X.tocsr()
         together = sparse.hstack([rows[:, found], rows[places][:, ~found]], format="csr")
         return together[:, np.argsort(columns)].asformat(X.format)
-    if on_cluster(X):
-        return X.moved(found, places)
+    if is_dask_table(X):
+        return X.with_permuted_rows(found, places)
     moved = X[places]
     moved[:, found] = X[:, found]
     return moved
