@@ -470,7 +470,7 @@ class NeighborSearch:
         self._mask_pairs(D, np.arange(*rows), others)
 
         def work(a: int, b: int) -> None:
-            candidates.offer(
+            candidates.update_lists(
                 D,
                 rows[0],
                 a,
@@ -555,7 +555,7 @@ class NeighborSearch:
         error_bound = self._error_bound
 
         def work(a: int, b: int) -> None:
-            candidates.settle_lists(
+            candidates.candidates_from_lists(
                 lists,
                 filled,
                 available,
