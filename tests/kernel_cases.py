@@ -383,7 +383,7 @@ def keys_that_hold():
     D[0, :100] = np.linspace(2**31, 2**32 - 1000, 100)
     found = []
     for guess in (0, 2**31 + 2**30, 2**32 - 2):
-        found.append(candidates._key_that_holds(D, 0, 0, 60, 60, 100, 10, 12, guess))
+        found.append(candidates._key_with_count(D, 0, 0, 60, 60, 100, 10, 12, guess))
         assert 10 <= (D[0, :100] <= found[-1]).sum() <= 12
     return found
 

@@ -256,9 +256,9 @@ class TestOthers:
         ):
             group = SimpleNamespace(gr_name=name, gr_gid=number, gr_mem=members)
             monkeypatch.setattr("grp.getgrgid", lambda gid, group=group: group)
-            assert cache._is_of_private_group(status) is trusted
+            assert cache._is_private_group(status) is trusted
         status.st_mode |= 0o002
-        assert not cache._is_of_private_group(status)
+        assert not cache._is_private_group(status)
 
     @pytest.mark.parametrize("mode", [0o664, 0o646], ids=oct)
     def test_a_file_that_others_can_write_to_is_not_read(self, warm, copy, mode):
@@ -287,10 +287,10 @@ class TestOthers:
         status = SimpleNamespace(st_uid=1000, st_mode=0o100644)
         for me, trusted in ((1000, True), (1001, False)):
             monkeypatch.setattr(os, "geteuid", lambda me=me: me)
-            assert cache._is_ours(status) is trusted
-        assert cache._is_ours(SimpleNamespace(st_uid=0, st_mode=0o40755))
+            assert cache._is_trusted(status) is trusted
+        assert cache._is_trusted(SimpleNamespace(st_uid=0, st_mode=0o40755))
         monkeypatch.delattr(os, "geteuid")
-        assert cache._is_ours(status)
+        assert cache._is_trusted(status)
 
     def test_it_makes_what_only_the_user_can_write_to(self, warm, tmp_path):
         code = "import os; os.umask(0)\n" + USE
@@ -313,7 +313,7 @@ def test_numba_s_own_setting_of_a_folder_is_respected(warm, tmp_path):
 
 
 def test_kernels_that_nobody_uses_go_and_nothing_else(tmp_path):
-    long_ago = time.time() - (cache.KEPT_DAYS + 1) * 86400
+    long_ago = time.time() - (cache.RETENTION_DAYS + 1) * 86400
 
     def folder(name, files, when):
         (tmp_path / name).mkdir()
@@ -326,7 +326,7 @@ def test_kernels_that_nobody_uses_go_and_nothing_else(tmp_path):
     folder(f"0.2.0-{state}", ["a.f-1.kernel"], time.time())
     folder(f"0.3.0-{state}", ["a.f-1.kernel", "letter.txt"], long_ago)
     folder("photographs", ["a.f-1.kernel"], long_ago)
-    cache._forget_unused.__wrapped__(tmp_path)
+    cache._remove_unused.__wrapped__(tmp_path)
     assert {str(path.relative_to(tmp_path)) for path in kept(tmp_path)} == {
         f"0.2.0-{state}/a.f-1.kernel",
         f"0.3.0-{state}/letter.txt",
@@ -360,7 +360,7 @@ def test_place_of_the_cache(monkeypatch, platform, environment, expected):
 
 def test_a_numba_of_another_make_keeps_kernels_in_its_own_way_in_the_same_place(tmp_path):
     """Without the parts of Numba that the cache is made of; an edit in a callee must be seen all the same."""
-    strange = "from highrelief._kernels import cache; cache._NUMBA_IS_KNOWN = False" + USE
+    strange = "from highrelief._kernels import cache; cache._NUMBA_IS_SUPPORTED = False" + USE
     installed = install(tmp_path / "package")
     here = {"path": installed, "HIGHRELIEF_CACHE_DIR": tmp_path / "cache"}
     first, second = run(strange, **here), run(strange, **here)
@@ -380,7 +380,7 @@ def test_a_numba_of_another_make_without_a_place_compiles_in_memory(monkeypatch,
     monkeypatch.setattr(cache.config, "CACHE_DIR", "as before")
     for folder in (tmp_path, None):
         monkeypatch.setattr(cache, "kernel_folder", lambda folder=folder: folder)
-        assert cache.keep_compiled(strange) is strange
+        assert cache.cache_on_disk(strange) is strange
         assert cache.config.CACHE_DIR == "as before"
 
 
@@ -391,9 +391,9 @@ def test_what_code_needs_is_there_before_it_runs():
     watched = SimpleNamespace(
         codegen=target.codegen, call_conv=target.call_conv, refresh=lambda: refreshed.append(True)
     )
-    cache._prepare(watched, ["NRT_MemInfo_alloc_aligned", "PyErr_SetString"])
+    cache._ensure_symbols(watched, ["NRT_MemInfo_alloc_aligned", "PyErr_SetString"])
     assert refreshed == []
-    cache._prepare(watched, ["PyErr_SetString", "no_such_symbol"])
+    cache._ensure_symbols(watched, ["PyErr_SetString", "no_such_symbol"])
     assert refreshed == [True]
 
 

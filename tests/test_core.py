@@ -39,7 +39,7 @@ class TestOrder:
 class TestFixedPoint:
     def test_stops_when_nothing_moves(self):
         end = fixed_point(lambda w: 0.5 * w + 1.0, np.zeros(2), max_iter=100, tol=1e-6)
-        assert end.settled
+        assert end.converged
         assert end.changes[-1] < 1e-6 <= end.changes[-2]
         assert len(end.changes) == end.n_iter
         np.testing.assert_allclose(end.weights, 2.0, atol=2e-6)
@@ -53,13 +53,13 @@ class TestFixedPoint:
 
         end = fixed_point(around, points[0], max_iter=100, tol=1e-6)
         assert end.cycle_length == period
-        assert not end.settled
+        assert not end.converged
         assert end.n_iter <= 2 * period
 
     def test_a_slow_spiral_is_no_cycle(self):
         """Jumping to and fro around a limit, and coming nearer: it converges."""
         end = fixed_point(lambda w: -0.99 * w, np.ones(3), max_iter=5000, tol=1e-8)
-        assert end.settled
+        assert end.converged
         assert end.cycle_length == 0
 
     def test_a_cycle_that_does_not_close_is_still_seen(self):
@@ -101,12 +101,12 @@ class TestFixedPoint:
         costs = iter([5.0, 4.0, 3.5, 3.4, 3.39])
         seen = []
 
-        def settled(w, change):
+        def converged(w, change):
             seen.append((next(costs), w[0], change))
             return len(seen) > 1 and abs(seen[-1][0] - seen[-2][0]) < 0.2
 
-        end = fixed_point(lambda w: w + 1.0, np.zeros(1), max_iter=9, tol=1e-9, settled=settled)
-        assert end.settled
+        end = fixed_point(lambda w: w + 1.0, np.zeros(1), max_iter=9, tol=1e-9, converged=converged)
+        assert end.converged
         assert seen == [(5.0, 1.0, 1.0), (4.0, 2.0, 1.0), (3.5, 3.0, 1.0), (3.4, 4.0, 1.0)]
 
     def test_a_cycle_between_points_of_equal_cost_is_no_end(self):
@@ -116,10 +116,10 @@ class TestFixedPoint:
             points[0],
             max_iter=9,
             tol=1e-6,
-            settled=lambda w, change: np.array_equal(w, points[0]),
+            converged=lambda w, change: np.array_equal(w, points[0]),
         )
         assert end.cycle_length == 2
-        assert not end.settled
+        assert not end.converged
 
     def test_can_be_stopped(self):
         answers = iter([False, False, True])

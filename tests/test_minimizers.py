@@ -350,5 +350,5 @@ def test_a_program_that_is_not_solved(monkeypatch):
     result = SimpleNamespace(x=None, message=message)
     monkeypatch.setattr("highrelief._solvers.hinge.linprog", lambda *_, **__: result)
     loss, A = problem("hinge", *differences())
-    with pytest.raises(RuntimeError, match=rf"alpha=0\.01; a larger alpha may help\. HiGHS says: {message}"):
+    with pytest.raises(RuntimeError, match=rf"alpha=0\.01; a larger alpha may help\. HiGHS: {message}"):
         minimize_l1(loss, A, 0.01)

@@ -113,7 +113,7 @@ class TestBounds:
             S[t] = np.triu(S[t], 1)
         n_pairs = np.count_nonzero(S)
         minima = np.zeros(16)
-        pair_sums.add_products(X, S, 0, n_tiles, minima)
+        pair_sums.add_products(X, S, 0, 0, n_tiles, minima)
         exact = n_pairs * np.longdouble(S[1, 0, 0]) * np.longdouble(X[0, 0])
         assert n_pairs == n * (n - 1) // 2
         assert np.all(np.abs(minima - exact) <= pair_sums.relative_error(dtype, n) * exact)

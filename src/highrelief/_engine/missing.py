@@ -293,9 +293,9 @@ class MissingValues:
             C = packing.aligned_zeros((n_rows, missing_kernels.CHUNK), excess.dtype)
             for c in range(a, b):
                 at = (order, starts[c], starts[c + 1], C)
-                missing_kernels.put_coefficients(rows, others, coefficients, *at)
+                missing_kernels.scatter_coefficients(rows, others, coefficients, *at)
                 missing_kernels.sum_corrections(c, C, *lists, excess, found)
-                missing_kernels.take_coefficients(rows, others, *at)
+                missing_kernels.clear_coefficients(rows, others, *at)
             return found
 
         return self._added(of_chunks, even_ranges(self._n_chunks, _SUMS))

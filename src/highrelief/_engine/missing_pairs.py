@@ -112,7 +112,7 @@ class MissingCorrection:
 
         def of_tiles(a: int, b: int) -> NDArray[np.float64]:
             found = np.zeros(self.features.size)
-            missing_kernels.add_products(
+            missing_kernels.add_correction_products(
                 self.arrays, requested[self.features], S, self._layout.n_rows, a, b, found
             )
             return found

@@ -306,7 +306,7 @@ class NearestK:
         layout = self._layout
 
         def work(a: int, b: int) -> None:
-            candidates.offer(
+            candidates.update_lists(
                 D,
                 rows[0],
                 a,
@@ -344,7 +344,7 @@ class NearestK:
         available = self._available
 
         def work(a: int, b: int) -> None:
-            candidates.settle_lists(
+            candidates.candidates_from_lists(
                 *lists,
                 available,
                 a,

@@ -132,7 +132,7 @@ def sums_of_products(
 
         def products(a: int, b: int, width: int = width) -> NDArray[np.float64]:
             out = np.zeros(width)
-            pair_sums.add_products(room, tiles, a, b, out)
+            pair_sums.add_products(room, tiles, 0, a, b, out)
             return out
 
         minima = sum_in_order(run_all(products, parts_of_tiles(table), table.n_threads))
@@ -299,7 +299,7 @@ class WeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             minima = np.zeros(width)
-            pair_sums.add_products(self.X, S, a, b, minima)
+            pair_sums.add_products(self.X, S, 0, a, b, minima)
             return minima
 
         minima = sum_in_order(run_all(part, parts_of_tiles(self._table), self._table.n_threads))
@@ -551,7 +551,7 @@ class PositiveMargins:
 
         def part(a: int, b: int) -> tuple[NDArray[np.float64], float, float]:
             of_rows = np.zeros((2, table.n_rows))
-            moved, drift = pair_sums.renew_coefficients(
+            moved, drift = pair_sums.replace_coefficients(
                 tiles,
                 self._coefficients,
                 table.codes,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import distances, packing, radius, soft
+from .._kernels import distances, packing, pair_sums, radius, soft
 from .cached_property import cached_property
 from .layout import Packed, sum_in_order
 from .missing_pairs import MissingCorrection
@@ -203,7 +203,7 @@ class RadiusNeighborhoods:
             for (lists, _), start, end in zip(missing_lists, borders, borders[1:], strict=False):
                 radius.sum_corrections(D, first, a, b, table.n_rows, *lists, out[start:end])
             if width > 0:
-                radius.add_products(X, D, first, a, b, out[:width])
+                pair_sums.add_products(X, D, first, a, b, out[:width])
             return out
 
         total = self._sum(part, packing.padded_width(table.n_features, table.dtype.itemsize) + table.n_rows)

@@ -323,7 +323,7 @@ class SparseWeightedRows:
 
         def part(a: int, b: int) -> NDArray[np.float64]:
             out = np.zeros(table.n_features)
-            sparse.add_common(*plain.arrays, table.position, pairs.tiles, a, b, *index, out)
+            sparse.add_overlap_products(*plain.arrays, table.position, pairs.tiles, a, b, *index, out)
             return out
 
         common = sum_in_order(run_all(part, table.row_ranges(table.n_features), table.n_threads))

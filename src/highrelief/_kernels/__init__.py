@@ -1,27 +1,30 @@
-"""Compiled loops: arrays in, arrays out.
+"""Numba kernels: arrays in, arrays out.
 
-Nothing here validates, raises, allocates beyond scratch space or draws random numbers. Every kernel releases
-the interpreter lock. Most work on a layout of rows that are sorted by class, each class padded to whole
-blocks of rows, features padded to whole vectors.
+Kernels neither validate nor raise nor draw random numbers, allocate only scratch space and release the
+interpreter lock. Most work on a layout of rows sorted by class, with each class padded to whole blocks of
+rows and features padded to whole vectors.
 
 =======================  ================================================================
-:mod:`.packing`          the layout
-:mod:`.columns`          ranges, levels, and how values become whole numbers
-:mod:`.integer_tiles`    tiles of distances between rows of whole numbers
-:mod:`.distances`        tiles of distances between rows of floats
-:mod:`.candidates`       who may be among the k nearest of each class
-:mod:`.shares`           how the k nearest share a weight of 1, ties included
-:mod:`.nearest`          exact distances of candidates, and the margins that neighbors give
-:mod:`.hyperplanes`      distances from the hyperplanes through the nearest of each class
-:mod:`.differences`      sums of differences between a row and others
+:mod:`.packing`          the layout, column statistics, quantization
+:mod:`.distances`        distance tiles: float, weighted and quantized rows
+:mod:`.sparse`           distances and margins of rows in CSR format
+:mod:`.missing`          corrections of differences for missing values
+:mod:`.candidates`       candidates for the k nearest of each class, tie sharing
+:mod:`.nearest`          exact distances of candidates, margins of k-nearest neighborhoods
+:mod:`.labelings`        nearest hits and misses under many labelings
+:mod:`.radius`           neighbors within a radius, and beyond one
 :mod:`.soft`             softmax neighborhoods
-:mod:`.pair_sums`        sums over pairs, and the mean margin they give
-:mod:`.soft_margins`     the margins of single rows
-:mod:`.expectations`     expected distances in softmax neighborhoods, and their entropies
-:mod:`.weighted`         distances under weights
-:mod:`.online`           one sample after another
-:mod:`.simd`             what innermost loops are written in: vectors of the machine
-:mod:`.vectors`          the innermost loops over floats
-:mod:`.jit`              how all this is compiled; kept by :mod:`.cache`
+:mod:`.pair_sums`        sums over all pairs, and the mean margin they yield
+:mod:`.hyperplanes`      distances to local hyperplanes, and their margins
+:mod:`.online`           online I-RELIEF
+:mod:`.descent`          stochastic descent on a margin loss
+:mod:`.simba`            stochastic ascent on the margin (Simba)
+:mod:`.gflip`            greedy feature flips (G-flip)
+:mod:`.sorting`          column-wise sorting networks
+:mod:`.vectors`          innermost loops over floats
+:mod:`.simd`             vector instructions of the target machine
+:mod:`.intrinsics`       Python fallbacks for intrinsics
+:mod:`.jit`              compilation of all kernels
+:mod:`.cache`            compiled kernels on disk
 =======================  ================================================================
 """

@@ -1,13 +1,16 @@
-"""Who may be among the k nearest: candidates by class, from distances that may be a little off.
+"""Candidates for the k nearest neighbors of each class, and the shares of neighbors.
 
-Distances come as uint32 that order as the distances do: whole numbers (:mod:`.integer_tiles`), or the bits of
-a float32. How far they may be off is known. A neighbor's *slot* is its class, or (misses pooled) 0 for hits
-and 1 for misses.
+Distances come as uint32 keys in the order of the distances: integers (quantized rows, :mod:`.distances`) or
+the bits of a float32. Keys may deviate from the exact distances by known error bounds. The *slot* of a
+neighbor is its class or, with pooled misses, 0 for hits and 1 for misses.
 
-Candidates are looked for in complete rows of distances (:func:`find_candidates`), or, where those come in
-parts, in lists of the nearest so far (:func:`offer`, :func:`settle_lists`). Those that are *sure* to be
-among the k nearest come first. Candidates of anchor a and slot s are ``start[a, s]`` … ``start[a, s] +
+Candidates are found in complete rows of distances (:func:`find_candidates`) or, if these arrive in parts, in
+lists of the nearest so far (:func:`update_lists`, :func:`candidates_from_lists`). Candidates that are *sure*
+to be among the k nearest come first. Those of anchor a and slot s are ``start[a, s]`` … ``start[a, s] +
 count[a, s]`` of flat arrays.
+
+The k nearest share a weight of 1. Neighbors at equal distance have equal shares per unit of sample weight,
+so that the order of the rows does not matter (:func:`share`).
 """
 
 import numpy as np
@@ -16,19 +19,19 @@ from .distances import MASKED
 from .jit import bits_from_float32, float32_from_bits, kernel
 from .simd import at_most_bits, count_bits, lowest_bit
 
-#: Keys kept in a list beyond the k wanted, for ties and what distances may be off by.
+#: Keys in a list beyond k, for ties and for the error bounds of the distances.
 SPARE_KEYS = 16
-#: Most rows that are looked at one by one when the nearest are looked for.
-_FEW = 40
-#: Keys that take longer to sort by insertion than by a heap.
-_MANY = 160
-#: An empty place in a list: out of reach, no row.
+#: Keys beyond k that a selection may return before they are sorted.
+_SELECTION_SLACK = 40
+#: From this number of keys on, heapsort is faster than insertion sort.
+_HEAPSORT_FROM = 160
+#: Empty entry of a list: masked distance, no row.
 EMPTY_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
 def slot_of(anchor_code, neighbor_code, pooled):
-    """List that a neighbor belongs to: its class, or (misses pooled) 0 for hits and 1 for misses."""
+    """Return the slot of a neighbor: its class or, with pooled misses, 0 for hits and 1 for misses."""
     if pooled:
         return 0 if anchor_code == neighbor_code else 1
     return neighbor_code
@@ -36,15 +39,15 @@ def slot_of(anchor_code, neighbor_code, pooled):
 
 @kernel
 def _value(key, as_float):
-    """Distance that a uint32 stands for."""
+    """Return the distance that a key stands for."""
     return np.float64(float32_from_bits(np.int32(key))) if as_float else np.float64(key)
 
 
 @kernel
 def _last_key(value, as_float):
-    """Some uint32 that no smaller distance than ``value`` exceeds."""
+    """Return a key that is not exceeded by the key of any distance below ``value``."""
     if as_float:
-        # The next float32 but one is certainly above.
+        # Two float32 further on: certainly above after rounding.
         bits = np.int64(bits_from_float32(np.float32(value))) + 2
         return np.uint32(min(bits, np.int64(0x7F800000)))
     return np.uint32(min(np.ceil(value), np.float64(MASKED) - 1.0))
@@ -52,9 +55,9 @@ def _last_key(value, as_float):
 
 @kernel
 def mask_pairs(D, anchors, j, n_columns, padding, sample_weight):
-    """Put padding, and the anchors themselves, out of reach in D, distances of ``anchors`` to rows from j on.
+    """Mask padding, and the anchors themselves, in D, the distances of ``anchors`` to rows from j on.
 
-    A row that stands for several copies of a sample is a neighbor of itself.
+    A row with a sample weight above 1 is a neighbor of itself, at distance 0.
     """
     for r in range(anchors.shape[0]):
         n = anchors[r]
@@ -67,7 +70,7 @@ def mask_pairs(D, anchors, j, n_columns, padding, sample_weight):
 
 @kernel
 def _count(D, row, a, b, key):
-    """Number of entries of D[row, a:b] up to ``key``."""
+    """Count the entries of D[row, a:b] up to ``key``."""
     count = 0
     for u in range(a, b, 64):
         bits = at_most_bits(D, row, u, np.uint32(key))
@@ -79,7 +82,7 @@ def _count(D, row, a, b, key):
 
 @kernel
 def _sum_sample_weight(D, row, a, b, key, column0, n, sample_weight):
-    """Copies of samples, other than anchor n itself, among the entries of D[row, a:b] up to ``key``."""
+    """Sum the sample weights of the entries of D[row, a:b] up to ``key``; anchor n counts 1 less."""
     total = 0.0
     for u in range(a, b):
         if D[row, u] <= key:
@@ -90,10 +93,10 @@ def _sum_sample_weight(D, row, a, b, key, column0, n, sample_weight):
 
 
 @kernel
-def _key_that_holds(D, row, a0, b0, a1, b1, least, most, guess):
-    """Some key up to which D[row] holds between ``least`` and ``most`` entries in a0 … b0 and a1 … b1.
+def _key_with_count(D, row, a0, b0, a1, b1, least, most, guess):
+    """Return a key up to which D[row] has ``least`` to ``most`` entries in a0 … b0 and a1 … b1.
 
-    Where ties leave no such key, the smallest that holds ``least``.
+    If ties rule out such a key, the smallest one with at least ``least`` entries.
     """
     low, high = np.int64(-1), np.int64(MASKED) - 1
     key = min(max(np.int64(guess), np.int64(0)), high)
@@ -123,8 +126,8 @@ def _key_that_holds(D, row, a0, b0, a1, b1, least, most, guess):
 
 
 @kernel
-def _sift_keys(keys, root, end):
-    """Let the key at ``root`` of a heap sink to its place among the first ``end``."""
+def _sift_keys_down(keys, root, end):
+    """Sift the key at ``root`` of a max-heap down, among the first ``end`` keys."""
     key = keys[root]
     while 2 * root + 1 < end:
         child = 2 * root + 1
@@ -139,13 +142,13 @@ def _sift_keys(keys, root, end):
 
 @kernel
 def _sort(keys, n):
-    """Sort the first n keys in place: few by insertion, many by a heap."""
-    if n > _MANY:
+    """Sort the first n keys in place: few by insertion sort, many by heapsort."""
+    if n > _HEAPSORT_FROM:
         for root in range(n // 2 - 1, -1, -1):
-            _sift_keys(keys, root, n)
+            _sift_keys_down(keys, root, n)
         for end in range(n - 1, 0, -1):
             keys[0], keys[end] = keys[end], keys[0]
-            _sift_keys(keys, 0, end)
+            _sift_keys_down(keys, 0, end)
         return
     for t in range(1, n):
         key = keys[t]
@@ -158,7 +161,7 @@ def _sort(keys, n):
 
 @kernel
 def _gather(D, row, a, b, key, column0, keys, n):
-    """Append D[row, a:b] up to ``key`` to ``keys``, with their columns, while there is room."""
+    """Append the entries of D[row, a:b] up to ``key``, with their columns, until ``keys`` is full."""
     for u in range(a, b, 64):
         bits = at_most_bits(D, row, u, np.uint32(key))
         if b - u < 64:
@@ -175,9 +178,9 @@ def _gather(D, row, a, b, key, column0, keys, n):
 
 @kernel
 def _kth_key(D, row, a0, b0, a1, b1, k, guess, keys):
-    """The k-th smallest entry of D[row] in a0 … b0 and a1 … b1, which has at least k in reach."""
-    most = k + _FEW
-    key = _key_that_holds(D, row, a0, b0, a1, b1, k, most, guess)
+    """Return the k-th smallest entry of D[row] in a0 … b0 and a1 … b1; at least k must be unmasked."""
+    most = k + _SELECTION_SLACK
+    key = _key_with_count(D, row, a0, b0, a1, b1, k, most, guess)
     n = _gather(D, row, a0, b0, key, 0, keys, 0)
     n = _gather(D, row, a1, b1, key, 0, keys, n)
     if n > most:
@@ -187,15 +190,15 @@ def _kth_key(D, row, a0, b0, a1, b1, k, guess, keys):
 
 
 @kernel
-def _kth_copy(D, row, a0, b0, a1, b1, k, column0, n, sample_weight):
-    """The smallest entry of D[row] up to which there are k copies of samples, of which there are enough."""
-    enough = k * (1.0 - 1e-9)
+def _kth_weighted_key(D, row, a0, b0, a1, b1, k, column0, n, sample_weight):
+    """Return the smallest entry of D[row] up to which the sample weights sum to k; they must suffice."""
+    required = k * (1.0 - 1e-9)
     low, high = np.int64(-1), np.int64(MASKED) - 1
     while high - low > 1:
         key = (low + high) // 2
         found = _sum_sample_weight(D, row, a0, b0, key, column0, n, sample_weight)
         found += _sum_sample_weight(D, row, a1, b1, key, column0, n, sample_weight)
-        if found < enough:
+        if found < required:
             low = key
         else:
             high = key
@@ -203,9 +206,9 @@ def _kth_copy(D, row, a0, b0, a1, b1, k, column0, n, sample_weight):
 
 
 @kernel
-def _zone(kth, off, relative, tolerance):
-    """How far from the k-th distance another may be and still change places with it, or be tied."""
-    return 2.0 * (off + relative * kth) + 2.1 * tolerance * kth
+def _zone(kth, error_bound, relative_bound, tolerance):
+    """Return how far from the k-th distance another one may be and still be tied or swapped with it."""
+    return 2.0 * (error_bound + relative_bound * kth) + 2.1 * tolerance * kth
 
 
 @kernel
@@ -217,31 +220,32 @@ def find_candidates(
     codes,
     class_starts,
     sample_weight,
-    counted,
+    weighted,
     pooled,
     k,
     uniform,
     as_float,
-    off,
-    relative,
+    error_bound,
+    relative_bound,
     tolerance,
     start,
     count,
     sure,
 ):
-    """Candidates of anchors r0 … r1 from their complete rows of distances, D[r] for ``anchors[r]``.
+    """Find the candidates of anchors r0 … r1 in complete rows of distances, D[r] for ``anchors[r]``.
 
-    ``off[n]``, in units of the keys, and ``relative`` say what the distances of anchor n may be off by. With
-    ``off`` = ``relative`` = ``tolerance`` = 0 they are exact, and ties are equal keys. Returns the
-    candidates, to which ``start`` refers.
+    ``error_bound[n]``, in units of the keys, plus ``relative_bound`` times the distance bound the error of
+    the distances of anchor n. With both and ``tolerance`` 0 they are exact, and ties are equal keys.
+    ``weighted``: sample weights differ from 1. ``uniform``: all k ranks have the same weight. Returns the
+    rows of the candidates, to which ``start`` refers.
     """
     n_rows = codes.shape[0]
     n_slots = start.shape[1]
-    # Copies that are counted may be more than there are rows.
+    # With sample weights, k may exceed the number of rows.
     most = np.int64(min(k, np.float64(n_rows)))
     rows = np.empty(2 * n_rows + (r1 - r0) * min(n_slots * (most + 8), n_rows), np.int64)
     free = 0
-    keys = np.empty(most + _FEW + 1, np.uint64)
+    keys = np.empty(most + _SELECTION_SLACK + 1, np.uint64)
     guess = np.zeros(n_slots, np.int64)
     for r in range(r0, r1):
         n = anchors[r]
@@ -252,7 +256,7 @@ def find_candidates(
                 longer[t] = rows[t]
             rows = longer
         for slot in range(n_slots):
-            # The rows of a slot are one range of rows, or two around the own class.
+            # The rows of a slot are one range, or the two ranges around the anchor's class.
             a1, b1 = 0, 0
             if pooled and slot == 1:
                 a0, b0, a1, b1 = 0, class_starts[own], class_starts[own + 1], n_rows
@@ -261,20 +265,20 @@ def find_candidates(
                 a0, b0 = class_starts[c], class_starts[c + 1]
             start[r, slot] = free
             unmasked = np.int64(MASKED) - 1
-            if counted:
+            if weighted:
                 available = _sum_sample_weight(D, r, a0, b0, unmasked, 0, n, sample_weight)
                 available += _sum_sample_weight(D, r, a1, b1, unmasked, 0, n, sample_weight)
             else:
                 available = np.float64(_count(D, r, a0, b0, unmasked) + _count(D, r, a1, b1, unmasked))
             lower, upper = np.float64(-1.0), np.uint32(unmasked)
             if available > k * (1.0 + 1e-9):
-                if counted:
-                    kth_key = _kth_copy(D, r, a0, b0, a1, b1, k, 0, n, sample_weight)
+                if weighted:
+                    kth_key = _kth_weighted_key(D, r, a0, b0, a1, b1, k, 0, n, sample_weight)
                 else:
                     kth_key = _kth_key(D, r, a0, b0, a1, b1, most, guess[slot], keys)
                 guess[slot] = kth_key
                 kth = _value(np.uint32(kth_key), as_float)
-                zone = _zone(kth, off[n], relative, tolerance)
+                zone = _zone(kth, error_bound[n], relative_bound, tolerance)
                 lower = kth - zone
                 upper = np.uint32(kth_key) if zone == 0.0 else _last_key(kth + zone, as_float)
             elif uniform:
@@ -282,7 +286,7 @@ def find_candidates(
             n_sure, n_found = _list_candidates(
                 D, r, a0, b0, a1, b1, upper, lower, uniform, as_float, rows, free
             )
-            if uniform and not counted and n_found <= k:
+            if uniform and not weighted and n_found <= k:
                 n_sure = n_found
             count[r, slot], sure[r, slot] = n_found, n_sure
             free += n_found
@@ -291,7 +295,7 @@ def find_candidates(
 
 @kernel
 def _list_candidates(D, row, a0, b0, a1, b1, upper, lower, uniform, as_float, rows, free):
-    """Write the rows up to ``upper``, those below ``lower`` (sure, if all weigh the same) first."""
+    """Write the rows with keys up to ``upper``; with ``uniform``, those below ``lower`` (sure) come first."""
     n_sure, n_found = 0, 0
     for part in range(2):
         a, b = (a0, b0) if part == 0 else (a1, b1)
@@ -313,10 +317,10 @@ def _list_candidates(D, row, a0, b0, a1, b1, upper, lower, uniform, as_float, ro
 
 
 @kernel
-def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capacity, lists, filled):
-    """Offer the rows j … of D's columns to the lists of the anchors i + r0 … i + r1 in its rows."""
+def update_lists(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capacity, lists, filled):
+    """Merge rows j … j + n_columns, the columns of D, into the lists of anchors i + r0 … i + r1, its rows."""
     n_classes = class_starts.shape[0] - 1
-    keys = np.empty(2 * capacity + _FEW, np.uint64)
+    keys = np.empty(2 * capacity + _SELECTION_SLACK, np.uint64)
     guess = np.zeros(n_classes, np.int64)
     for r in range(r0, r1):
         n = i + r
@@ -327,35 +331,40 @@ def offer(D, i, r0, r1, j, n_columns, chosen, codes, class_starts, pooled, capac
             if a >= b:
                 continue
             slot = slot_of(codes[n], c, pooled)
-            list_ = lists[n, slot]
-            held = filled[n, slot]
+            nearest_keys = lists[n, slot]
+            n_listed = filled[n, slot]
             key = np.int64(MASKED) - 1
-            if held == capacity:
-                key = np.int64(list_[capacity - 1] >> np.uint64(32))
+            if n_listed == capacity:
+                key = np.int64(nearest_keys[capacity - 1] >> np.uint64(32))
             found = _count(D, r, a, b, key)
             if found == 0:
                 continue
-            if found > capacity + _FEW:
-                key = _key_that_holds(D, r, a, b, 0, 0, capacity, capacity + _FEW, min(guess[c], key))
+            if found > capacity + _SELECTION_SLACK:
+                key = _key_with_count(
+                    D, r, a, b, 0, 0, capacity, capacity + _SELECTION_SLACK, min(guess[c], key)
+                )
                 guess[c] = key
-            for t in range(held):
-                keys[t] = list_[t]
-            # Of ties beyond what there is room for, some are kept: the list is then too short, and is seen
-            # to be.
-            total = _gather(D, r, a, b, max(key - 1, 0), j, keys[: held + capacity + _FEW], held)
-            if total < held + capacity + _FEW:
-                total = _gather_equal(D, r, a, b, key, j, keys[: held + capacity + _FEW], total)
+            for t in range(n_listed):
+                keys[t] = nearest_keys[t]
+            # Ties beyond the capacity are dropped; candidates_from_lists detects that the list is too short.
+            total = _gather(
+                D, r, a, b, max(key - 1, 0), j, keys[: n_listed + capacity + _SELECTION_SLACK], n_listed
+            )
+            if total < n_listed + capacity + _SELECTION_SLACK:
+                total = _gather_equal(
+                    D, r, a, b, key, j, keys[: n_listed + capacity + _SELECTION_SLACK], total
+                )
             _sort(keys, total)
             filled[n, slot] = min(total, capacity)
             for t in range(filled[n, slot]):
-                list_[t] = keys[t]
+                nearest_keys[t] = keys[t]
 
 
 @kernel
 def _gather_equal(D, row, a, b, key, column0, keys, n):
-    """Append D[row, a:b] that equal ``key``, with their columns, while there is room."""
+    """Append the entries of D[row, a:b] equal to ``key``, with their columns, until ``keys`` is full."""
     if key == 0:
-        return n  # they were up to max(key − 1, 0) already
+        return n  # already gathered: max(key − 1, 0) = key
     for column in range(a, b):
         if D[row, column] == key:
             if n == keys.shape[0]:
@@ -366,7 +375,7 @@ def _gather_equal(D, row, a, b, key, column0, keys, n):
 
 
 @kernel
-def settle_lists(
+def candidates_from_lists(
     lists,
     filled,
     available,
@@ -374,12 +383,12 @@ def settle_lists(
     a1,
     anchors,
     sample_weight,
-    counted,
+    weighted,
     k,
     uniform,
     as_float,
-    off,
-    relative,
+    error_bound,
+    relative_bound,
     tolerance,
     start,
     count,
@@ -387,9 +396,9 @@ def settle_lists(
     rows,
     short,
 ):
-    """Candidates of anchors a0 … a1 from their lists; ``short[a]`` if a list may miss one.
+    """Find the candidates of anchors a0 … a1 in their lists; set ``short[a]`` if a list may miss one.
 
-    ``available[n, slot]`` counts the rows that could be neighbors. The rest is as in
+    ``available[n, slot]`` counts the rows that could be neighbors. All other arguments are as in
     :func:`find_candidates`.
     """
     capacity, n_slots = lists.shape[2], lists.shape[1]
@@ -397,31 +406,31 @@ def settle_lists(
         n = anchors[a]
         short[a] = False
         for slot in range(n_slots):
-            held = filled[n, slot]
-            whole = held == available[n, slot]
+            n_listed = filled[n, slot]
+            complete = n_listed == available[n, slot]
             start[a, slot] = (a * n_slots + slot) * capacity
             at = start[a, slot]
-            for t in range(held):
+            for t in range(n_listed):
                 rows[at + t] = np.int64(lists[n, slot, t] & np.uint64(0xFFFFFFFF))
             covered, last = 0.0, 0
-            while last < held:
+            while last < n_listed:
                 i = rows[at + last]
                 covered += sample_weight[i] - (1.0 if i == n else 0.0)
                 if covered >= k * (1.0 - 1e-9):
                     break
                 last += 1
-            if last == held:  # fewer than k
-                short[a] |= not whole
-                count[a, slot] = held
-                sure[a, slot] = held if uniform else 0
+            if last == n_listed:  # fewer than k
+                short[a] |= not complete
+                count[a, slot] = n_listed
+                sure[a, slot] = n_listed if uniform else 0
                 continue
             kth = _value(np.uint32(lists[n, slot, last] >> np.uint64(32)), as_float)
-            zone = _zone(kth, off[n], relative, tolerance)
-            if not whole:
-                end = _value(np.uint32(lists[n, slot, held - 1] >> np.uint64(32)), as_float)
+            zone = _zone(kth, error_bound[n], relative_bound, tolerance)
+            if not complete:
+                end = _value(np.uint32(lists[n, slot, n_listed - 1] >> np.uint64(32)), as_float)
                 short[a] |= not end > kth + zone
             n_found = last + 1
-            while n_found < held and not (
+            while n_found < n_listed and not (
                 _value(np.uint32(lists[n, slot, n_found] >> np.uint64(32)), as_float) > kth + zone
             ):
                 n_found += 1
@@ -431,30 +440,30 @@ def settle_lists(
                     _value(np.uint32(lists[n, slot, n_sure] >> np.uint64(32)), as_float) < kth - zone
                 ):
                     n_sure += 1
-                if not counted and n_found <= k:
+                if not weighted and n_found <= k:
                     n_sure = n_found
             count[a, slot], sure[a, slot] = n_found, n_sure
 
 
-# How the k nearest share a weight of 1, and those tied with the k-th what is left of it.
+# Tie sharing: how the k nearest, and those tied with the k-th, share a weight of 1.
 
 
 @kernel
 def _cumulative_rank_weight(ranks, k, rank_weights):
-    """Integrate the step function of rank weights from 0 to ``ranks`` (weights count as ranks)."""
+    """Integrate the step function of rank weights from 0 to ``ranks``, which may be fractional."""
     ranks = min(k, ranks)
-    whole = int(np.floor(ranks))
+    n_full = int(np.floor(ranks))
     total = 0.0
-    for r in range(whole):
+    for r in range(n_full):
         total += rank_weights[r]
-    if ranks > whole:
-        total += (ranks - whole) * rank_weights[whole]
+    if ranks > n_full:
+        total += (ranks - n_full) * rank_weights[n_full]
     return total
 
 
 @kernel
-def _sift(values, order, root, end):
-    """Let the entry at ``root`` of a heap sink to its place among the first ``end``."""
+def _sift_down(values, order, root, end):
+    """Sift the entry at ``root`` of a max-heap down, among the first ``end`` entries."""
     entry = order[root]
     while 2 * root + 1 < end:
         child = 2 * root + 1
@@ -468,34 +477,34 @@ def _sift(values, order, root, end):
 
 
 @kernel
-def order_of(values):
-    """Places of the values from the smallest to the largest, by a heap.
+def heap_argsort(values):
+    """Return the indices that sort the values, by heapsort.
 
-    NumPy's argsort would take longer to compile than everything else here.
+    NumPy's argsort takes longer to compile than everything else here.
     """
     n = values.shape[0]
     order = np.empty(n, np.int64)
     for t in range(n):
         order[t] = t
     for root in range(n // 2 - 1, -1, -1):
-        _sift(values, order, root, n)
+        _sift_down(values, order, root, n)
     for end in range(n - 1, 0, -1):
         order[0], order[end] = order[end], order[0]
-        _sift(values, order, 0, end)
+        _sift_down(values, order, 0, end)
     return order
 
 
 @kernel
 def share_among(distances, sample_weight, rank_weights, tolerance, shares):
-    """Divide a weight of 1 among candidate neighbors.
+    """Share a weight of 1 among candidate neighbors.
 
-    Copies are ranked by distance; rank r of the first k = ``rank_weights.size`` carries
-    ``rank_weights[r − 1]``. Tied candidates share what their ranks carry, per copy, so that the order
-    of the rows does not matter; those tied with the k-th are in while their ranks last. Fewer than k
-    copies: those there are, divided by what their ranks carry.
+    Each unit of sample weight is one rank, by distance; rank r of the first k = ``rank_weights.size`` has the
+    weight ``rank_weights[r − 1]``. Tied candidates share the weights of their ranks in proportion to their
+    sample weights, so that the order of the rows does not matter; those tied with the k-th share the ranks
+    that are left. With a total sample weight below k, shares are normalized by the ranks that exist.
     """
     k = float(rank_weights.shape[0])
-    order = order_of(distances)
+    order = heap_argsort(distances)
     m = order.shape[0]
     total = 0.0
     for c in range(m):
@@ -503,14 +512,14 @@ def share_among(distances, sample_weight, rank_weights, tolerance, shares):
         shares[c] = 0.0
     if total <= 0.0:
         return
-    used = min(k, total)
-    whole = _cumulative_rank_weight(used, k, rank_weights)
-    # What is left of a copy by rounding is none.
-    enough = used * (1.0 - 1e-9)
-    start, last = _boundary(distances, sample_weight, order, enough, tolerance)
+    total_rank = min(k, total)
+    rank_total = _cumulative_rank_weight(total_rank, k, rank_weights)
+    # A remainder below this is rounding.
+    required = total_rank * (1.0 - 1e-9)
+    start, last = _boundary(distances, sample_weight, order, required, tolerance)
     first = 0
     covered = 0.0
-    while first < m and covered < enough:
+    while first < m and covered < required:
         end = first + 1
         if first < start:
             d = distances[order[first]]
@@ -523,21 +532,21 @@ def share_among(distances, sample_weight, rank_weights, tolerance, shares):
         for u in range(first, end):
             group += sample_weight[order[u]]
         if group > 0.0:
-            carried = _cumulative_rank_weight(min(covered + group, used), k, rank_weights)
+            carried = _cumulative_rank_weight(min(covered + group, total_rank), k, rank_weights)
             carried -= _cumulative_rank_weight(covered, k, rank_weights)
             for u in range(first, end):
-                shares[order[u]] = carried / whole * sample_weight[order[u]] / group
+                shares[order[u]] = carried / rank_total * sample_weight[order[u]] / group
         covered += group
         first = end
 
 
 @kernel
-def _boundary(distances, sample_weight, order, enough, tolerance):
-    """Where, in order, the candidates begin that are tied with the last copy needed, and its distance."""
+def _boundary(distances, sample_weight, order, required, tolerance):
+    """Return the first place, in order, that is tied with the last neighbor needed, and its distance."""
     m = order.shape[0]
     covered = 0.0
     boundary = 0
-    while boundary < m - 1 and covered + sample_weight[order[boundary]] < enough:
+    while boundary < m - 1 and covered + sample_weight[order[boundary]] < required:
         covered += sample_weight[order[boundary]]
         boundary += 1
     last = distances[order[boundary]]
@@ -548,28 +557,31 @@ def _boundary(distances, sample_weight, order, enough, tolerance):
 
 
 @kernel
-def share_equally(distances, sample_weight, room, tolerance, shares):
-    """Let candidates in by distance while there is room for their copies; those tied at the end share it."""
+def share_equally(distances, sample_weight, capacity, tolerance, shares):
+    """Share ``capacity`` among candidates by distance.
+
+    The nearest receive their sample weights in full; those tied at the end share the rest.
+    """
     m = distances.shape[0]
     total = 0.0
     for c in range(m):
         total += sample_weight[c]
-    if m == 0 or total <= room * (1.0 + 1e-9):
+    if m == 0 or total <= capacity * (1.0 + 1e-9):
         for c in range(m):
             shares[c] = sample_weight[c]
         return
-    order = order_of(distances)
-    start, last = _boundary(distances, sample_weight, order, room * (1.0 - 1e-9), tolerance)
+    order = heap_argsort(distances)
+    start, last = _boundary(distances, sample_weight, order, capacity * (1.0 - 1e-9), tolerance)
     for u in range(start):
         shares[order[u]] = sample_weight[order[u]]
-        room -= sample_weight[order[u]]
+        capacity -= sample_weight[order[u]]
     end = start
     group = 0.0
     while end < m and distances[order[end]] - last <= tolerance * last:
         group += sample_weight[order[end]]
         end += 1
     for u in range(start, m):
-        shares[order[u]] = room * sample_weight[order[u]] / group if u < end else 0.0
+        shares[order[u]] = capacity * sample_weight[order[u]] / group if u < end else 0.0
 
 
 @kernel
@@ -591,10 +603,10 @@ def share(
     exact,
     shares,
 ):
-    """Divide a weight of 1 among the candidates of every slot of anchors a0 … a1.
+    """Share a weight of 1 among the candidates of every slot of anchors a0 … a1.
 
-    ``uniform``: all of the ``k`` ranks weigh the same, and ``rank_weights`` is not looked at. ``exact_keys``:
-    those that are not sure are all tied. ``square_root``: ``exact`` holds squares.
+    ``uniform``: all ``k`` ranks have the same weight, and ``rank_weights`` is ignored. ``exact_keys``:
+    candidates that are not sure are all tied. ``square_root``: ``exact`` contains squared distances.
     """
     for a in range(a0, a1):
         n = anchors[a]
@@ -602,31 +614,31 @@ def share(
             first, m = start[a, slot], count[a, slot]
             if m == 0:
                 continue
-            of = np.empty(m)
+            weights = np.empty(m)
             total = 0.0
             for t in range(m):
-                of[t] = sample_weight[rows[first + t]] - (1.0 if rows[first + t] == n else 0.0)
-                total += of[t]
+                weights[t] = sample_weight[rows[first + t]] - (1.0 if rows[first + t] == n else 0.0)
+                total += weights[t]
             distances = exact[first : first + m]
             if square_root:
                 for t in range(m):
                     distances[t] = np.sqrt(distances[t])
             out = shares[first : first + m]
             if not uniform:
-                share_among(distances, of, rank_weights, tolerance, out)
+                share_among(distances, weights, rank_weights, tolerance, out)
                 continue
-            used = min(k, total)
+            total_rank = min(k, total)
             n_sure = sure[a, slot]
-            room = used
+            capacity = total_rank
             for t in range(n_sure):
-                out[t] = of[t]
-                room -= of[t]
+                out[t] = weights[t]
+                capacity -= weights[t]
             if n_sure < m:
                 if exact_keys:
-                    left = total - (used - room)
+                    tied_weight = total - (total_rank - capacity)
                     for t in range(n_sure, m):
-                        out[t] = of[t] * (min(room, left) / left)
+                        out[t] = weights[t] * (min(capacity, tied_weight) / tied_weight)
                 else:
-                    share_equally(distances[n_sure:], of[n_sure:], room, tolerance, out[n_sure:])
+                    share_equally(distances[n_sure:], weights[n_sure:], capacity, tolerance, out[n_sure:])
             for t in range(m):
-                out[t] /= used
+                out[t] /= total_rank

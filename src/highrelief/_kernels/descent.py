@@ -1,27 +1,23 @@
-"""Steps of unit length down a margin loss, sample after sample (Li et al. 2015, Algorithm 1)."""
+"""Stochastic descent on margin losses with steps of unit length (Li et al. 2015, Algorithm 1).
+
+Sample after sample, w ← w − ∇/‖∇‖ with the gradient ∇ of the sample's loss/n + λR(w), where R is the L1 norm
+or the squared L2 norm.
+"""
 
 import math
 
 import numpy as np
 
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .vectors import dot
 
-#: Losses, by their number.
+#: Codes of the losses.
 LOG, SQUARE, HINGE, SQUARE_EXP = 0, 1, 2, 3
-
-
-@summing_kernel
-def _score(row, w):
-    wide_vectors()
-    total = 0.0
-    for k in range(row.shape[0]):
-        total += row[k] * w[k]
-    return total
 
 
 @fused_kernel
 def _penalty_slope(w, alpha, l1, out):
-    """Write λ∂R/∂w to ``out``."""
+    """Write the gradient λ∂R/∂w of the penalty to ``out``."""
     wide_vectors()
     for k in range(w.shape[0]):
         if not l1:
@@ -35,7 +31,7 @@ def _penalty_slope(w, alpha, l1, out):
 
 
 @fused_kernel
-def _add_row(row, factor, out):
+def _add_scaled_row(row, factor, out):
     wide_vectors()
     for k in range(row.shape[0]):
         out[k] += factor * row[k]
@@ -51,16 +47,16 @@ def _sum_of_squares(v):
 
 
 @kernel
-def _step(slope, length, w):
-    """Go ``length`` down the slope; nowhere where it is flat."""
+def _normalized_step(slope, length, w):
+    """Move w by ``length`` against the gradient; do nothing if the gradient is 0."""
     norm = math.sqrt(_sum_of_squares(slope))
     if norm > 0.0:
-        _add_row(slope, -length / norm, w)
+        _add_scaled_row(slope, -length / norm, w)
 
 
 @kernel
-def _slope_of_log(u):
-    """Derivative of log(1 + exp(−u)), without overflow."""
+def _log_loss_slope(u):
+    """Return the derivative of log(1 + exp(−u)) without overflow."""
     if u > 0.0:
         shrunk = math.exp(-u)
         return -shrunk / (1.0 + shrunk)
@@ -68,38 +64,39 @@ def _slope_of_log(u):
 
 
 @kernel
-def _slope_of_other_energy(loss, E, margin, gamma):
-    """∂L/∂Ē of the losses that see the energies apart."""
+def _miss_energy_slope(loss, E, margin, gamma):
+    """Return ∂L/∂Ē for the losses that depend on the energies separately."""
     if loss == SQUARE:
         return -2.0 * max(0.0, margin - E)
-    # Beyond this only the direction matters, and the square must not overflow.
+    # Clipped so that squares do not overflow; beyond, only the direction matters.
     return -gamma * math.exp(min(-E, 300.0))
 
 
 @kernel
-def descend(A, n_samples, loss, gamma, margins, counts, alpha, l1, n_epochs, w):
-    """Change ``w`` by one step per sample that counts, ``n_epochs`` times through all of them.
+def descend(A, n_samples, loss, gamma, margins, active, alpha, l1, n_epochs, w):
+    """Update ``w`` by one step per active sample, in ``n_epochs`` passes over all samples.
 
-    ``A`` holds the rows m_i − h_i for the losses of the margin, otherwise the rows h_i and then the rows m_i.
+    The rows of ``A`` are m_i − h_i for losses of the margin; otherwise the rows h_i, followed by the rows
+    m_i. A sample without a hit or a miss is not active.
     """
     slope = np.empty(w.shape[0])
-    apart = A.shape[0] > n_samples
+    separate_energies = A.shape[0] > n_samples
     for _ in range(n_epochs):
         for i in range(n_samples):
-            if not counts[i]:
+            if not active[i]:
                 continue
             _penalty_slope(w, alpha, l1, slope)
-            u = _score(A[i], w)
-            if apart:
-                other = _score(A[n_samples + i], w)
-                _add_row(A[i], 2.0 * u / n_samples, slope)
-                push = _slope_of_other_energy(loss, other, margins[i], gamma)
-                _add_row(A[n_samples + i], push / n_samples, slope)
+            u = dot(A[i], w)
+            if separate_energies:
+                miss_energy = dot(A[n_samples + i], w)
+                _add_scaled_row(A[i], 2.0 * u / n_samples, slope)
+                miss_slope = _miss_energy_slope(loss, miss_energy, margins[i], gamma)
+                _add_scaled_row(A[n_samples + i], miss_slope / n_samples, slope)
             elif loss == LOG:
-                _add_row(A[i], _slope_of_log(u) / n_samples, slope)
+                _add_scaled_row(A[i], _log_loss_slope(u) / n_samples, slope)
             elif u < margins[i]:
-                _add_row(A[i], -1.0 / n_samples, slope)
-            _step(slope, 1.0, w)
+                _add_scaled_row(A[i], -1.0 / n_samples, slope)
+            _normalized_step(slope, 1.0, w)
 
 
 @summing_kernel
@@ -120,10 +117,11 @@ def _add_difference(a, b, factors, factor, out):
 
 @kernel
 def descend_pairs(X, factors, hits, misses, n_pairs, margins, lengths, n_epochs, w):
-    """Change ``w`` by steps down E² + max(0, Δ − Ē)², averaged over the pairs of each sample.
+    """Update ``w`` by steps down E² + max(0, Δ − Ē)², averaged over the pairs of each sample.
 
-    Pair j of sample i are the rows hits[i, j] and misses[i, j] of X, with Δ = margins[i, j]; there are
-    n_pairs[i]. Differences are multiplied by ``factors``; the step of sample i has the length lengths[i].
+    Pair j of sample i consists of rows hits[i, j] and misses[i, j] of X, with Δ = margins[i, j]; a sample
+    has n_pairs[i] of them. Differences are multiplied by ``factors``; the step of sample i has length
+    lengths[i].
     """
     slope = np.empty(w.shape[0])
     for _ in range(n_epochs):
@@ -135,7 +133,7 @@ def descend_pairs(X, factors, hits, misses, n_pairs, margins, lengths, n_epochs,
             for j in range(n_pairs[i]):
                 hit, miss = X[hits[i, j]], X[misses[i, j]]
                 E = _energy(X[i], hit, factors, w)
-                short = max(0.0, margins[i, j] - _energy(X[i], miss, factors, w))
+                shortfall = max(0.0, margins[i, j] - _energy(X[i], miss, factors, w))
                 _add_difference(X[i], hit, factors, 2.0 * E / n_pairs[i], slope)
-                _add_difference(X[i], miss, factors, -2.0 * short / n_pairs[i], slope)
-            _step(slope, lengths[i], w)
+                _add_difference(X[i], miss, factors, -2.0 * shortfall / n_pairs[i], slope)
+            _normalized_step(slope, lengths[i], w)

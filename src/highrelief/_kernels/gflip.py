@@ -1,14 +1,15 @@
-"""Flips of single features, by the squared distances of all pairs over the members.
+"""Greedy flips of single features (G-flip), by the squared distances of all pairs on the selected features.
 
-Rows are sorted by class, every class padded to whole blocks of rows, so that hits and misses stand side by
-side. Of the symmetric matrix there are the blocks from the diagonal on: the :data:`ROW_BLOCK` rows of a block
-one after the other, from the block's own columns to the last. A row is :data:`FAR` from itself, and padding
-from all. To try a flip is one pass over it that changes nothing; to make one is another.
+Rows are sorted by class, with every class padded to whole blocks of rows, so that hits and misses are
+contiguous. Of the symmetric matrix only the blocks from the diagonal on are stored: the :data:`ROW_BLOCK`
+rows of a block one after the other, from the block's own columns to the last. A row is masked (:data:`FAR`)
+against itself, and padding against all rows. Scoring a flip is one pass that changes nothing; applying it is
+another.
 
-What is added must go away again without a trace: a square root makes 1e-8 of the 1e-16 that a rounding may
-leave. So values are whole multiples of a step (``methods/gflip.py`` says of which), and a sum is kept in
-two parts, ``high`` + ``low``, of 106 bits together: it is exact, and ``high`` is the sum rounded once. Which
-flips led to a set cannot be seen from it.
+Adding and later removing a feature must leave no trace: the square root turns a rounding error of 1e-16 into
+1e-8. Values are therefore multiples of a step (see ``methods/gflip.py``), and a sum is stored in two parts,
+``high`` + ``low``, with 106 bits together: it is exact, and ``high`` is the sum rounded once. The state
+depends on the selected set alone, not on the flips that led to it.
 """
 
 import math
@@ -19,21 +20,22 @@ from .jit import kernel, never_nan, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simba import sigmoid
 
+#: Codes of the utilities.
 LINEAR, SIGMOID, ZERO_ONE = range(3)
-#: Squared distance where there is none.
+#: Squared distance of a masked pair.
 FAR = 2.0**1023
 
 
 @kernel
-def pairs_of(n_rows):
-    """Numbers that the blocks of so many rows have."""
+def n_stored_pairs(n_rows):
+    """Return the number of entries in the stored blocks of ``n_rows`` rows."""
     n_blocks = n_rows // ROW_BLOCK
     return ROW_BLOCK * ROW_BLOCK * (n_blocks * (n_blocks + 1)) // 2
 
 
 @kernel
-def begin(real, high, low):
-    """Write the squared distances on no feature."""
+def initialize(real, high, low):
+    """Write the squared distances over no feature: 0, or :data:`FAR` for masked pairs."""
     n = real.shape[0]
     place = 0
     for i in range(n):
@@ -45,15 +47,15 @@ def begin(real, high, low):
 
 
 @kernel
-def _nearest_with(x, r, first, last, high, start, stride, near):
-    """Least squared distances of the rows of a block to columns first … last, with a feature added.
+def _nearest_with(x, r, first, last, high, start, stride, minima):
+    """Return the least squared distances of a block's rows to columns first … last, with a feature added.
 
-    Those columns' least distances to the rows go to ``near``.
+    The least distances of these columns to the rows are merged into ``minima``.
     """
     wide_vectors()
     never_nan()
     n = last - first
-    columns, nearest = x[first:last], near[first:last]
+    columns, nearest = x[first:last], minima[first:last]
     a, b = high[start : start + n], high[start + stride : start + stride + n]
     c = high[start + 2 * stride : start + 2 * stride + n]
     d = high[start + 3 * stride : start + 3 * stride + n]
@@ -75,12 +77,15 @@ def _nearest_with(x, r, first, last, high, start, stride, near):
 
 
 @kernel
-def _nearest_without(x, r, first, last, high, low, start, stride, near):
-    """The same with a feature taken away."""
+def _nearest_without(x, r, first, last, high, low, start, stride, minima):
+    """Return the least squared distances of a block's rows to columns first … last, with a feature removed.
+
+    The least distances of these columns to the rows are merged into ``minima``.
+    """
     wide_vectors()
     never_nan()
     n = last - first
-    columns, nearest = x[first:last], near[first:last]
+    columns, nearest = x[first:last], minima[first:last]
     second, third, fourth = start + stride, start + 2 * stride, start + 3 * stride
     a, b = high[start : start + n], high[second : second + n]
     c, d = high[third : third + n], high[fourth : fourth + n]
@@ -105,19 +110,19 @@ def _nearest_without(x, r, first, last, high, low, start, stride, near):
 
 
 @kernel
-def _nearest_of_block(x, add, r, first, last, high, low, start, stride, near):
-    """Bring the least squared distances of a block's rows, and of the columns', up to date."""
+def _nearest_of_block(x, add, r, first, last, high, low, start, stride, minima):
+    """Merge the least squared distances of a block's rows, and of the columns, into ``minima``."""
     if add:
-        least = _nearest_with(x, r, first, last, high, start, stride, near)
+        row_minima = _nearest_with(x, r, first, last, high, start, stride, minima)
     else:
-        least = _nearest_without(x, r, first, last, high, low, start, stride, near)
+        row_minima = _nearest_without(x, r, first, last, high, low, start, stride, minima)
     for i in range(ROW_BLOCK):
-        near[r + i] = min(near[r + i], least[i])
+        minima[r + i] = min(minima[r + i], row_minima[i])
 
 
 @kernel
 def _roots(squares):
-    """Distances from squared ones; infinity for those that are far."""
+    """Replace squared distances by distances; infinity for masked pairs."""
     wide_vectors()
     for i in range(squares.shape[0]):
         squares[i] = math.sqrt(squares[i]) if squares[i] < FAR else np.inf
@@ -125,7 +130,7 @@ def _roots(squares):
 
 @kernel
 def _nearest_distances(x, add, high, low, ends, hits, misses):
-    """Write the distances to the nearest hit and miss after a flip; infinity where there is none."""
+    """Write the distances to the nearest hit and miss after a flip; infinity if there is none."""
     n = x.shape[0]
     for i in range(n):
         hits[i] = misses[i] = FAR
@@ -153,7 +158,7 @@ def _all_squares(x, add, high, low, out):
                 t = x[r + i] - x[r + m]
                 square = high[place + m]
                 out[r + i, r + m] = square + t * t if add else (square - t * t) + low[place + m]
-        # The other half, by the rows of a block side by side.
+        # The lower half: the rows of a block become adjacent columns.
         for m in range(r + ROW_BLOCK, n):
             for i in range(ROW_BLOCK):
                 out[m, r + i] = out[r + i, m]
@@ -161,72 +166,76 @@ def _all_squares(x, add, high, low, out):
 
 
 @kernel
-def _least_beyond(squares, reached):
-    """Least of the numbers that are larger than ``reached``; :data:`FAR` where there is none."""
+def _next_larger(squares, bound):
+    """Return the smallest of the numbers above ``bound``; :data:`FAR` if there is none."""
     wide_vectors()
     never_nan()
     least = FAR
     for m in range(squares.shape[0]):
-        square = squares[m] if squares[m] > reached else FAR
+        square = squares[m] if squares[m] > bound else FAR
         least = square if square < least else least
     return least
 
 
 @summing_kernel
-def _weight_at(squares, sample_weight, place):
-    """Weight of those at one squared distance."""
+def _weight_at_square(squares, sample_weight, square):
+    """Return the total weight of the samples at one squared distance."""
     wide_vectors()
     weight = 0.0
     for m in range(squares.shape[0]):
-        weight += sample_weight[m] if squares[m] == place else 0.0
+        weight += sample_weight[m] if squares[m] == square else 0.0
     return weight
 
 
 @kernel
-def _mean_of_nearest(squares, others, sample_weight, other_weight, own):
-    """Mean distance of the nearest samples that weigh 1 together, or of all if there are fewer.
+def _mean_of_nearest(squares, others, sample_weight, other_weight, own_weight):
+    """Return the mean distance of the nearest samples with a total weight of 1, or of all if they weigh less.
 
-    Among those of two stretches of a row; of the sample itself there are ``own`` more, at distance 0.
-    Infinity where there is nobody.
+    The samples are two ranges of a row; the sample itself adds ``own_weight`` at distance 0. Infinity if
+    there is no sample.
     """
-    mass, total, reached = min(own, 1.0), 0.0, -1.0
+    mass, total, previous = min(own_weight, 1.0), 0.0, -1.0
     while mass < 1.0:
-        nearest = min(_least_beyond(squares, reached), _least_beyond(others, reached))
+        nearest = min(_next_larger(squares, previous), _next_larger(others, previous))
         if nearest == FAR:
             break
-        weight = _weight_at(squares, sample_weight, nearest) + _weight_at(others, other_weight, nearest)
+        weight = _weight_at_square(squares, sample_weight, nearest) + _weight_at_square(
+            others, other_weight, nearest
+        )
         share = min(weight, 1.0 - mass)
         mass += share
         total += share * math.sqrt(nearest)
-        reached = nearest
+        previous = nearest
     return total / mass if mass > 0.0 else np.inf
 
 
 @kernel
 def _nearest_weight(x, add, high, low, starts, ends, sample_weight, matrix, hits, misses):
-    """What :func:`_nearest_distances` writes, where samples count in parts: means over a weight of 1."""
+    """Write mean distances to the nearest hits and misses of total weight 1 (fractional sample weights)."""
     _all_squares(x, add, high, low, matrix)
     for i in range(x.shape[0]):
         row, start, end = matrix[i], starts[i], ends[i]
-        own = max(sample_weight[i] - 1.0, 0.0)
-        hits[i] = _mean_of_nearest(row[start:end], row[:0], sample_weight[start:end], sample_weight[:0], own)
+        own_weight = max(sample_weight[i] - 1.0, 0.0)
+        hits[i] = _mean_of_nearest(
+            row[start:end], row[:0], sample_weight[start:end], sample_weight[:0], own_weight
+        )
         misses[i] = _mean_of_nearest(row[:start], row[end:], sample_weight[:start], sample_weight[end:], 0.0)
 
 
 @kernel
-def _among_duplicates(sample_weight, hits):
-    """Distances to the nearest hits where each sample counts once or more: its copies are at distance 0."""
+def _include_duplicates(sample_weight, hits):
+    """Update the distances to the nearest hits for sample weights ≥ 1: duplicates are at distance 0."""
     for i in range(hits.shape[0]):
-        own = min(sample_weight[i] - 1.0, 1.0)
-        if own > 0.0:
-            hits[i] = (1.0 - own) * hits[i] if own < 1.0 and hits[i] < np.inf else 0.0
+        own_weight = min(sample_weight[i] - 1.0, 1.0)
+        if own_weight > 0.0:
+            hits[i] = (1.0 - own_weight) * hits[i] if own_weight < 1.0 and hits[i] < np.inf else 0.0
 
 
 @kernel
-def score(hits, misses, sample_weight, utility, beta, tied):
-    """Sum of the utilities of the margins, and the sum whose rounding it has.
+def score(hits, misses, sample_weight, utility, beta, tolerance):
+    """Return the sum of the utilities of the margins, and the scale of its rounding error.
 
-    A margin below ``tied`` times the mean of the two distances is 0.
+    A margin below ``tolerance`` times the mean of the two distances is 0.
     """
     total = rest = size = 0.0
     for i in range(hits.shape[0]):
@@ -237,9 +246,9 @@ def score(hits, misses, sample_weight, utility, beta, tied):
             u = sigmoid(u, beta)
             rounding = u + beta * u * (1.0 - u) * rounding
         elif utility == ZERO_ONE:
-            u = 1.0 if u > tied * rounding else 0.0
+            u = 1.0 if u > tolerance * rounding else 0.0
             rounding = 1.0
-        # Error-free sums (Knuth): the order of the samples must not matter.
+        # Error-free sum (Knuth): the order of the samples must not matter.
         term = sample_weight[i] * u
         after = total + term
         back = after - total
@@ -250,22 +259,24 @@ def score(hits, misses, sample_weight, utility, beta, tied):
 
 
 @kernel
-def tried(x, add, high, low, starts, ends, sample_weight, matrix, utility, beta, tied, hits, misses):
-    """Score after a flip of the feature whose values are ``x``, and the sum whose rounding it has.
+def score_after_flip(
+    x, add, high, low, starts, ends, sample_weight, matrix, utility, beta, tolerance, hits, misses
+):
+    """Return the score after a flip of the feature with values ``x``, and the scale of its rounding error.
 
-    ``matrix`` is (n, n) where samples count in parts, else empty.
+    ``matrix`` is (n, n) scratch space for fractional sample weights, otherwise empty.
     """
     if matrix.shape[0] > 0:
         _nearest_weight(x, add, high, low, starts, ends, sample_weight, matrix, hits, misses)
     else:
         _nearest_distances(x, add, high, low, ends, hits, misses)
-        _among_duplicates(sample_weight, hits)
-    return score(hits, misses, sample_weight, utility, beta, tied)
+        _include_duplicates(sample_weight, hits)
+    return score(hits, misses, sample_weight, utility, beta, tolerance)
 
 
 @kernel
 def _flip_row(value, x, add, high, low):
-    """Add a feature's squared differences, or take them away: error-free sums (Knuth; Dekker)."""
+    """Add or subtract a feature's squared differences with error-free sums (Knuth; Dekker)."""
     wide_vectors()
     for m in range(x.shape[0]):
         t = value - x[m]
@@ -280,7 +291,7 @@ def _flip_row(value, x, add, high, low):
 
 @kernel
 def flip(x, add, high, low):
-    """Bring the squared distances up to date."""
+    """Update the squared distances for a flip of the feature with values ``x``."""
     n = x.shape[0]
     start = 0
     for i in range(n):
@@ -292,23 +303,36 @@ def flip(x, add, high, low):
 
 @kernel
 def sweep(
-    columns, order, starts, ends, sample_weight, matrix, utility, beta, tied, high, low, member, now, least
+    columns,
+    order,
+    starts,
+    ends,
+    sample_weight,
+    matrix,
+    utility,
+    beta,
+    tolerance,
+    high,
+    low,
+    selected,
+    current_score,
+    scratch,
 ):
-    """Try each feature of ``order`` once, flip it if the score grows; return the number of flips.
+    """Try each feature of ``order`` once and flip it if the score increases; return the number of flips.
 
-    ``now`` holds the score; growth below ``tied`` times the sum of what it is made of is rounding. Without
-    members the score is 0, whatever the utility. ``least`` is overwritten.
+    ``current_score`` has one entry. An increase below ``tolerance`` times the scale of the rounding error is
+    ignored. The score of the empty set is 0 for every utility. ``scratch`` is overwritten.
     """
-    n_members = 0
-    for j in range(member.shape[0]):
-        n_members += member[j]
+    n_selected = 0
+    for j in range(selected.shape[0]):
+        n_selected += selected[j]
     n_flips = 0
     for v in range(order.shape[0]):
         j = order[v]
-        add = not member[j]
+        add = not selected[j]
         after, size = 0.0, 0.0
-        if add or n_members > 1:
-            after, size = tried(
+        if add or n_selected > 1:
+            after, size = score_after_flip(
                 columns[j],
                 add,
                 high,
@@ -319,46 +343,46 @@ def sweep(
                 matrix,
                 utility,
                 beta,
-                tied,
-                least[0],
-                least[1],
+                tolerance,
+                scratch[0],
+                scratch[1],
             )
-        if after - now[0] > tied * size:
+        if after - current_score[0] > tolerance * size:
             flip(columns[j], add, high, low)
-            member[j] = add
-            n_members += 1 if add else -1
-            now[0] = after
+            selected[j] = add
+            n_selected += 1 if add else -1
+            current_score[0] = after
             n_flips += 1
     return n_flips
 
 
 @kernel
-def losses(
+def score_losses(
     columns,
-    some,
+    features,
     starts,
     ends,
     sample_weight,
     matrix,
     utility,
     beta,
-    tied,
+    tolerance,
     high,
     low,
-    member,
-    now,
-    least,
+    selected,
+    current_score,
+    scratch,
     out,
 ):
-    """Write what the score loses when one of some members leaves to ``out``."""
-    n_members = 0
-    for j in range(member.shape[0]):
-        n_members += member[j]
-    for v in range(some.shape[0]):
-        j = some[v]
+    """Write to ``out`` the decrease of the score when one of the selected ``features`` is removed."""
+    n_selected = 0
+    for j in range(selected.shape[0]):
+        n_selected += selected[j]
+    for v in range(features.shape[0]):
+        j = features[v]
         after = 0.0
-        if n_members > 1:
-            after, _ = tried(
+        if n_selected > 1:
+            after, _ = score_after_flip(
                 columns[j],
                 False,
                 high,
@@ -369,8 +393,8 @@ def losses(
                 matrix,
                 utility,
                 beta,
-                tied,
-                least[0],
-                least[1],
+                tolerance,
+                scratch[0],
+                scratch[1],
             )
-        out[j] = now[0] - after
+        out[j] = current_score[0] - after

@@ -1,31 +1,33 @@
-"""How far samples are from the hyperplanes through their nearest neighbors (Vincent and Bengio 2002).
+"""Distances to local hyperplanes (Vincent and Bengio 2002), and margins of convex mixtures of neighbors.
 
-For one sample x and one class: who is among the k nearest (:func:`_nearest`), with which share u of a copy
-(:func:`_shares`); then, with N̄ = Σ u_i N_i / Σ u_i, columns v_i = √u_i·(N_i − N̄) and r = x − N̄,
+For a sample x and a class, u_i is the share of neighbor N_i among the k nearest. With N̄ = Σ u_i N_i / Σ u_i,
+columns v_i = √u_i·(N_i − N̄) and r = x − N̄, the distance is
 
     ‖r − Vα‖,  α = (VᵀV + λ·Id)⁻¹ Vᵀr.
 
-Reflections turn V into a small triangle R and r into (c, t), where t is what no combination of the columns
-reaches. Rotations then make the rows of R orthogonal, with lengths s_i, the singular values of V. Hence
+Householder reflections turn V into a small triangle R and r into (c, t), where t is orthogonal to the columns
+of V. Jacobi rotations then make the rows of R orthogonal, with lengths s_i, the singular values of V. Hence
 
     ‖r − Vα‖² = ‖t‖² + Σ_i (λ/(s_i² + λ)·c_i)²,
 
-sums of squares only: VᵀV, which is always singular and has the square of V's condition, is never formed.
+sums of squares only: VᵀV, which is always singular and has the squared condition number of V, is never
+formed.
 """
 
 import numpy as np
 
 from .candidates import share_equally
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
+from .vectors import dot, squared_distance
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Sweeps over all pairs of rows; what is left shrinks quadratically, and eight are many.
-_MOST_SWEEPS = 40
+#: Most sweeps over all pairs of rows; convergence is quadratic, and eight are rarely exceeded.
+_MAX_SWEEPS = 40
 
 
 @kernel
-def _sink(values, rows, root, n):
-    """Let the value at ``root`` of a heap, the largest first, sink to its place among n; rows go along."""
+def _sift_down(values, rows, root, n):
+    """Sift the value at ``root`` of a max-heap of n values down; rows move along."""
     value, row = values[root], rows[root]
     while 2 * root + 1 < n:
         child = 2 * root + 1
@@ -39,8 +41,8 @@ def _sink(values, rows, root, n):
 
 
 @kernel
-def _rise(values, rows, place):
-    """Let the value at ``place`` of a heap rise to its place; rows go along."""
+def _sift_up(values, rows, place):
+    """Sift the value at ``place`` of a max-heap up; rows move along."""
     value, row = values[place], rows[place]
     while place > 0 and values[(place - 1) // 2] < value:
         parent = (place - 1) // 2
@@ -50,45 +52,35 @@ def _rise(values, rows, place):
 
 
 @kernel
-def _kth(products, squares, square, a, b, sample_weight, k, values, rows):
-    """The smallest of the squared distances to rows a … b up to which there are k copies; ∞ for fewer.
+def _kth_square(products, squares, square, a, b, sample_weight, k, values, rows):
+    """Return the smallest squared distance to rows a … b up to which weights sum to k; ∞ if they do not.
 
-    ``values`` and ``rows`` are room for a heap of the nearest so far.
+    ``values`` and ``rows`` are scratch space for a heap of the nearest so far.
     """
-    n, held = 0, 0.0
-    enough = k * (1.0 - 1e-9)
-    # A sample counts k copies at most: a heavy one must not absorb the others in the running sum.
+    n, total_weight = 0, 0.0
+    required = k * (1.0 - 1e-9)
+    # Weights are capped at k: a heavy sample must not absorb the others in the running sum.
     for i in range(a, b):
         d = square + squares[i] - 2.0 * products[i]
-        if held >= enough and d >= values[0]:
+        if total_weight >= required and d >= values[0]:
             continue
         values[n], rows[n] = d, i
-        _rise(values, rows, n)
+        _sift_up(values, rows, n)
         n += 1
-        held += min(sample_weight[i], k)
-        while n > 1 and held - min(sample_weight[rows[0]], k) >= enough:
-            held -= min(sample_weight[rows[0]], k)
+        total_weight += min(sample_weight[i], k)
+        while n > 1 and total_weight - min(sample_weight[rows[0]], k) >= required:
+            total_weight -= min(sample_weight[rows[0]], k)
             n -= 1
             values[0], rows[0] = values[n], rows[n]
-            _sink(values, rows, 0, n)
-    return values[0] if held >= enough else np.inf
-
-
-@summing_kernel
-def _squared_distance(x, other):
-    wide_vectors()
-    total = 0.0
-    for j in range(x.shape[0]):
-        t = x[j] - other[j]
-        total += t * t
-    return total
+            _sift_down(values, rows, 0, n)
+    return values[0] if total_weight >= required else np.inf
 
 
 @kernel
 def _candidates(products, squares, square, a, b, kth, zone, rows):
-    """Write rows whose squared distance may be among the k smallest, those that surely are first.
+    """Write the rows whose squared distance may be among the k smallest, sure ones first.
 
-    Returns the number of sure ones, and of all.
+    Returns the number of sure rows and the number of all.
     """
     n_sure, n = 0, 0
     for i in range(a, b):
@@ -104,20 +96,20 @@ def _candidates(products, squares, square, a, b, kth, zone, rows):
 
 
 @kernel
-def _shares(x, X, rows, n_sure, n, sample_weight, k, tolerance, of, distances, shares):
-    """Let candidates in by their exact distances while k copies last; returns how many copies there are."""
-    total, room = 0.0, k
+def _shares(x, X, rows, n_sure, n, sample_weight, k, tolerance, weights, distances, shares):
+    """Write the shares of the candidates by exact distance, up to k in total; return the total share."""
+    total, capacity = 0.0, k
     for t in range(n):
-        of[t] = sample_weight[rows[t]]
-        shares[t] = of[t]
-        total += of[t]
+        weights[t] = sample_weight[rows[t]]
+        shares[t] = weights[t]
+        total += weights[t]
         if t < n_sure:
-            room -= of[t]
+            capacity -= weights[t]
     if total <= k * (1.0 + 1e-9):
         return total
     for t in range(n_sure, n):
-        distances[t] = np.sqrt(_squared_distance(x, X[rows[t]]))
-    share_equally(distances[n_sure:n], of[n_sure:n], room, tolerance, shares[n_sure:n])
+        distances[t] = np.sqrt(squared_distance(x, X[rows[t]]))
+    share_equally(distances[n_sure:n], weights[n_sure:n], capacity, tolerance, shares[n_sure:n])
     return k
 
 
@@ -131,30 +123,30 @@ def _equal(a, b):
 
 @kernel
 def _merge_duplicates(X, rows, shares, n):
-    """Put together what equal rows share, and leave out what shares nothing; returns the number that is left.
+    """Merge the shares of equal rows and drop rows without a share; return the number of rows left.
 
-    Ties can bring any number of neighbors, but hardly of different ones.
+    Ties can add any number of neighbors, but rarely of distinct ones.
     """
-    n_in = 0
+    n_merged = 0
     for t in range(n):
         if shares[t] == 0.0:
             continue
         place = 0
-        while place < n_in and not _equal(X[rows[place]], X[rows[t]]):
+        while place < n_merged and not _equal(X[rows[place]], X[rows[t]]):
             place += 1
         share = shares[t]
-        if place == n_in:
-            rows[n_in], shares[n_in] = rows[t], 0.0
-            n_in += 1
+        if place == n_merged:
+            rows[n_merged], shares[n_merged] = rows[t], 0.0
+            n_merged += 1
         shares[place] += share
-    return n_in
+    return n_merged
 
 
 @kernel
-def _spread(x, X, rows, shares, n, total, V, mean):
-    """Fill V with √u_i·(N_i − N̄), and its row n with x − N̄; both by differences from the first neighbor.
+def _center_neighbors(x, X, rows, shares, n, total, V, mean):
+    """Fill V with √u_i·(N_i − N̄), and its row n with x − N̄; both via differences from the first neighbor.
 
-    Copies of one sample are then exactly their mean.
+    Identical neighbors are then exactly equal to their mean.
     """
     first = X[rows[0]]
     d = x.shape[0]
@@ -174,15 +166,6 @@ def _spread(x, X, rows, shares, n, total, V, mean):
 
 
 @summing_kernel
-def _dot(a, b):
-    wide_vectors()
-    total = 0.0
-    for j in range(a.shape[0]):
-        total += a[j] * b[j]
-    return total
-
-
-@summing_kernel
 def _subtract(a, factor, out):
     wide_vectors()
     for j in range(a.shape[0]):
@@ -190,45 +173,45 @@ def _subtract(a, factor, out):
 
 
 @kernel
-def _triangle(V, n):
-    """Reflect the n columns of a matrix, and one more vector, the rows of V, until they are a triangle.
+def _triangularize(V, n):
+    """Triangularize the n columns of a matrix, stored as rows of V, and apply the reflections to row n.
 
-    Householder's reflections. The first min(n, d) numbers of each row are then what is left of it, and the
-    last row also holds what is beyond. Returns that number.
+    Householder reflections. The first m = min(n, d) entries of each row are its transformed coordinates; the
+    last row also contains the component beyond them. Returns m.
     """
     d = V.shape[1]
     m = min(n, d)
     for i in range(m):
         axis = V[i, i:]
-        length = np.sqrt(_dot(axis, axis))
+        length = np.sqrt(dot(axis, axis))
         if length == 0.0:
             continue
-        # Away from the axis, so that nothing cancels.
+        # The sign avoids cancellation.
         diagonal = -length if axis[0] > 0.0 else length
         axis[0] -= diagonal
         half = -diagonal * axis[0]  # ‖axis‖²/2
         if half > 0.0:
             for t in range(i + 1, n + 1):
-                _subtract(axis, _dot(axis, V[t, i:]) / half, V[t, i:])
+                _subtract(axis, dot(axis, V[t, i:]) / half, V[t, i:])
         axis[0] = diagonal
     return m
 
 
 @kernel
 def _rotate_rows(R, c):
-    """Rotate pairs of rows of R, and numbers of c with them, until the rows are orthogonal (Jacobi)."""
+    """Rotate pairs of rows of R, and entries of c with them, until the rows are orthogonal (Jacobi)."""
     m, n = R.shape
-    orthogonal = (n + 4.0) * _EPS  # what a scalar product is off by, relatively
-    for _ in range(_MOST_SWEEPS):
-        turned = False
+    orthogonal = (n + 4.0) * _EPS  # relative rounding error of a dot product
+    for _ in range(_MAX_SWEEPS):
+        rotated = False
         for p in range(m):
             for q in range(p + 1, m):
-                a = _dot(R[p], R[p])
-                b = _dot(R[q], R[q])
-                g = _dot(R[p], R[q])
+                a = dot(R[p], R[p])
+                b = dot(R[q], R[q])
+                g = dot(R[p], R[q])
                 if abs(g) <= orthogonal * np.sqrt(a) * np.sqrt(b):
                     continue
-                turned = True
+                rotated = True
                 zeta = (b - a) / (2.0 * g)
                 tangent = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + np.sqrt(1.0 + zeta * zeta))
                 cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
@@ -238,20 +221,20 @@ def _rotate_rows(R, c):
                     R[p, j], R[q, j] = cosine * u - sine * v, sine * u + cosine * v
                 u, v = c[p], c[q]
                 c[p], c[q] = cosine * u - sine * v, sine * u + cosine * v
-        if not turned:
+        if not rotated:
             return
 
 
 @kernel
 def _ridge_distance(V, n, alpha):
-    """‖r − Vα‖ for the ridge solution α; V's n columns, and r, are the rows of V, which is used up.
+    """Return ‖r − Vα‖ for the ridge solution α; the rows of V are its n columns and r, and are overwritten.
 
-    Directions in which the columns differ by rounding only are none, and a distance that is rounding of r is
-    0: a sample in the hyperplanes of two classes is as near to one as to the other.
+    Directions in which the columns differ by rounding only are ignored, and a distance within the rounding of
+    r is 0: a sample in the hyperplanes of two classes is then equally close to both.
     """
     d = V.shape[1]
-    length = np.sqrt(_dot(V[n], V[n]))
-    m = _triangle(V, n)
+    length = np.sqrt(dot(V[n], V[n]))
+    m = _triangularize(V, n)
     r = V[n]
     R = np.zeros((m, n))
     for t in range(n):
@@ -261,28 +244,29 @@ def _ridge_distance(V, n, alpha):
     longest = 0.0
     squares = np.empty(m)
     for i in range(m):
-        squares[i] = _dot(R[i], R[i])
+        squares[i] = dot(R[i], R[i])
         longest = max(longest, squares[i])
     rounding = max(d, n) * _EPS
-    total = _dot(r[m:], r[m:])
+    total = dot(r[m:], r[m:])
     for i in range(m):
-        left = r[i]
+        component = r[i]
         if squares[i] > rounding * rounding * longest:
-            left *= 1.0 / (1.0 + squares[i] / alpha) if alpha > 0.0 else 0.0
-        total += left * left
+            component *= 1.0 / (1.0 + squares[i] / alpha) if alpha > 0.0 else 0.0
+        total += component * component
     distance = np.sqrt(total)
     return distance if distance > rounding * length else 0.0
 
 
 @kernel
 def hyperplane_distances(
-    Q, query_squares, X, squares, products, class_starts, sample_weight, k, alpha, off, tolerance, out
+    Q, query_squares, X, squares, products, class_starts, sample_weight, k, alpha, error_bound, tolerance, out
 ):
-    """Fill out[q, c] with the distance of row q of Q from the local hyperplane of class c.
+    """Fill out[q, c] with the distance of row q of Q to the local hyperplane of class c.
 
-    Rows of X are sorted by class. ``query_squares`` and ``squares`` are squared lengths of the rows of Q and
-    X, ``products`` their scalar products, all possibly measured from elsewhere, so that squared distances may
-    be off by ``off[q]``. Distances that differ by less than ``tolerance``, relatively, are equal.
+    Rows of X are sorted by class. ``query_squares`` and ``squares`` are squared norms of the rows of Q and
+    X, ``products`` their dot products, all possibly relative to another origin. The resulting squared
+    distances have the error bound ``error_bound[q]``. Distances with a relative difference below
+    ``tolerance`` are equal.
     """
     d = X.shape[1]
     largest = 0
@@ -290,57 +274,58 @@ def hyperplane_distances(
         largest = max(largest, class_starts[c + 1] - class_starts[c])
     heap, heap_rows = np.empty(largest), np.empty(largest, np.int64)
     rows = np.empty(largest, np.int64)
-    of, distances, shares = np.empty(largest), np.empty(largest), np.empty(largest)
+    weights, distances, shares = np.empty(largest), np.empty(largest), np.empty(largest)
     mean = np.empty(d)
     V = np.empty((min(k, largest) + 2, d))
     for q in range(Q.shape[0]):
         x, square = Q[q], query_squares[q]
         for c in range(out.shape[1]):
             a, b = class_starts[c], class_starts[c + 1]
-            kth = _kth(products[q], squares, square, a, b, sample_weight, float(k), heap, heap_rows)
-            zone = 2.0 * off[q]
+            kth = _kth_square(products[q], squares, square, a, b, sample_weight, float(k), heap, heap_rows)
+            zone = 2.0 * error_bound[q]
             if kth < np.inf:
-                # Squares differ, relatively, by twice as much as what they are squares of.
+                # The relative difference of squares is twice that of the distances.
                 zone += 4.2 * tolerance * abs(kth)
             n_sure, n = _candidates(products[q], squares, square, a, b, kth, zone, rows)
-            total = _shares(x, X, rows, n_sure, n, sample_weight, float(k), tolerance, of, distances, shares)
+            total = _shares(
+                x, X, rows, n_sure, n, sample_weight, float(k), tolerance, weights, distances, shares
+            )
             n = _merge_duplicates(X, rows, shares, n)
             if n + 1 > V.shape[0]:
                 V = np.empty((2 * n + 1, d))
-            _spread(x, X, rows, shares, n, total, V, mean)
+            _center_neighbors(x, X, rows, shares, n, total, V, mean)
             out[q, c] = _ridge_distance(V[: n + 1], n, alpha)
 
 
-# Local hyperplanes: the point nearest to a sample among the convex mixtures of its neighbors.
+# Convex mixtures: the point nearest to a sample among the convex combinations of its neighbors.
 #
-# For a sample x with neighbors h_i, u_i copies of each, the mixture Σα_i h_i nearest to x under weights w
-# is
+# For a sample x with neighbors h_i of sample weights u_i, the mixture Σα_i h_i nearest to x under feature
+# weights w is
 #
 #     min ½·‖Σ_i α_i (h_i − x)‖²_W + λ·Σ_i α_i²/u_i   over α ≥ 0, Σα = 1,   W = diag(w),
 #
 # since x = Σα_i x. With the Gram matrix G of the differences h_i − x (:func:`add_gram`) and H = G +
 # 2λ·diag(1/u) that is ½αᵀHα, and α = β/Σβ for the β ≥ 0 that minimizes ½βᵀHβ − Σβ: the conditions of the
-# two minima are the same but for the scale. :func:`solve_mixtures` finds β by active sets, exactly;
-# :func:`add_margin` and :func:`sample_margins` make margins of the mixtures.
+# two minima differ only by the scale. :func:`solve_mixtures` finds β exactly with an active-set method;
+# :func:`add_margin` and :func:`sample_margins` compute the margins of the mixtures.
 #
 # Lists of neighbors are flat: system s, the hits (s even) or misses (s odd) of anchor s // 2, has
 # ``size[s]`` rows from ``start[s]`` on, and the lower half of its Gram matrix, row by row, from
 # ``place[s]`` on.
 
-
-#: Features whose differences are held at a time; sums over features are cut at multiples of it.
+#: Features per block of differences; sums over features are split at multiples of it.
 FEATURES_AT_ONCE = 512
-#: λ is at least this, relative to the largest squared distance per copy: H can then be factorised.
+#: Lower bound of λ relative to the largest squared distance times weight: H can then be factorized.
 SMALLEST_PENALTY = 1e-12
-#: What a derivative may be below 0, relative to the largest entry of H, at a minimum.
+#: Tolerance of the derivative at a minimum, relative to the largest entry of H.
 _ROUNDING = 1e-14
-#: Beyond this many times the largest squared distance, λ alone decides.
+#: Above this multiple of the largest squared distance, λ alone determines α.
 _LARGEST_PENALTY = 1e30
 
 
 @kernel
 def _differences(X, x, rows, begin, factors, E):
-    """(h − x)·factors of each row h, in len(factors) columns from ``begin`` on, into the rows of E."""
+    """Write (h − x)·factors of each row h, in len(factors) columns from ``begin`` on, to the rows of E."""
     wide_vectors()
     width = factors.shape[0]
     own = X[x, begin : begin + width]
@@ -351,8 +336,8 @@ def _differences(X, x, rows, begin, factors, E):
 
 
 @summing_kernel
-def _four_by_four(E, i, j, width, T):
-    """Products of each of four rows, from i on, with each of four others, from j on."""
+def _products_4_by_4(E, i, j, width, T):
+    """Compute the dot products of four rows, from i on, with four others, from j on."""
     wide_vectors()
     a, b, c, d = E[i, :width], E[i + 1, :width], E[i + 2, :width], E[i + 3, :width]
     e, f, g, h = E[j, :width], E[j + 1, :width], E[j + 2, :width], E[j + 3, :width]
@@ -383,8 +368,8 @@ def _four_by_four(E, i, j, width, T):
 
 
 @summing_kernel
-def _four_by_themselves(E, i, width, T):
-    """The lower half of the products of four rows, from i on, with each other."""
+def _products_4_lower(E, i, width, T):
+    """Compute the lower half of the dot products of four rows, from i on, with each other."""
     wide_vectors()
     a, b, c, d = E[i, :width], E[i + 1, :width], E[i + 2, :width], E[i + 3, :width]
     aa, ba, bb, ca, cb, cc, da, db, dc, dd = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -405,14 +390,14 @@ def _four_by_themselves(E, i, width, T):
 
 
 @kernel
-def _add_products(E, m, width, gram, T):
+def _add_gram_products(E, m, width, gram, T):
     """Add the products of the first m rows of E to a Gram matrix; E has whole blocks of four rows."""
     for i in range(0, m, 4):
         for j in range(0, i + 1, 4):
             if i == j:
-                _four_by_themselves(E, i, width, T)
+                _products_4_lower(E, i, width, T)
             else:
-                _four_by_four(E, i, j, width, T)
+                _products_4_by_4(E, i, j, width, T)
             for p in range(min(4, m - i)):
                 row = (i + p) * (i + p + 1) // 2 + j
                 for q in range(min(4, i + p - j + 1)):
@@ -421,7 +406,7 @@ def _add_products(E, m, width, gram, T):
 
 @kernel
 def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram):
-    """Add what len(factors) columns of X from ``first`` on add to the Gram matrices of systems s0 … s1.
+    """Add the products in len(factors) columns, from ``first`` on, to the Gram matrices of systems s0 … s1.
 
     Differences are multiplied by ``factors``. ``anchors`` and ``rows`` are rows of X.
     """
@@ -431,14 +416,14 @@ def add_gram(X, first, factors, anchors, start, size, rows, place, s0, s1, gram)
     E = np.zeros((longest + 3, FEATURES_AT_ONCE))
     T = np.empty((4, 4))
     n_columns = factors.shape[0]
-    # Block by block of features: the rows of a block stay in the cache from system to system.
+    # Block by block of features: rows stay in the cache from system to system.
     for k0 in range(0, n_columns, FEATURES_AT_ONCE):
         width = min(FEATURES_AT_ONCE, n_columns - k0)
         for s in range(s0, s1):
             m = size[s]
-            of = rows[start[s] : start[s] + m]
-            _differences(X, anchors[s // 2], of, first + k0, factors[k0 : k0 + width], E)
-            _add_products(E, m, width, gram[place[s] : place[s] + m * (m + 1) // 2], T)
+            neighbors = rows[start[s] : start[s] + m]
+            _differences(X, anchors[s // 2], neighbors, first + k0, factors[k0 : k0 + width], E)
+            _add_gram_products(E, m, width, gram[place[s] : place[s] + m * (m + 1) // 2], T)
 
 
 @kernel
@@ -448,13 +433,13 @@ def _entry(H, i, j):
 
 @kernel
 def _factor_row(H, support, L, z, p):
-    """Row p of the Cholesky factor of H over the support, and of the solution of L·z = 1.
+    """Compute row p of the Cholesky factor of H over the support, and of the solution of L·z = 1.
 
-    Returns whether there is one: whether the point is not a mixture of those before it.
+    Returns False if there is none: the point is a mixture of those before it.
     """
     i = support[p]
     row = p * (p + 1) // 2
-    left, ahead = H[i * (i + 3) // 2], 1.0
+    remainder, rhs = H[i * (i + 3) // 2], 1.0
     for q in range(p):
         other = q * (q + 1) // 2
         value = _entry(H, i, support[q])
@@ -462,19 +447,19 @@ def _factor_row(H, support, L, z, p):
             value -= L[row + r] * L[other + r]
         value /= L[other + q]
         L[row + q] = value
-        left -= value * value
-        ahead -= value * z[q]
-    if not left > 1e-15 * H[i * (i + 3) // 2]:
+        remainder -= value * value
+        rhs -= value * z[q]
+    if not remainder > 1e-15 * H[i * (i + 3) // 2]:
         return False
-    pivot = np.sqrt(left)
+    pivot = np.sqrt(remainder)
     L[row + p] = pivot
-    z[p] = ahead / pivot
+    z[p] = rhs / pivot
     return True
 
 
 @kernel
 def _solve_back(L, z, p, trial):
-    """Solve Lᵀ·trial = z: H·trial = 1 over a support of p."""
+    """Solve Lᵀ·trial = z, that is H·trial = 1 over a support of size p."""
     for q in range(p):
         trial[q] = z[q]
     for q in range(p - 1, -1, -1):
@@ -486,19 +471,19 @@ def _solve_back(L, z, p, trial):
 
 @kernel
 def _step_inside(beta, trial, p):
-    """Go from β towards a trial as far as no entry turns negative; the entries that stop it become 0."""
-    longest = 1.0
+    """Move β towards the trial until an entry becomes 0; the blocking entries are set to 0."""
+    step = 1.0
     for q in range(p):
         if trial[q] <= 0.0:
-            longest = min(longest, beta[q] / (beta[q] - trial[q]))
+            step = min(step, beta[q] / (beta[q] - trial[q]))
     for q in range(p):
-        stops = trial[q] <= 0.0 and beta[q] / (beta[q] - trial[q]) <= longest
-        beta[q] = 0.0 if stops else beta[q] + longest * (trial[q] - beta[q])
+        blocks = trial[q] <= 0.0 and beta[q] / (beta[q] - trial[q]) <= step
+        beta[q] = 0.0 if blocks else beta[q] + step * (trial[q] - beta[q])
 
 
 @kernel
-def _drop_zeros(H, support, beta, L, z, p):
-    """Leave the entries that are 0 out of the support; returns how many are left."""
+def _remove_zeros(H, support, beta, L, z, p):
+    """Remove the zero entries from the support; return the number of entries left."""
     kept, changed = 0, p
     for q in range(p):
         if beta[q] > 0.0:
@@ -512,8 +497,11 @@ def _drop_zeros(H, support, beta, L, z, p):
 
 
 @kernel
-def _most_wanted(H, m, support, beta, p, state, slack):
-    """Who lowers ½βᵀHβ − Σβ the most, about, of those outside whose derivative says so; or −1."""
+def _best_entering(H, m, support, beta, p, state, slack):
+    """Return the variable outside the support with the largest approximate decrease of ½βᵀHβ − Σβ; or −1.
+
+    Variables whose derivative is within ``slack`` of a minimum are ignored.
+    """
     best, largest = -1, 0.0
     for i in range(m):
         if state[i] != 0:
@@ -528,19 +516,19 @@ def _most_wanted(H, m, support, beta, p, state, slack):
 
 @kernel
 def _minimize(H, m, support, beta, trial, L, z, state):
-    """Minimize ½βᵀHβ − Σβ over β ≥ 0 (Lawson and Hanson's active sets); returns the size of the support.
+    """Minimize ½βᵀHβ − Σβ over β ≥ 0 (Lawson and Hanson's active sets); return the size of the support.
 
-    ``state`` says of every row whether it is outside (0), inside (1), or outside until the next step because
-    it is, up to rounding, a mixture of those inside (2).
+    ``state`` is 0 for rows outside the support and 1 for rows inside; 2 for rows that are, up to rounding,
+    mixtures of those inside and are skipped until the next step.
     """
     highest = 0.0
     for i in range(m):
         state[i] = 0
         highest = max(highest, H[i * (i + 3) // 2])
     p, total = 0, 0.0
-    # Each step lowers the objective, so that no support comes twice; rounding must not make it endless.
+    # Each step decreases the objective, so no support repeats; the limit guards against rounding.
     for _ in range(20 * m + 100):
-        entering = _most_wanted(H, m, support, beta, p, state, _ROUNDING * highest * total)
+        entering = _best_entering(H, m, support, beta, p, state, _ROUNDING * highest * total)
         if entering < 0:
             break
         support[p], beta[p] = entering, 0.0
@@ -553,7 +541,7 @@ def _minimize(H, m, support, beta, trial, L, z, state):
             p -= 1
             state[entering] = 2
             continue
-        p = _descend(H, support, beta, trial, L, z, p)
+        p = _minimize_on_support(H, support, beta, trial, L, z, p)
         total = 0.0
         for i in range(m):
             state[i] = 0
@@ -564,9 +552,9 @@ def _minimize(H, m, support, beta, trial, L, z, state):
 
 
 @kernel
-def _descend(H, support, beta, trial, L, z, p):
-    """Go to the minimum over a support, leaving out whom the way there leads out of."""
-    # Each step leaves out one at least; NaN leaves out all.
+def _minimize_on_support(H, support, beta, trial, L, z, p):
+    """Move to the minimum over a support, removing variables that become negative on the way."""
+    # Each step removes at least one variable; NaN removes all.
     for _ in range(p):
         smallest = trial[0]
         for q in range(1, p):
@@ -576,21 +564,21 @@ def _descend(H, support, beta, trial, L, z, p):
                 beta[q] = trial[q]
             return p
         _step_inside(beta, trial, p)
-        p = _drop_zeros(H, support, beta, L, z, p)
+        p = _remove_zeros(H, support, beta, L, z, p)
         _solve_back(L, z, p, trial)
     return p
 
 
 @kernel
 def _add_penalty(G, m, penalty, sample_weight):
-    """Turn G into H = G + 2λ·diag(1/u). Returns whether G matters beside the penalty."""
-    farthest, most = 0.0, 0.0
+    """Convert G to H = G + 2λ·diag(1/u); return False if G is negligible compared with the penalty."""
+    max_square, max_weight = 0.0, 0.0
     for i in range(m):
-        farthest = max(farthest, G[i * (i + 3) // 2])
-        most = max(most, sample_weight[i])
-    if not penalty < _LARGEST_PENALTY * farthest:
+        max_square = max(max_square, G[i * (i + 3) // 2])
+        max_weight = max(max_weight, sample_weight[i])
+    if not penalty < _LARGEST_PENALTY * max_square:
         return False
-    penalty = max(penalty, SMALLEST_PENALTY * farthest * most)
+    penalty = max(penalty, SMALLEST_PENALTY * max_square * max_weight)
     for i in range(m):
         G[i * (i + 3) // 2] += 2.0 * penalty / sample_weight[i]
     return True
@@ -598,11 +586,11 @@ def _add_penalty(G, m, penalty, sample_weight):
 
 @kernel
 def solve_mixtures(gram, place, start, size, sample_weight, penalty, s0, s1, mixture):
-    """Coefficients α of the mixtures nearest to the anchors of systems s0 … s1; ``gram`` is used up.
+    """Compute the coefficients α of the mixtures nearest to the anchors of systems s0 … s1.
 
-    ``sample_weight`` are the u_i, all > 0, and ``penalty`` is λ, in the units of the Gram matrices. λ below
-    :data:`SMALLEST_PENALTY` counts as that much: of several minimizers it leaves the one of smallest
-    Σα²/u, and the objective is off by no more than it.
+    Overwrites ``gram``. ``sample_weight`` are the u_i, all > 0, and ``penalty`` is λ, in the units of the
+    Gram matrices. λ is at least :data:`SMALLEST_PENALTY`: among several minimizers this selects the one of
+    smallest Σα²/u, and changes the objective by no more than the penalty.
     """
     longest = 0
     for s in range(s0, s1):
@@ -633,7 +621,7 @@ def solve_mixtures(gram, place, start, size, sample_weight, penalty, s0, s1, mix
 
 @fused_kernel
 def _mix_eight(X, x, chosen, weights, begin, end, kept, out):
-    """Σα(h − x) of eight neighbors in some columns, and ``kept`` times what was there."""
+    """Write Σα(h − x) of eight neighbors in some columns, plus ``kept`` times the old content, to ``out``."""
     wide_vectors()
     own, out = X[x, begin:end], out[: end - begin]
     a, b = X[chosen[0], begin:end], X[chosen[1], begin:end]
@@ -653,7 +641,7 @@ def _mix_eight(X, x, chosen, weights, begin, end, kept, out):
 
 @kernel
 def _residual(X, x, rows, mixture, begin, end, chosen, weights, out):
-    """Σα_i (h_i − x) in some columns, into ``out``; ``chosen`` and ``weights`` are room for eight."""
+    """Write Σα_i (h_i − x) in some columns to ``out``; ``chosen`` and ``weights`` are scratch space."""
     m = rows.shape[0]
     i, kept = 0, 0.0
     while i < m or kept == 0.0:
@@ -663,7 +651,7 @@ def _residual(X, x, rows, mixture, begin, end, chosen, weights, out):
                 chosen[n], weights[n] = rows[i], mixture[i]
                 n += 1
             i += 1
-        # What is missing to eight is the sample itself.
+        # Blocks are padded to eight with the sample itself at weight 0.
         for t in range(n, 8):
             chosen[t], weights[t] = x, 0.0
         _mix_eight(X, x, chosen, weights, begin, end, kept, out)
@@ -687,8 +675,8 @@ def _weighted_excess(miss, hit, w):
 
 
 @kernel
-def _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, out):
-    """Residuals of the hits of anchor a, at row x, into ``out[0]``, and of its misses into ``out[1]``."""
+def _anchor_residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, out):
+    """Write the residuals of the hits of anchor a, at row x, to ``out[0]``; of its misses to ``out[1]``."""
     for slot in range(2):
         first, last = start[2 * a + slot], start[2 * a + slot] + size[2 * a + slot]
         _residual(X, x, rows[first:last], mixture[first:last], begin, end, chosen, weights, out[slot])
@@ -696,9 +684,9 @@ def _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights,
 
 @kernel
 def add_margin(X, first, anchors, anchor_weight, start, size, rows, mixture, a0, a1, out):
-    """Add Σ s·(|x − miss| − |x − hit|) over anchors a0 … a1, s copies each, to ``out``, column by column.
+    """Add Σ s·(|x − miss| − |x − hit|) over anchors a0 … a1 of weight s to ``out``, column by column.
 
-    ``out`` is of columns of X from ``first`` on, and in their units.
+    ``out`` covers columns of X from ``first`` on, in their units.
     """
     n_columns = out.shape[0]
     chosen, weights, residuals = np.empty(8, np.int64), np.empty(8), np.zeros((2, FEATURES_AT_ONCE))
@@ -707,7 +695,7 @@ def add_margin(X, first, anchors, anchor_weight, start, size, rows, mixture, a0,
         begin, end = first + k0, first + k0 + width
         for a in range(a0, a1):
             x = anchors[a]
-            _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
+            _anchor_residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
             _add_excess(residuals[1], residuals[0], anchor_weight[a], out[k0 : k0 + width])
 
 
@@ -721,5 +709,5 @@ def sample_margins(X, first, anchors, factors, start, size, rows, mixture, a0, a
         begin, end = first + k0, first + k0 + width
         for a in range(a0, a1):
             x = anchors[a]
-            _residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
+            _anchor_residuals(X, x, a, start, size, rows, mixture, begin, end, chosen, weights, residuals)
             out[a] += _weighted_excess(residuals[1], residuals[0], factors[k0 : k0 + width])

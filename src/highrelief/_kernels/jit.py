@@ -1,4 +1,4 @@
-"""How every kernel is compiled."""
+"""Compilation of kernels: decorators, linking, deferred interrupts, and small intrinsics."""
 
 import signal
 import threading
@@ -11,40 +11,38 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 
-from .cache import keep_compiled
+from .cache import cache_on_disk
 from .intrinsics import COMPILED, intrinsic
 
-# How a kernel gets into the kernels that call it: as it was written, so that LLVM optimizes it once.
+# Linking: callers link the unoptimized code of a kernel, so that LLVM optimizes it only once.
 #
-# Numba links a callee after it has been optimized, and optimizes it again there. Where sums may be
-# reordered that can change the last digits: a kernel called on its own and its copies in callers do not
-# agree. Numba also exports these copies, and a process runs the first of them that it meets: those that it
-# has just compiled, or others where callers come from disk. Here all copies are made alike, and none is
-# exported.
-
+# Numba links a callee after it has been optimized, and optimizes it again in the caller. Where sums may be
+# reordered, this can change the last digits, so that a kernel called directly disagrees with its copies in
+# callers. Numba also exports these copies, and a process uses the first one that is loaded, which depends on
+# whether callers are compiled or read from disk. Here all copies are compiled alike and none is exported.
 
 try:
     from llvmlite.binding import Linkage
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
 except ImportError:
-    KernelCompiler: Any = None  # a Numba of another make compiles in its own way
+    KernelCompiler: Any = None  # an unknown version of Numba uses its own compiler
 else:
 
     class KernelLibrary(JITCodeLibrary):
-        """The machine code of a kernel, and what its callers link."""
+        """Machine code of a kernel, and the module that its callers link."""
 
         def _optimize_final_module(self) -> None:
             self._shared_module = self._final_module.clone()
-            _relink(self._shared_module, Linkage.external, "linkonce_odr")  # as Numba does it
+            _relink(self._shared_module, Linkage.external, "linkonce_odr")  # as in Numba
             super()._optimize_final_module()
             _relink(self._final_module, Linkage.linkonce_odr, "internal")
 
     class _KernelCompiler(Compiler):
-        """Numba's compiler, with a library of our own."""
+        """Numba's compiler with :class:`KernelLibrary` as its library."""
 
         def define_pipelines(self) -> Any:
-            """Put the library in its place, where Numba would make one."""
+            """Set the library before Numba creates one."""
             if self.state.library is None:
                 name = self.state.func_id.func_qualname
                 self.state.library = KernelLibrary(self.state.targetctx.codegen(), name)
@@ -60,58 +58,57 @@ def _relink(module: Any, old: Any, new: str) -> None:
             function.linkage = new
 
 
-# Ctrl-C while a kernel is compiled.
+# Ctrl-C during compilation.
 #
-# LLVM calls Python back when it is done with a kernel, and an interruption that is raised in there is
-# printed and lost: the fit would go on as if nothing had happened. It waits until the kernel is ready
-# instead.
+# LLVM calls back into Python after compiling a kernel. A KeyboardInterrupt raised in that callback is printed
+# and lost, and the fit would continue. It is therefore deferred until the kernel is compiled.
 
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Let an interruption wait for the end of the block."""
-    usual = signal.getsignal(signal.SIGINT)
-    # Only the main thread is interrupted, or may say what happens then.
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+    """Defer SIGINT until the end of the block."""
+    handler = signal.getsignal(signal.SIGINT)
+    # Only the main thread receives SIGINT and may set its handler.
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    waiting: list[tuple[int, Any]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: waiting.append((number, frame)))
+    pending: list[tuple[int, Any]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pending.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-        if waiting:
-            usual(*waiting[-1])
+        signal.signal(signal.SIGINT, handler)
+        if pending:
+            handler(*pending[-1])
 
 
 def without_interruption(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, at whose end interruptions wait."""
+    """Wrap a function so that interrupts are deferred until it returns."""
 
     @wraps(function)
-    def held(*arguments: Any, **named: Any) -> Any:
+    def wrapper(*arguments: Any, **keywords: Any) -> Any:
         with deferred_interrupts():
-            return function(*arguments, **named)
+            return function(*arguments, **keywords)
 
-    return held
+    return wrapper
 
 
-#: Every kernel, in the order of their definition.
+#: All kernels in the order of their definition.
 ALL_KERNELS: list[Any] = []
 
 
-def _compiled(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator that compiles a function; no kernel takes a function or a class, which could not be kept."""
+def _kernel_decorator(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function; kernels that take functions cannot be cached."""
     compile_lazily = njit(
         nogil=True, boundscheck=False, error_model="numpy", pipeline_class=KernelCompiler, **arithmetic
     )
 
     def decorate(function: Callable[..., Any]) -> Any:
         if not COMPILED:
-            # Compiled code neither warns nor raises where a number is divided by 0 or overflows.
+            # Compiled code neither warns nor raises on division by 0 or overflow.
             return np.errstate(all="ignore")(function)
-        # A later process loads what was compiled before: hundredths of a second instead of seconds.
-        dispatcher = keep_compiled(compile_lazily(function))
+        # Later processes load the cached code: hundredths of a second instead of seconds.
+        dispatcher = cache_on_disk(compile_lazily(function))
         dispatcher.compile = without_interruption(dispatcher.compile)
         ALL_KERNELS.append(dispatcher)
         return dispatcher
@@ -119,27 +116,27 @@ def _compiled(**arithmetic: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-#: Arithmetic as it is written.
-kernel = _compiled()
+#: Strict IEEE arithmetic.
+kernel = _kernel_decorator()
 
-#: Multiplications and additions may fuse; the order of the additions stays as it is written.
-fused_kernel = _compiled(fastmath={"contract", "nsz"})
+#: Multiplications and additions may be fused; the order of additions is preserved.
+fused_kernel = _kernel_decorator(fastmath={"contract", "nsz"})
 
-#: Sums may be reordered, so that they vectorize. NaN and infinity keep their meaning.
-summing_kernel = _compiled(fastmath={"contract", "nsz", "reassoc"})
+#: Sums may be reordered, so that they vectorize. NaN and infinity are respected.
+summing_kernel = _kernel_decorator(fastmath={"contract", "nsz", "reassoc"})
 
 
 @intrinsic
 def wide_vectors(typing_context):
-    """Let LLVM use 512-bit vectors in the calling kernel, where the machine has them.
+    """Let LLVM use 512-bit vectors in the calling kernel if the machine has them.
 
-    LLVM's own tuning stops at 256 bit on several machines, which costs a fifth of the speed. The kernel
-    is kept out of its callers so that the choice stays its own.
+    LLVM's tuning stops at 256 bits on several machines, which costs a fifth of the speed. The kernel is not
+    inlined into its callers, so that the setting applies to it alone.
     """
 
     def emit(context, builder, signature, arguments):
         attributes = builder.function.attributes
-        # llvmlite refuses string attributes in `add`, although LLVM reads them.
+        # llvmlite rejects string attributes in `add`, although LLVM accepts them.
         set.add(attributes, '"prefer-vector-width"="512"')
         attributes.add("noinline")
         return context.get_dummy_value()
@@ -149,9 +146,9 @@ def wide_vectors(typing_context):
 
 @intrinsic
 def never_nan(typing_context):
-    """Tell LLVM that no number in the calling kernel is NaN: the least of a row is then found by vectors.
+    """Promise LLVM that the calling kernel sees no NaN, so that minima of rows vectorize.
 
-    As an attribute of the kernel: what Numba's ``fastmath`` marks is lost on the way to the vectorizer.
+    Set as an attribute of the function: the flags of Numba's ``fastmath`` do not reach the vectorizer.
     """
 
     def emit(context, builder, signature, arguments):
@@ -165,7 +162,7 @@ def never_nan(typing_context):
 
 @intrinsic
 def float32_from_bits(typing_context, bits):
-    """Read an int32 as the float32 with the same bits."""
+    """Reinterpret an int32 as a float32."""
 
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.FloatType())
@@ -175,7 +172,7 @@ def float32_from_bits(typing_context, bits):
 
 @intrinsic
 def float64_from_bits(typing_context, bits):
-    """Read an int64 as the float64 with the same bits."""
+    """Reinterpret an int64 as a float64."""
 
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())
@@ -185,7 +182,7 @@ def float64_from_bits(typing_context, bits):
 
 @intrinsic
 def bits_from_float32(typing_context, value):
-    """Read a float32 as the int32 with the same bits."""
+    """Reinterpret a float32 as an int32."""
 
     def emit(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.IntType(32))

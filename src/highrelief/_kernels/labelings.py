@@ -1,38 +1,29 @@
 """Nearest hits and misses of the same rows under many labelings.
 
-Distances do not depend on labels: every row has one list of all others from the nearest on, and a labeling
-walks along it until each class has its k.
+Distances do not depend on labels: every row has one list of all others sorted by distance, and a labeling
+scans it until each class has k neighbors, plus ties.
 """
 
 import numpy as np
 
 from .candidates import share_among
-from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
-
-
-@summing_kernel
-def _sum_of_squares(a, b):
-    wide_vectors()
-    total = 0.0
-    for k in range(a.shape[0]):
-        t = a[k] - b[k]
-        total += t * t
-    return total
+from .jit import fused_kernel, kernel, wide_vectors
+from .vectors import squared_distance
 
 
 @kernel
 def add_squared_distances(X, a, b, D):
-    """Add to D[i, j], a ≤ i < b, j > i, and to D[j, i] the squared distances of rows."""
+    """Add the squared distances of rows to D[i, j] and D[j, i], for a ≤ i < b and j > i."""
     for i in range(a, b):
         for j in range(i + 1, X.shape[0]):
-            d = _sum_of_squares(X[i], X[j])
+            d = squared_distance(X[i], X[j])
             D[i, j] += d
             D[j, i] += d
 
 
 @kernel
-def _divide(distances, m, k, rank_weights, uniform, tolerance, shares):
-    """Share a weight of 1 among the first ``m`` of a class, from the nearest on; see :mod:`.shares`."""
+def _share_weight(distances, m, k, rank_weights, uniform, tolerance, shares):
+    """Share a weight of 1 among the first ``m`` neighbors of a class; see :func:`.candidates.share_among`."""
     if not uniform:
         share_among(distances[:m], np.ones(m), rank_weights, tolerance, shares[:m])
         return
@@ -50,7 +41,7 @@ def _divide(distances, m, k, rank_weights, uniform, tolerance, shares):
 
 @kernel
 def has_ties(distances, tolerance, out):
-    """Which rows have others in the list at distances that count as equal."""
+    """Write whether a row's list contains distances that count as equal."""
     for i in range(distances.shape[0]):
         tied = False
         for r in range(1, distances.shape[1]):
@@ -60,15 +51,18 @@ def has_ties(distances, tolerance, out):
 
 
 @kernel
-def _neighbors(ranked, distances, labels, i, pooled, k, tolerance, found, reached, members, apart):
-    """Walk along the list of a row until every class has its k, and those tied with it.
+def _neighbors(
+    ranked, distances, labels, i, pooled, k, tolerance, found, kth_distances, members, member_distances
+):
+    """Scan the list of a row until every class has k neighbors, and those tied with the k-th.
 
-    ``members`` are places in the list, ``apart`` how far they are, ``found`` how many, by slot.
+    ``members`` are places in the list, ``member_distances`` their distances, ``found`` their number, by
+    slot.
     """
     n_slots = found.shape[0]
     for c in range(n_slots):
         found[c] = 0
-        reached[c] = np.inf
+        kth_distances[c] = np.inf
     n_open = n_slots
     farthest = 0.0
     for r in range(ranked.shape[0]):
@@ -77,13 +71,13 @@ def _neighbors(ranked, distances, labels, i, pooled, k, tolerance, found, reache
             break
         label = labels[ranked[r]]
         c = (0 if label == labels[i] else 1) if pooled else label
-        if found[c] >= k and d - reached[c] > tolerance * reached[c]:
+        if found[c] >= k and d - kth_distances[c] > tolerance * kth_distances[c]:
             continue
         members[c, found[c]] = r
-        apart[c, found[c]] = d
+        member_distances[c, found[c]] = d
         found[c] += 1
         if found[c] == k:
-            reached[c] = d
+            kth_distances[c] = d
             farthest = d
             n_open -= 1
 
@@ -93,15 +87,25 @@ def count_uses(ranked, distances, tied, labels, n_slots, pooled, k, tolerance, u
     """Count, for every row and place in its list, the labelings under which it is a neighbor."""
     n_others = ranked.shape[1]
     members = np.empty((n_slots, n_others), np.int64)
-    apart = np.empty((n_slots, n_others))
+    member_distances = np.empty((n_slots, n_others))
     found = np.empty(n_slots, np.int64)
-    reached = np.empty(n_slots)
+    kth_distances = np.empty(n_slots)
     for i in range(labels.shape[1]):
-        of_row = ranked[i]
+        row_ranked = ranked[i]
         for b in range(labels.shape[0]):
             if tied[i]:
                 _neighbors(
-                    of_row, distances[i], labels[b], i, pooled, k, tolerance, found, reached, members, apart
+                    row_ranked,
+                    distances[i],
+                    labels[b],
+                    i,
+                    pooled,
+                    k,
+                    tolerance,
+                    found,
+                    kth_distances,
+                    members,
+                    member_distances,
                 )
                 for c in range(n_slots):
                     for t in range(found[c]):
@@ -112,9 +116,9 @@ def count_uses(ranked, distances, tied, labels, n_slots, pooled, k, tolerance, u
             n_open = n_slots
             own = labels[b, i]
             for r in range(n_others):
-                label = labels[b, of_row[r]]
+                label = labels[b, row_ranked[r]]
                 c = np.int64(label != own) if pooled else np.int64(label)
-                # Without a branch: labels are dealt at random, and no branch on them is foreseen.
+                # Branch-free: with random labels, a branch would be mispredicted.
                 uses[i, r] += found[c] < k
                 found[c] += 1
                 n_open -= found[c] == k
@@ -140,22 +144,22 @@ def fill_coefficients(
     start,
     first,
     second,
-    scarce,
+    coefficients,
 ):
-    """What the difference of every pair counts, labeling by labeling.
+    """Write the coefficient of every pair's difference for each labeling.
 
     ``weights`` (n_labelings, n) are those of the rows, 0 for a row without hits; ``factors`` (n_labelings,
-    n_classes, n_slots) those of the slots, by the class of the row. ``column`` says where the pair of a row
-    and a place in its list is in ``dense`` (n_labelings, n_pairs); pairs with −1 are listed, ``start``
-    (n_labelings + 1) says from where on.
+    n_classes, n_slots) those of the slots, by the class of the row. ``column`` maps a row and a place in its
+    list to a column of ``dense`` (n_labelings, n_pairs). Pairs with −1 are listed in ``first``, ``second``
+    and ``coefficients``, those of labeling b from ``start[b]`` to ``start[b + 1]``.
     """
     k = rank_weights.shape[0]
     n_others = ranked.shape[1]
     members = np.empty((n_slots, n_others), np.int64)
-    apart = np.empty((n_slots, n_others))
+    member_distances = np.empty((n_slots, n_others))
     shares = np.empty(n_others)
     found = np.empty(n_slots, np.int64)
-    reached = np.empty(n_slots)
+    kth_distances = np.empty(n_slots)
     counts = np.empty(n_slots, np.int64)
     place = 0
     for b in range(labels.shape[0]):
@@ -174,28 +178,38 @@ def fill_coefficients(
                     column[i],
                     dense[b],
                     counts,
-                    reached,
+                    kth_distances,
                     place,
                     first,
                     second,
-                    scarce,
+                    coefficients,
                 )
                 continue
             _neighbors(
-                ranked[i], distances[i], labels[b], i, pooled, k, tolerance, found, reached, members, apart
+                ranked[i],
+                distances[i],
+                labels[b],
+                i,
+                pooled,
+                k,
+                tolerance,
+                found,
+                kth_distances,
+                members,
+                member_distances,
             )
             for c in range(n_slots):
                 m = found[c]
                 if m == 0:
                     continue
-                _divide(apart[c], m, k, rank_weights, uniform, tolerance, shares)
+                _share_weight(member_distances[c], m, k, rank_weights, uniform, tolerance, shares)
                 for t in range(m):
                     r = members[c, t]
                     coefficient = weights[b, i] * factors[b, own, c] * shares[t]
                     if column[i, r] >= 0:
                         dense[b, column[i, r]] += coefficient
                     else:
-                        first[place], second[place], scarce[place] = i, ranked[i, r], coefficient
+                        first[place], second[place], coefficients[place] = i, ranked[i, r], coefficient
                         place += 1
     start[labels.shape[0]] = place
 
@@ -211,45 +225,45 @@ def _fill_row(
     k,
     column,
     dense,
-    found,
+    counts,
     unit,
     place,
     first,
     second,
-    scarce,
+    coefficients,
 ):
-    """The same for one row without ties, all neighbors counting the same; returns the next free place."""
-    n_slots = found.shape[0]
+    """Write the coefficients of one row without ties and with uniform ranks; return the next free place."""
+    n_slots = counts.shape[0]
     own = labels[i]
     for c in range(n_slots):
-        found[c] = 0
+        counts[c] = 0
         unit[c] = weight * factors[c] / k
     n_open = n_slots
     end = ranked.shape[0]
     for r in range(ranked.shape[0]):
         label = labels[ranked[r]]
         c = np.int64(label != own) if pooled else np.int64(label)
-        found[c] += 1
-        n_open -= found[c] == k
+        counts[c] += 1
+        n_open -= counts[c] == k
         if n_open == 0:
             end = r + 1
             break
     if n_open > 0:
-        # Classes of fewer than k share their weight among those there are.
+        # With fewer than k neighbors, a slot shares its weight among them.
         for c in range(n_slots):
-            if 0 < found[c] < k:
-                unit[c] = weight * factors[c] / found[c]
+            if 0 < counts[c] < k:
+                unit[c] = weight * factors[c] / counts[c]
     for c in range(n_slots):
-        found[c] = 0
+        counts[c] = 0
     for r in range(end):
         label = labels[ranked[r]]
         c = np.int64(label != own) if pooled else np.int64(label)
-        coefficient = unit[c] if found[c] < k else 0.0
-        found[c] += 1
+        coefficient = unit[c] if counts[c] < k else 0.0
+        counts[c] += 1
         if column[r] >= 0:
             dense[column[r]] += coefficient
         elif coefficient != 0.0:
-            first[place], second[place], scarce[place] = i, ranked[r], coefficient
+            first[place], second[place], coefficients[place] = i, ranked[r], coefficient
             place += 1
     return place
 
@@ -268,7 +282,7 @@ def _add_difference(x, other, coefficient, squared, out):
 
 @kernel
 def add_differences(X, start, first, second, coefficients, squared, out):
-    """Add Σ coefficient·|x − x'| over the pairs of every labeling, feature by feature, to its row of out."""
+    """Add Σ coefficient·|x − x'|, or of squares, over the pairs of each labeling to its row of ``out``."""
     for b in range(start.shape[0] - 1):
         for t in range(start[b], start[b + 1]):
             _add_difference(X[first[t]], X[second[t]], coefficients[t], squared, out[b])
@@ -276,7 +290,7 @@ def add_differences(X, start, first, second, coefficients, squared, out):
 
 @fused_kernel
 def differences(X, first, second, squared, out):
-    """|x − x'|, or its square, of every pair of rows, (n_pairs, n_features)."""
+    """Write |x − x'|, or its square, of every pair of rows to ``out`` (n_pairs, n_features)."""
     wide_vectors()
     for t in range(first.shape[0]):
         i, j = first[t], second[t]

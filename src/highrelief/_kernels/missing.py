@@ -1,13 +1,14 @@
-"""What missing values add to differences.
+"""Corrections of differences for missing values.
 
-Where a value is missing, the table holds the smallest of its column instead, and differences are wrong by an
-*excess* that is known: between a row a that lacks feature k and a row b it is ``excess[s, b, k]``, with s the
-set that a belongs to (all rows, or its class). Where both lack it each adds its half. Hence
+A missing value is stored as the minimum of its column, and its differences are corrected by a known *excess*:
+``excess[s, b, k]`` for a row a in which feature k is missing and another row b, where s is the set of a (all
+rows, or its class). If the value is missing in both rows, each contributes half. With the correction
+c(a, b) = Σ f_k·excess[s, b, k] over the features k that are missing in a,
 
-    Σ_k f_k·E|a_k − b_k| = Σ_k f_k·|a_k − b_k| + lack(a, b) + lack(b, a),   lack(a, b) = Σ_{k missing in a} …
+    Σ_k f_k·E|a_k − b_k| = Σ_k f_k·|a_k − b_k| + c(a, b) + c(b, a).
 
-The rows b stand in chunks of :data:`CHUNK`, one after another: (n_sets, n_chunks, n_features, CHUNK). What
-``a`` lacks is listed in ``which[start[a] : start[a + 1]]``, as places among the features with missing values.
+Rows b are stored in chunks of :data:`CHUNK`: (n_sets, n_chunks, n_features, CHUNK). The missing features of
+row a are ``which[start[a] : start[a + 1]]``, as indices among the features with missing values.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .candidates import order_of
+from .candidates import heap_argsort
 from .distances import MASKED, TILE, tile_corner
 from .intrinsics import intrinsic
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
@@ -23,32 +24,38 @@ from .simd import (
     SETTING,
     count_bits,
     element_type,
-    fetch,
     fused,
     load,
     lowest_bit,
     nan_bits,
+    prefetch,
     row_pointer,
     store,
     target_vector_bytes,
 )
-from .sorting import GROUP, LANES, falling, measure, sort_columns, turn_into_excess, write_keys
+from .sorting import (
+    GROUP,
+    LANES,
+    offset_columns,
+    sort_columns,
+    turn_into_excess,
+    unsorted_columns,
+    write_keys,
+)
 from .vectors import decay
 
-# Sums of listed rows of an array, kept in registers from the first row to the last.
+# Sums of listed rows of an array, accumulated in registers.
 #
-# Left to itself, LLVM writes the sum to memory after each row, which takes three times as long.
-
+# LLVM on its own writes the sum to memory after each row, which takes three times as long.
 
 #: Length of the rows.
 WIDTH = 64
-
 
 _INDEX, _LANE = ir.IntType(64), ir.IntType(32)
 
 
 def _vector(dtype):
-    """LLVM's type of a vector of numbers, as wide as the machine has it, and how many it holds."""
+    """Return LLVM's type of a machine-wide vector of ``dtype``, and its number of elements."""
     size = max(target_vector_bytes(), 16) // (4 if dtype == types.float32 else 8)
     return ir.VectorType(element_type(dtype), size), size
 
@@ -58,7 +65,7 @@ def _array(context, builder, signature, arguments, n):
 
 
 def _sums(context, builder, signature, arguments):
-    """The vectors of the sum of rows, of those that the first four arguments name."""
+    """Sum the rows that the first four arguments select; return the vectors of the sum."""
     source, which = (_array(context, builder, signature, arguments, n) for n in (0, 1))
     vector, size = _vector(signature.args[0].dtype)
     totals = [cgutils.alloca_once(builder, vector) for _ in range(WIDTH // size)]
@@ -97,7 +104,7 @@ def _emit_product(context, builder, signature, arguments):
 
 
 def _sum_of_lanes(builder, values):
-    """Add one half of a vector to the other until one number is left."""
+    """Reduce a vector to the sum of its lanes by halves."""
     while values.type.count > 1:
         half = values.type.count // 2
         low, high = (
@@ -126,7 +133,7 @@ def _product_with_sum(typing_context, source, which, t0, t1, other, row):
     return types.float64(source, which, place, place, other, place), emit
 
 
-# The same for LLVM to vectorize
+# Fallbacks for HIGHRELIEF_VECTORS=off, vectorized by LLVM
 
 
 @kernel
@@ -158,20 +165,20 @@ def _plain_product_with_sum(source, which, t0, t1, other, row):
 _plain = SETTING == "off"
 #: sum_rows(source, which, t0, t1, out, row) writes Σ_t source[which[t]], t0 ≤ t < t1, to out[row].
 sum_rows = _plain_sum_rows if _plain else _sum_rows
-#: product_with_sum(source, which, t0, t1, other, row): Σ_q other[row, q]·(Σ_t source[which[t], q]), the sums
-#: of rows in their type, all else in float64.
+#: product_with_sum(source, which, t0, t1, other, row) returns Σ_q other[row, q]·(Σ_t source[which[t], q]),
+#: the sums of rows in their own precision, everything else in float64.
 product_with_sum = _plain_product_with_sum if _plain else _product_with_sum
 
 
-#: Rows that stand side by side.
+#: Rows per chunk.
 CHUNK = WIDTH
-#: Places that values may move by, on average, before a heap is faster.
+#: Average moves per value in an insertion sort above which heapsort is faster.
 _MOVES = 16
 
 
 @kernel
 def _nan_bits(X, i, j):
-    """Which of up to 64 values of row i, from column j on, are NaN."""
+    """Return up to 64 bits, set for the values of row i, from column j on, that are NaN."""
     wide_vectors()
     if j + 64 <= X.shape[1]:
         return nan_bits(X, i, j)
@@ -193,7 +200,7 @@ def count_missing(X, r0, r1, by_row):
 
 @kernel
 def fill_missing(X, place, low, r0, r1, start, which):
-    """Put ``low`` in the place of NaN in rows r0 … r1, and list where; column j is listed as ``place[j]``."""
+    """Replace NaN by ``low`` in rows r0 … r1, and list its columns; column j is listed as ``place[j]``."""
     for i in range(r0, r1):
         t = start[i]
         for j in range(0, X.shape[1] if t < start[i + 1] else 0, 64):
@@ -208,29 +215,30 @@ def fill_missing(X, place, low, r0, r1, start, which):
 
 @kernel
 def list_members(start, which, set_of, n_features, first, members):
-    """List which rows lack each feature, set by set, and where each list begins.
+    """List the rows in which each feature is missing, set by set.
 
-    ``first`` holds 0 and has an entry more than there are lists.
+    ``first``, which comes filled with 0 and has one entry more than there are lists, receives where each
+    list begins.
     """
     for a in range(set_of.shape[0]):
         for t in range(start[a], start[a + 1]):
             first[set_of[a] * n_features + which[t] + 1] += 1
     for g in range(first.shape[0] - 1):
         first[g + 1] += first[g]
-    following = first.copy()
+    next_place = first.copy()
     for a in range(set_of.shape[0]):
         for t in range(start[a], start[a + 1]):
             group = set_of[a] * n_features + which[t]
-            members[following[group]] = a
-            following[group] += 1
+            members[next_place[group]] = a
+            next_place[group] += 1
 
 
 @kernel
-def _put_in_order(values, places, x, sample):
-    """Write values ≥ 0 in their order, and their samples; those without a value (−1) come last.
+def _sort_values(values, places, x, sample):
+    """Write values ≥ 0 in ascending order, and their samples; missing ones (−1) come last.
 
-    By as many buckets as there are values, then one by one; by a heap where they crowd in few buckets.
-    ``places`` is scratch space. Returns how many values there are.
+    A bucket sort with as many buckets as values, then insertion sort; heapsort if values crowd in few
+    buckets. ``places`` is scratch space. Returns the number of observed values.
     """
     n = values.shape[0]
     n_observed, largest = 0, 0.0
@@ -268,77 +276,77 @@ def _put_in_order(values, places, x, sample):
         x[at], sample[at] = value, i
         moves_left -= u - at
         if moves_left < 0:
-            order = order_of(x[:n_observed])
-            found, of = x[:n_observed].copy(), sample[:n_observed].copy()
+            order = heap_argsort(x[:n_observed])
+            values_before, samples_before = x[:n_observed].copy(), sample[:n_observed].copy()
             for t in range(n_observed):
-                x[t], sample[t] = found[order[t]], of[order[t]]
+                x[t], sample[t] = values_before[order[t]], samples_before[order[t]]
             break
     return n_observed
 
 
 @kernel
 def excess_in_order(X, columns, a, b, low, start, which, per_unit, sample_weight, row_of, excess):
-    """Excess E|x − V| − x of columns a … b, V as likely to be any of the observed values as it is common.
+    """Compute the excess E|x − V| − x of columns a … b, where V is drawn from the observed values.
 
-    With S the sum of the n observed values and M(x) = Σ min(x, v) over them: Σ|x − v| = n·x + S − 2·M(x),
-    and the excess is (S − 2·M(x))/n. M follows from the values in their order.
+    With S the sum of the n observed values and M(x) = Σ min(x, v) over them, Σ|x − v| = n·x + S − 2·M(x), and
+    the excess is (S − 2·M(x))/n. M follows from the sorted values. Sorts one column at a time.
 
     Parameters
     ----------
     X : (n_samples, n_features)
-        The table.
+        Samples.
     columns, low : (n_incomplete,), (n_features,)
-        Which columns have missing values; the smallest values of all.
+        Columns with missing values; minima of all columns.
     start, which : (n_samples + 1,), (n_missing,)
-        What each sample lacks, as places in ``columns``, rising.
+        Missing features of each sample, as ascending indices into ``columns``.
     per_unit : (n_incomplete,)
-        What differences are multiplied by.
+        Factors of the differences.
     sample_weight : (n_samples,)
-        How often each sample counts.
+        Sample weights.
     row_of : (n_samples,)
-        Its row in the layout.
+        Row of each sample in the layout.
     excess : (n_chunks, n_incomplete, CHUNK)
-        Written to.
+        Output.
     """
     n = X.shape[0]
     block = np.empty((CHUNK, n), X.dtype)
     x, sample, places = np.empty(n), np.empty(n, np.int64), np.empty(n + 1, np.int64)
-    following = start.copy()
+    next_place = start.copy()
     for k0 in range(a, b, CHUNK):
         k1 = min(k0 + CHUNK, b)
         for i in range(n):
             row = X[i]
             for k in range(k0, k1):
                 block[k - k0, i] = row[columns[k]] - low[columns[k]]
-            t = following[i]
+            t = next_place[i]
             while t < start[i + 1] and which[t] < k1:
                 if which[t] >= k0:
                     block[which[t] - k0, i] = -1
                 t += 1
-            following[i] = t
+            next_place[i] = t
         for k in range(k0, k1):
-            n_observed = _put_in_order(block[k - k0], places, x, sample)
+            n_observed = _sort_values(block[k - k0], places, x, sample)
             _write_excess(x, sample, n_observed, per_unit[k], sample_weight, row_of, k, excess)
 
 
 @kernel
 def _write_excess(x, sample, n_observed, per_unit, sample_weight, row_of, k, excess):
-    """Write the excess of feature k, given its values in their order."""
-    whole, total = 0.0, 0.0
+    """Write the excess of feature k from its sorted values."""
+    total_weight, total = 0.0, 0.0
     for u in range(n_observed):
-        whole += sample_weight[sample[u]]
+        total_weight += sample_weight[sample[u]]
         total += sample_weight[sample[u]] * x[u]
-    per_whole = per_unit / whole if whole > 0.0 else 0.0
-    below, above, mean = 0.0, whole, 0.0
+    per_weight = per_unit / total_weight if total_weight > 0.0 else 0.0
+    below, above, mean = 0.0, total_weight, 0.0
     for u in range(n_observed):
         c, row = sample_weight[sample[u]], row_of[sample[u]]
         minima = below + x[u] * above
         below += c * x[u]
         above -= c
-        value = (total - 2.0 * minima) * per_whole
+        value = (total - 2.0 * minima) * per_weight
         mean += c * (value + x[u] * per_unit)
         excess[row // CHUNK, k, row % CHUNK] = value
-    half = 0.5 * mean / whole if whole > 0.0 else 0.0
+    half = 0.5 * mean / total_weight if total_weight > 0.0 else 0.0
     for u in range(n_observed, sample.shape[0]):
         row = row_of[sample[u]]
         excess[row // CHUNK, k, row % CHUNK] = half
@@ -346,7 +354,7 @@ def _write_excess(x, sample, n_observed, per_unit, sample_weight, row_of, k, exc
 
 @kernel
 def fill_corrections(rows, chunk, start, which, set_of, excess, out):
-    """Write lack(rows[p], b), all factors 1, to out[p, q] for the rows b = chunk·CHUNK + q."""
+    """Write c(rows[p], b), with all factors 1, to out[p, q] for the rows b = chunk·CHUNK + q."""
     wide_vectors()
     for p in range(rows.shape[0]):
         a = rows[p]
@@ -364,64 +372,68 @@ def sum_listed(start, which, values, out):
 
 
 @kernel
-def _lack_tile(own, others, i0, i1, j0, j1, tile):
-    """lack(a, b) + lack(b, a) for rows a from i0 on and b from j0 on, where chunks begin."""
-    mine, theirs = own[j0 // CHUNK], others[i0 // CHUNK]
+def _correction_tile(row_corrections, column_corrections, i0, i1, j0, j1, tile):
+    """Write c(a, b) + c(b, a) for rows a from i0 on and b from j0 on, where chunks begin, to ``tile``."""
+    forward, backward = row_corrections[j0 // CHUNK], column_corrections[i0 // CHUNK]
     for j in range(j0, j1):
         for i in range(i0, i1):
-            tile[i - i0, j - j0] = mine[i, j - j0] + theirs[j, i - i0]
+            tile[i - i0, j - j0] = forward[i, j - j0] + backward[j, i - i0]
 
 
 @kernel
-def _to_steps(lack, per_unit, times, D):
+def _add_steps_row(corrections, per_unit, scale, D):
+    """Replace distances by D·scale + corrections·per_unit, rounded to integers."""
     wide_vectors()
     most = np.float64(MASKED) - 1.0
-    for q in range(lack.shape[0]):
-        value = np.float64(D[q]) * times + np.float64(lack[q]) * per_unit + 0.5
+    for q in range(corrections.shape[0]):
+        value = np.float64(D[q]) * scale + np.float64(corrections[q]) * per_unit + 0.5
         value = value if value > 0.0 else 0.0
         D[q] = np.uint32(value if value < most else most)
 
 
 @kernel
-def add_to_steps(D, i0, i1, n_columns, own, others, per_unit, times):
-    """Turn rows i0 … i1 of D, distances in steps, into expected ones: D·times + (lack + lack)·per_unit.
+def add_to_steps(D, i0, i1, n_columns, row_corrections, column_corrections, per_unit, scale):
+    """Replace rows i0 … i1 of D, distances in grid steps, by D·scale + (c(a, b) + c(b, a))·per_unit.
 
-    ``own[b // CHUNK, a, b % CHUNK]`` is the lack of row a of D to its column b, ``others[a // CHUNK, b,
-    a % CHUNK]`` that of column b to row a. A chunk begins at i0.
+    ``row_corrections[b // CHUNK, a, b % CHUNK]`` is c(a, b) for row a and column b of D,
+    ``column_corrections[a // CHUNK, b, a % CHUNK]`` is c(b, a). A chunk begins at i0.
     """
-    tile = np.empty((CHUNK, CHUNK), own.dtype)
+    tile = np.empty((CHUNK, CHUNK), row_corrections.dtype)
     for i in range(i0, i1, CHUNK):
         i_end = min(i + CHUNK, i1)
         for j in range(0, n_columns, CHUNK):
             j_end = min(j + CHUNK, n_columns)
-            _lack_tile(own, others, i, i_end, j, j_end, tile)
+            _correction_tile(row_corrections, column_corrections, i, i_end, j, j_end, tile)
             for a in range(i, i_end):
-                _to_steps(tile[a - i, : j_end - j], per_unit, times, D[a, j:j_end])
+                _add_steps_row(tile[a - i, : j_end - j], per_unit, scale, D[a, j:j_end])
 
 
 @kernel
-def add_to_floats(D, i0, i1, n_columns, own, others, per_unit):
-    """The same for distances in float32."""
-    tile = np.empty((CHUNK, CHUNK), own.dtype)
+def add_to_floats(D, i0, i1, n_columns, row_corrections, column_corrections, per_unit):
+    """Add (c(a, b) + c(b, a))·per_unit to rows i0 … i1 of D, distances in float32.
+
+    Arguments are as in :func:`add_to_steps`.
+    """
+    tile = np.empty((CHUNK, CHUNK), row_corrections.dtype)
     for i in range(i0, i1, CHUNK):
         i_end = min(i + CHUNK, i1)
         for j in range(0, n_columns, CHUNK):
             j_end = min(j + CHUNK, n_columns)
-            _lack_tile(own, others, i, i_end, j, j_end, tile)
+            _correction_tile(row_corrections, column_corrections, i, i_end, j, j_end, tile)
             for a in range(i, i_end):
                 for b in range(j, j_end):
                     value = np.float64(D[a, b]) + np.float64(tile[a - i, b - j]) * per_unit
-                    # Rounding can leave −ε; −0 would be the largest key of all.
+                    # Rounding can leave −ε; −0 would be the largest key.
                     D[a, b] = np.float32(max(value, 0.0)) + np.float32(0.0)
 
 
 @kernel
 def add_pair_corrections(rows, others, p0, p1, start, which, factors, set_of, excess, out):
-    """Add lack(a, b) + lack(b, a) of pairs p0 … p1 to ``out``."""
+    """Add c(a, b) + c(b, a) of pairs p0 … p1 to ``out``."""
     for p in range(p0, p1):
         total = 0.0
-        for way in range(2):
-            a, b = (rows[p], others[p]) if way == 0 else (others[p], rows[p])
+        for direction in range(2):
+            a, b = (rows[p], others[p]) if direction == 0 else (others[p], rows[p])
             for t in range(start[a], start[a + 1]):
                 k = which[t]
                 total += factors[k] * excess[set_of[a], b // CHUNK, k, b % CHUNK]
@@ -430,9 +442,9 @@ def add_pair_corrections(rows, others, p0, p1, start, which, factors, set_of, ex
 
 @kernel
 def sum_corrections(chunk, coefficients, first, members, excess, sums):
-    """Add Σ_b coefficients[p, q]·excess, b in a chunk, to the sums of the features that row p lacks.
+    """Add Σ_b coefficients[p, q]·excess, over b in a chunk, to the sums of the features missing in row p.
 
-    Those of set s that lack feature k are ``members`` from ``first[s·n_features + k]`` on.
+    The rows of set s with missing feature k are ``members`` from ``first[s·n_features + k]`` on.
     """
     wide_vectors()
     n_features = sums.shape[0]
@@ -445,7 +457,7 @@ def sum_corrections(chunk, coefficients, first, members, excess, sums):
 
 
 @kernel
-def put_coefficients(rows, others, coefficients, order, t0, t1, out):
+def scatter_coefficients(rows, others, coefficients, order, t0, t1, out):
     """Add the coefficients of pairs order[t0 … t1] to out[row, other % CHUNK]."""
     for t in range(t0, t1):
         p = order[t]
@@ -453,8 +465,8 @@ def put_coefficients(rows, others, coefficients, order, t0, t1, out):
 
 
 @kernel
-def take_coefficients(rows, others, order, t0, t1, out):
-    """Put 0 where :func:`put_coefficients` has put something."""
+def clear_coefficients(rows, others, order, t0, t1, out):
+    """Reset the entries that :func:`scatter_coefficients` has written to 0."""
     for t in range(t0, t1):
         p = order[t]
         out[rows[p], others[p] % CHUNK] = 0
@@ -462,81 +474,77 @@ def take_coefficients(rows, others, order, t0, t1, out):
 
 @kernel
 def add_pair_excess(owners, rows, others, coefficients, p0, p1, start, which, features, set_of, excess, out):
-    """Add coefficients[p]·excess of pairs p0 … p1 to out[owners[p]], at the ``features`` either lacks."""
+    """Add coefficients[p]·excess of pairs p0 … p1 to out[owners[p]], at features missing in either row."""
     for p in range(p0, p1):
         c = coefficients[p]
-        for way in range(2):
-            a, b = (rows[p], others[p]) if way == 0 else (others[p], rows[p])
+        for direction in range(2):
+            a, b = (rows[p], others[p]) if direction == 0 else (others[p], rows[p])
             for t in range(start[a], start[a + 1]):
                 k = which[t]
                 out[owners[p], features[k]] += c * excess[set_of[a], b // CHUNK, k, b % CHUNK]
 
 
-# The excess of expected differences, for many columns side by side; see :mod:`.missing` for what it is.
+# The excess of LANES columns at a time.
 #
-# With S the sum of the n observed values and M(x) = Σ min(x, v) over them: Σ|x − v| = n·x + S − 2·M(x), and
-# the excess E|x − V| − x is (S − 2·M(x))/n. M follows from the values in their order.
-#
-# The columns are sorted by keys: in the upper bits a value, as far as there is room, in the lower ones its
-# sample. What the keys cannot tell apart is then put in order value by value.
+# The columns are sorted by keys that contain the leading bits of a value in their upper bits, and its sample
+# in the lower ones. Values with equal leading bits are then sorted by insertion.
 
-
-#: LANES is two to this.
+#: LANES is 2 to this power.
 _LANE_BITS = 4
-#: Bytes that come into the caches together.
+#: Bytes of a cache line.
 _LINE_BYTES = 64
-#: Keys have this many bits.
+#: Bits of a key.
 _BITS = 32
 
 
 @kernel
-def _measure_columns(X, columns, k0, k1, low, block, least, largest, total):
-    """Write some columns, measured from their smallest values, to ``block``; their largest, and sums."""
+def _offset_block(X, columns, k0, k1, low, block, least, largest, total):
+    """Write some columns, minus their minima, to ``block``, and their maxima and sums."""
     wide_vectors()
     n_columns, first = k1 - k0, columns[k0]
     for q in range(LANES):
         least[q] = low[columns[k0 + q]] if q < n_columns else 0
     if n_columns == LANES and columns[k1 - 1] - first == LANES - 1:
-        measure(X, first, least, block, largest, total)
+        offset_columns(X, first, least, block, largest, total)
         return
     for i in range(X.shape[0]):
         for q in range(LANES):
             block[i, q] = X[i, columns[k0 + q]] if q < n_columns else 0
-    measure(block, 0, least, block, largest, total)
+    offset_columns(block, 0, least, block, largest, total)
 
 
 @kernel
-def _look_up(block, keys, mask, found):
+def _gather_values(block, keys, mask, ordered):
     """Write the values in the order of their keys."""
     for u in range(block.shape[0]):
-        row, out = keys[u], found[u]
+        row, out = keys[u], ordered[u]
         for q in range(LANES):
             out[q] = block[row[q] & mask, q]
 
 
 @kernel
-def _settle(found, keys, q, n):
-    """Put the first n values of a column, which nearly are, in order; their keys come along."""
+def _insertion_sort(ordered, keys, q, n):
+    """Sort the first n values of a column, which are nearly sorted, and their keys with them."""
     moves_left = _MOVES * n
     for u in range(1, n):
-        value, key = found[u, q], keys[u, q]
+        value, key = ordered[u, q], keys[u, q]
         at = u
-        while at > 0 and found[at - 1, q] > value:
-            found[at, q], keys[at, q] = found[at - 1, q], keys[at - 1, q]
+        while at > 0 and ordered[at - 1, q] > value:
+            ordered[at, q], keys[at, q] = ordered[at - 1, q], keys[at - 1, q]
             at -= 1
-        found[at, q], keys[at, q] = value, key
+        ordered[at, q], keys[at, q] = value, key
         moves_left -= u - at
         if moves_left < 0:
-            values, of = found[:n, q].copy(), keys[:n, q].copy()
-            order = order_of(values)
+            values_before, keys_before = ordered[:n, q].copy(), keys[:n, q].copy()
+            order = heap_argsort(values_before)
             for t in range(n):
-                found[t, q], keys[t, q] = values[order[t]], of[order[t]]
+                ordered[t, q], keys[t, q] = values_before[order[t]], keys_before[order[t]]
             break
 
 
 @kernel
-def _sum_duplicates(block, sample_weight, total):
-    """Σ copies·value of every column."""
+def _weighted_sums(block, sample_weight, total):
+    """Compute Σ sample weight·value of every column."""
     for q in range(LANES):
         total[q] = 0.0
     for i in range(block.shape[0]):
@@ -545,10 +553,10 @@ def _sum_duplicates(block, sample_weight, total):
 
 
 @kernel
-def _scatter(found, keys, mask, place, k0, k1, flat):
-    """Write row by row of the layout what stands in the order of the keys."""
-    for u in range(found.shape[0]):
-        row, values = keys[u], found[u]
+def _scatter(ordered, keys, mask, place, k0, k1, flat):
+    """Write values from the order of the keys to the rows of the layout."""
+    for u in range(ordered.shape[0]):
+        row, values = keys[u], ordered[u]
         if k1 - k0 == LANES:
             for q in range(LANES):
                 flat[place[row[q] & mask] + (k0 + q) * WIDTH] = values[q]
@@ -559,37 +567,23 @@ def _scatter(found, keys, mask, place, k0, k1, flat):
 
 @kernel
 def excess_of_columns(X, columns, a, b, low, start, which, per_unit, sample_weight, row_of, excess):
-    """Excess E|x − V| − x of columns a … b, V as likely to be any of the observed values as it is common.
+    """Compute the excess E|x − V| − x of columns a … b, where V is drawn from the observed values.
 
-    Parameters
-    ----------
-    X : (n_samples, n_features)
-        The table.
-    columns, low : (n_incomplete,), (n_features,)
-        Which columns have missing values; the smallest values of all.
-    start, which : (n_samples + 1,), (n_missing,)
-        What each sample lacks, as places in ``columns``, rising.
-    per_unit : (n_incomplete,)
-        What differences are multiplied by.
-    sample_weight : (n_samples,)
-        How often each sample counts; without entries: once.
-    row_of : (n_samples,)
-        Its row in the layout.
-    excess : (n_chunks, n_incomplete, CHUNK)
-        Written to; 0 at rows of no sample.
+    Sorts :data:`.sorting.LANES` columns at a time. Arguments are as in :func:`excess_in_order`, except that
+    an empty ``sample_weight`` stands for ones. ``excess`` is 0 at padding rows.
     """
     wide_vectors()
-    n, counted = X.shape[0], sample_weight.shape[0] > 0
+    n, weighted = X.shape[0], sample_weight.shape[0] > 0
     shift = 0
     while 1 << shift < n:
         shift += 1
     mask = np.uint32((1 << shift) - 1)
-    block, found = np.empty((n, LANES), X.dtype), np.empty((n, LANES), X.dtype)
+    block, ordered = np.empty((n, LANES), X.dtype), np.empty((n, LANES), X.dtype)
     keys = np.empty((-(-n // GROUP) * GROUP, LANES), np.uint32)
     least, largest, per_cell = np.empty(LANES, X.dtype), np.empty(LANES, X.dtype), np.empty(LANES, X.dtype)
-    n_observed, whole, per_whole = np.empty(LANES), np.zeros(LANES), np.zeros(LANES)
+    n_observed, total_weight, per_weight = np.empty(LANES), np.zeros(LANES), np.zeros(LANES)
     total, minima = np.empty(LANES), np.empty(LANES)
-    counts = np.ones((n if counted else 1, LANES))
+    weights = np.ones((n if weighted else 1, LANES))
     place = np.empty(n, np.int64)
     for i in range(n):
         place[i] = row_of[i] // WIDTH * excess.shape[1] * WIDTH + row_of[i] % WIDTH
@@ -598,11 +592,11 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, sample_weig
     first, listed = _missing_by_block(start, which, a, b)
     for k0 in range(a, b, LANES):
         k1 = min(k0 + LANES, b)
-        _fetch_columns(excess, k0, k1)
-        _measure_columns(X, columns, k0, k1, low, block, least, largest, total)
-        if counted:
-            _sum_duplicates(block, sample_weight, total)
-        _fill_cells(largest, shift, per_cell)
+        _prefetch_columns(excess, k0, k1)
+        _offset_block(X, columns, k0, k1, low, block, least, largest, total)
+        if weighted:
+            _weighted_sums(block, sample_weight, total)
+        _fill_key_scales(largest, shift, per_cell)
         write_keys(block, per_cell, shift, keys)
         for i in range(n, keys.shape[0]):
             for q in range(LANES):
@@ -610,21 +604,21 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, sample_weig
         t0, t1 = first[(k0 - a) // LANES], first[(k0 - a) // LANES + 1]
         _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed)
         sort_columns(keys)
-        _look_up(block, keys, mask, found)
-        falls = falling(found)
+        _gather_values(block, keys, mask, ordered)
+        falls = unsorted_columns(ordered)
         for q in range(k1 - k0):
             observed = np.int64(n_observed[q])
             if falls >> np.uint64(q) & np.uint64(1):
-                _settle(found, keys, q, observed)
-            whole[q] = observed
-            if counted:
-                whole[q] = _count(keys, mask, q, observed, sample_weight, counts)
-            per_whole[q] = per_unit[k0 + q] / whole[q] if observed > 0 else 0.0
-        turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima)
-        _scatter(found, keys, mask, place, k0, k1, flat)
+                _insertion_sort(ordered, keys, q, observed)
+            total_weight[q] = observed
+            if weighted:
+                total_weight[q] = _gather_weights(keys, mask, q, observed, sample_weight, weights)
+            per_weight[q] = per_unit[k0 + q] / total_weight[q] if observed > 0 else 0.0
+        turn_into_excess(ordered, weights, n_observed, per_weight, total_weight, total, minima)
+        _scatter(ordered, keys, mask, place, k0, k1, flat)
         for q in range(k1 - k0):
             observed = np.int64(n_observed[q])
-            half = (total[q] - minima[q] / whole[q]) * per_whole[q] if observed > 0 else 0.0
+            half = (total[q] - minima[q] / total_weight[q]) * per_weight[q] if observed > 0 else 0.0
             for u in range(observed, n):
                 flat[place[keys[u, q] & mask] + (k0 + q) * WIDTH] = half
         for k in range(k0, k1):
@@ -634,7 +628,7 @@ def excess_of_columns(X, columns, a, b, low, start, which, per_unit, sample_weig
 
 @kernel
 def _places_without_sample(row_of, excess):
-    """Where, in column 0, the rows are that hold no sample."""
+    """Return the places of padding rows in column 0."""
     is_padding = np.ones(excess.shape[0] * WIDTH, np.bool_)
     for row in row_of:
         is_padding[row] = False
@@ -643,19 +637,19 @@ def _places_without_sample(row_of, excess):
 
 
 @kernel
-def _fetch_columns(excess, k0, k1):
-    """Have columns of the excess come into the caches, to be there when they are written to."""
+def _prefetch_columns(excess, k0, k1):
+    """Prefetch columns of the excess before they are written."""
     flat = excess.ravel()
     for c in range(excess.shape[0]):
         first = (c * excess.shape[1] + k0) * WIDTH
         for at in range(first, first + (k1 - k0) * WIDTH, _LINE_BYTES // excess.itemsize):
-            fetch(flat, at)
+            prefetch(flat, at)
 
 
 @kernel
-def _fill_cells(largest, shift, per_cell):
-    """Write what makes whole numbers, of as many bits as there is room for, of values."""
-    # Not quite to the last, which stands for what is missing; a signed number has room for it.
+def _fill_key_scales(largest, shift, per_cell):
+    """Write the factors that scale values to integers of the available number of bits."""
+    # Below the largest integer, which marks missing values; the conversion is to signed integers.
     cells = min(2.0 ** (_BITS - shift) - 2.0, 2.0**30)
     for q in range(LANES):
         per_cell[q] = cells * (1.0 - 1e-6) / largest[q] if largest[q] > 0.0 else 0.0
@@ -665,7 +659,7 @@ def _fill_cells(largest, shift, per_cell):
 
 @kernel
 def _first_from(which, t0, t1, k):
-    """Place of the first entry from ``k`` on, among entries t0 … t1, which rise."""
+    """Return the place of the first entry ≥ ``k`` among the ascending entries t0 … t1, by bisection."""
     while t0 < t1:
         middle = (t0 + t1) // 2
         if which[middle] < k:
@@ -677,7 +671,7 @@ def _first_from(which, t0, t1, k):
 
 @kernel
 def _missing_by_block(start, which, a, b):
-    """List what is missing from columns a … b, LANES columns at a time: sample·LANES + column.
+    """List the missing values of columns a … b, LANES columns at a time, as sample·LANES + column.
 
     Returns where the list of each block begins, and the lists.
     """
@@ -691,18 +685,18 @@ def _missing_by_block(start, which, a, b):
             first[((which[t] - a) >> _LANE_BITS) + 1] += 1
     for block in range(first.shape[0] - 1):
         first[block + 1] += first[block]
-    following, listed = first.copy(), np.empty(first[-1], np.int64)
+    next_place, listed = first.copy(), np.empty(first[-1], np.int64)
     for i in range(n):
         for t in range(begin[i], end[i]):
             k = which[t] - a
-            listed[following[k >> _LANE_BITS]] = i * LANES + (k & (LANES - 1))
-            following[k >> _LANE_BITS] += 1
+            listed[next_place[k >> _LANE_BITS]] = i * LANES + (k & (LANES - 1))
+            next_place[k >> _LANE_BITS] += 1
     return first, listed
 
 
 @kernel
 def _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed):
-    """Let what is missing come last."""
+    """Set the keys of missing values so that they are sorted last."""
     for q in range(LANES):
         n_observed[q] = block.shape[0]
     for t in range(t0, t1):
@@ -713,30 +707,29 @@ def _mark_missing(listed, t0, t1, largest, mask, block, keys, n_observed):
 
 
 @kernel
-def _count(keys, mask, q, n, sample_weight, counts):
-    """Write the copies of the samples in the order of a column; returns those of the first n."""
+def _gather_weights(keys, mask, q, n, sample_weight, weights):
+    """Write the sample weights in the order of a column; return the sum of the first n."""
     total = 0.0
-    for u in range(counts.shape[0]):
-        counts[u, q] = sample_weight[keys[u, q] & mask]
-        total += counts[u, q] if u < n else 0.0
+    for u in range(weights.shape[0]):
+        weights[u, q] = sample_weight[keys[u, q] & mask]
+        total += weights[u, q] if u < n else 0.0
     return total
 
 
-# What missing values add to distances of all pairs, tile by tile, and to sums over them.
+# Corrections of distance tiles of all pairs, and of sums over them.
 #
-# ``correction`` is (start, which, place, factors, excess). Rows stand in chunks as long as a tile. Missing
-# values of chunk c are listed from ``start[c]`` to ``start[c + 1]``, feature by feature: ``which`` of
-# the incomplete features, and the ``place`` of the row in the chunk. The features have the weights
-# ``factors``, and what |x − x'| is too small by, where one row lacks feature k and the other is b, is
-# ``excess[b // CHUNK, k, b % CHUNK]``, as :mod:`.missing` says. Where ``which`` is empty nothing is
-# missing.
+# ``correction`` is (start, which, place, factors, excess). A chunk has as many rows as a tile. The missing
+# values of chunk c are listed from ``start[c]`` to ``start[c + 1]``, feature by feature: the index ``which``
+# among the incomplete features, and the ``place`` of the row in the chunk. ``factors`` are the weights of the
+# features, and ``excess[b // CHUNK, k, b % CHUNK]`` is the excess between a row with missing feature k and
+# row b. If ``which`` is empty, no value is missing.
 
 
 @fused_kernel
-def _add_corrections(which, place, factors, excess, out):
-    """Add Σ_k factors[k]·excess[k] to out[p], over the features k that the row at place p lacks.
+def _add_chunk_corrections(which, place, factors, excess, out):
+    """Add Σ_k factors[k]·excess[k] to out[p], over the features k missing in the row at place p.
 
-    Feature by feature, so that ``excess`` is read once and in order; each row adds in the order of features.
+    The loop runs feature by feature, so that ``excess`` is read once and in order.
     """
     wide_vectors()
     for t in range(which.shape[0]):
@@ -749,18 +742,18 @@ def _add_corrections(which, place, factors, excess, out):
 
 @kernel
 def add_tile_correction(correction, i0, i1, j0, j1, F):
-    """Add lack(a, b) + lack(b, a) to the distances F of rows a = i0 … i1 and b = j0 … j1."""
+    """Add c(a, b) + c(b, a) to the distances F of rows a = i0 … i1 and b = j0 … j1."""
     start, which, place, factors, excess = correction
     if which.shape[0] == 0:
         return
     i, j = i0 // CHUNK, j0 // CHUNK
-    ours, theirs = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
+    i_entries, j_entries = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
     L = np.zeros((2, TILE, TILE), F.dtype)
-    _add_corrections(which[ours], place[ours], factors, excess[j], L[0])
+    _add_chunk_corrections(which[i_entries], place[i_entries], factors, excess[j], L[0])
     other = L[0]
     if i != j:
         other = L[1]
-        _add_corrections(which[theirs], place[theirs], factors, excess[i], other)
+        _add_chunk_corrections(which[j_entries], place[j_entries], factors, excess[i], other)
     for p in range(i1 - i0):
         for q in range(j1 - j0):
             F[p, q] += L[0, p, q] + other[q, p]
@@ -768,31 +761,31 @@ def add_tile_correction(correction, i0, i1, j0, j1, F):
 
 @kernel
 def add_column_correction(correction, anchor_which, anchor_place, anchor_excess, out):
-    """Add the same to the distances of all rows to at most 64 others, the anchors, with the same bits.
+    """Add c(a, b) + c(b, a) to the distances of all rows to at most 64 anchors, bitwise as for tiles.
 
-    What the anchors lack is listed as for a chunk; the excess between a row that lacks feature k and anchor q
-    is ``anchor_excess[k, q]``.
+    The missing features of the anchors are listed as for a chunk; the excess between a row with missing
+    feature k and anchor q is ``anchor_excess[k, q]``.
     """
     start, which, place, factors, excess = correction
     n, m = out.shape
     for i0 in range(0, n, CHUNK):
         i = i0 // CHUNK
-        ours = slice(start[i], start[i + 1])
+        i_entries = slice(start[i], start[i + 1])
         L = np.zeros((2, CHUNK, CHUNK), out.dtype)
-        _add_corrections(which[ours], place[ours], factors, anchor_excess, L[0])
-        _add_corrections(anchor_which, anchor_place, factors, excess[i], L[1])
+        _add_chunk_corrections(which[i_entries], place[i_entries], factors, anchor_excess, L[0])
+        _add_chunk_corrections(anchor_which, anchor_place, factors, excess[i], L[1])
         for p in range(min(CHUNK, n - i0)):
             for q in range(m):
                 out[i0 + p, q] += L[0, p, q] + L[1, q, p]
 
 
 @summing_kernel
-def _add_products(which, place, wanted, coefficients, excess, sums):
-    """Add Σ_q coefficients[p, q]·excess[k, q] to sums[k], for wanted features k that the row at p lacks."""
+def _add_chunk_products(which, place, selected, coefficients, excess, sums):
+    """Add Σ_q coefficients[p, q]·excess[k, q] to sums[k], for selected k missing in the row at p."""
     wide_vectors()
     for t in range(which.shape[0]):
         k, p = which[t], place[t]
-        if wanted[k]:
+        if selected[k]:
             total = coefficients.dtype.type(0)
             for q in range(CHUNK):
                 total += coefficients[p, q] * excess[k, q]
@@ -800,31 +793,31 @@ def _add_products(which, place, wanted, coefficients, excess, sums):
 
 
 @kernel
-def add_correction_products(correction, wanted, i0, i1, j0, j1, S, sums):
-    """Add Σ S·excess over the pairs of a tile, each of which has its coefficient once, to ``sums``."""
+def add_tile_correction_products(correction, selected, i0, i1, j0, j1, S, sums):
+    """Add Σ S·excess over the pairs of a tile, each with its coefficient once, to ``sums``."""
     start, which, place, _, excess = correction
     if which.shape[0] == 0:
         return
     i, j = i0 // CHUNK, j0 // CHUNK
-    ours, theirs = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
+    i_entries, j_entries = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
     C = np.zeros((2, TILE, TILE), S.dtype)
     for p in range(i1 - i0):
         for q in range(j1 - j0):
             C[0, p, q] += S[p, q]
-            # On the diagonal one row may be either of a pair.
+            # On the diagonal, a row occurs on both sides of pairs.
             C[1 if i != j else 0, q, p] += S[p, q]
-    _add_products(which[ours], place[ours], wanted, C[0], excess[j], sums)
+    _add_chunk_products(which[i_entries], place[i_entries], selected, C[0], excess[j], sums)
     if i != j:
-        _add_products(which[theirs], place[theirs], wanted, C[1], excess[i], sums)
+        _add_chunk_products(which[j_entries], place[j_entries], selected, C[1], excess[i], sums)
 
 
 @kernel
-def add_products(correction, wanted, S, n_rows, t0, t1, sums):
-    """Add the same for the tiles t0 … t1 of S."""
+def add_correction_products(correction, selected, S, n_rows, t0, t1, sums):
+    """Add Σ S·excess over the pairs of the tiles t0 … t1 of S to ``sums``."""
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        add_correction_products(
-            correction, wanted, i0, min(i0 + TILE, n_rows), j0, min(j0 + TILE, n_rows), S[t], sums
+        add_tile_correction_products(
+            correction, selected, i0, min(i0 + TILE, n_rows), j0, min(j0 + TILE, n_rows), S[t], sums
         )
 
 
@@ -832,9 +825,10 @@ def add_products(correction, wanted, S, n_rows, t0, t1, sums):
 def add_margin_corrections(
     start, which, columns, excess, D, first, codes, weights, per_sigma, nearest, scales, out
 ):
-    """Add to margins of single rows what :func:`.soft_margins.margins_from_distances` leaves out.
+    """Add the corrections that :func:`.soft.margins_from_distances` omits to the margins of single rows.
 
-    Row n lacks ``which[start[n] : start[n + 1]]``, which all have a column of ``out``, in ``columns``.
+    The features ``which[start[n] : start[n + 1]]`` are missing in row n, and correspond to ``columns`` of
+    ``out``.
     """
     n_rows = D.shape[0]
     shares = np.empty(n_rows)
@@ -856,8 +850,8 @@ def add_margin_corrections(
 
 
 @kernel
-def _n_up_to(x, ordered, n):
-    """How many of the first n of ordered values are not above x, by halving."""
+def _count_up_to(x, ordered, n):
+    """Count how many of the first n of sorted values are ≤ x, by bisection."""
     low, high = 0, n
     while low < high:
         middle = (low + high) // 2
@@ -870,10 +864,10 @@ def _n_up_to(x, ordered, n):
 
 @kernel
 def excess_at(points, ordered, shares, out):
-    """Fill out[k, q] with E|x − V| − |x| for x = points[k, q], or E|V − V'|/2 where that is NaN.
+    """Fill out[k, q] with E|x − V| − |x| for x = points[k, q], or with E|V − V'|/2 if that is NaN.
 
-    V has the values ``ordered[k]``, from the smallest on, each as likely as ``shares[k]`` says; what has no
-    share comes last.
+    V has the sorted values ``ordered[k]`` with the probabilities ``shares[k]``; values without a share come
+    last.
     """
     n = ordered.shape[1]
     share = np.zeros(n + 1)
@@ -885,14 +879,14 @@ def excess_at(points, ordered, shares, out):
             total[u + 1] = total[u] + shares[k, u] * ordered[k, u]
             if shares[k, u] > 0.0:
                 n_observed = u + 1
-        whole, mean = share[n_observed], total[n_observed]
+        total_share, mean = share[n_observed], total[n_observed]
         between = 0.0
         for u in range(n_observed):
-            between += shares[k, u] * (ordered[k, u] * (2.0 * share[u] - whole) - 2.0 * total[u] + mean)
+            between += shares[k, u] * (ordered[k, u] * (2.0 * share[u] - total_share) - 2.0 * total[u] + mean)
         for q in range(points.shape[1]):
             x = points[k, q]
             if np.isnan(x):
                 out[k, q] = 0.5 * between
             else:
-                u = _n_up_to(x, ordered[k], n_observed)
-                out[k, q] = x * (2.0 * share[u] - whole) - 2.0 * total[u] + mean - abs(x)
+                u = _count_up_to(x, ordered[k], n_observed)
+                out[k, q] = x * (2.0 * share[u] - total_share) - 2.0 * total[u] + mean - abs(x)

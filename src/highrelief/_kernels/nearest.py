@@ -1,8 +1,11 @@
-"""Exact distances of candidates, and the margins that neighbors give.
+"""Exact distances of candidates, and the margins E|x − miss| − E|x − hit| of k-nearest neighborhoods.
 
-Candidates (:mod:`.candidates`) that are not sure to be among the k nearest are decided by exact distances
-(:func:`add_exact`), difference by difference, in float64. By their shares (:mod:`.shares`) they enter the
-margins (:func:`margins`).
+Candidates (:mod:`.candidates`) that are not sure to be among the k nearest are decided by exact distances in
+float64 (:func:`add_exact`). Neighbors enter the margins by their shares (:func:`margins`).
+
+:func:`add_group` sums differences of equal weight in the precision of the data, row after row, then adds the
+sum times the weight in float64: the same additions in the same order for any width of vectors.
+:func:`add_margin` weights each difference separately and adds in float64 throughout.
 """
 
 import numpy as np
@@ -14,17 +17,10 @@ from .intrinsics import intrinsic
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .simd import element_type, fused, load, row_pointer, splat, store, target_vector_bytes
 
-# Sums of differences between a row and others, feature by feature.
-#
-# :func:`add_group` adds up differences that weigh the same in the precision of the data, row after row,
-# then adds the sum times its weight in float64: for any width of vectors the same additions in the same
-# order. :func:`add_margin` gives each difference a weight of its own, and adds in float64 throughout.
-
-
 _I64 = ir.IntType(64)
-#: Rows whose differences are added up in the precision of the data before they go to float64.
+#: Rows whose differences are summed in the precision of the data before the sum is added in float64.
 ROWS_PER_SUM = 16
-#: Vectors of features that are worked on together.
+#: Vectors of features per iteration.
 _VECTORS_AT_ONCE = 4
 
 _FEATURES_PER_BLOCK = 1024
@@ -44,7 +40,7 @@ def _add_differences(a, b0, b1, b2, b3, c0, c1, c2, c3, out):
 def add_margin(X, n, rows, coefficients, out):
     """Add Σ_t coefficients[t]·|x_n − x_rows[t]| to ``out``.
 
-    In float64: hits and misses nearly cancel, and a sample far out would leave nothing else.
+    In float64: hits and misses nearly cancel, and one outlying sample would absorb all other terms.
     """
     count = rows.shape[0]
     for k0 in range(0, out.shape[0], _FEATURES_PER_BLOCK):
@@ -52,7 +48,7 @@ def add_margin(X, n, rows, coefficients, out):
         a, target = X[n, k0:k1], out[k0:k1]
         for t in range(0, count, 4):
             t1, t2, t3 = t + 1 < count, t + 2 < count, t + 3 < count
-            # What is missing to a block of four is the row itself, at no weight.
+            # Blocks are padded to four with the row itself at weight 0.
             b0 = X[rows[t], k0:k1]
             b1 = X[rows[t + 1] if t1 else n, k0:k1]
             b2 = X[rows[t + 2] if t2 else n, k0:k1]
@@ -78,14 +74,14 @@ def _square(builder, difference):
 
 
 def _group_intrinsic(measure):
-    """Make an intrinsic that adds coefficient·Σ_t measure(x_i − x_others[t]) to ``out``, in whole vectors."""
+    """Return an intrinsic that adds coefficient·Σ_t measure(x_i − x_others[t]), in whole vectors."""
 
     @intrinsic
     def add_whole_vectors(typing_context, X, i, first, n_columns, others, t0, t1, coefficient, unit, out):
-        """Work on as many of ``n_columns`` as fill vectors; returns how many.
+        """Process as many of ``n_columns`` as fill vectors; return their number.
 
-        ``unit`` holds a 1 that the compiler cannot see: times it, additions become fused multiply-adds of
-        the same result, which on AMD's Zen 4 do not wait for the units that subtract.
+        ``unit`` contains a 1 that the compiler cannot fold: multiplied by it, additions become fused
+        multiply-adds with the same result, which on AMD's Zen 4 do not compete with subtractions.
         """
         index = types.int64
         signature = index(X, index, index, index, others, index, index, types.float64, unit, out)
@@ -118,16 +114,16 @@ def _group_intrinsic(measure):
                         row = builder.load(builder.gep(others.data, [t]))
                         other = row_pointer(builder, X, row, first)
                         for value, total, place in zip(own, sums, places, strict=True):
-                            apart = builder.fsub(value, load(builder, other, vector, place))
-                            more = measure(builder, apart)
-                            builder.store(fused(builder, more, one, builder.load(total)), total)
+                            difference = builder.fsub(value, load(builder, other, vector, place))
+                            term = measure(builder, difference)
+                            builder.store(fused(builder, term, one, builder.load(total)), total)
                     for total, place in zip(sums, places, strict=True):
-                        found = builder.load(total)
+                        value_sum = builder.load(total)
                         if vector.element != wide.element:
-                            found = builder.fpext(found, wide)
+                            value_sum = builder.fpext(value_sum, wide)
                         target = builder.gep(out.data, [place])
-                        found = builder.fadd(load(builder, target, wide), builder.fmul(weight, found))
-                        store(builder, found, target)
+                        value_sum = builder.fadd(load(builder, target, wide), builder.fmul(weight, value_sum))
+                        store(builder, value_sum, target)
                 done = builder.add(done, builder.mul(n_steps, _I64(step)))
             return done
 
@@ -142,8 +138,8 @@ def _add_groups_in_whole_vectors(
 ):
     """Add Σ_g coefficients[g]·Σ_t |x_owners[g] − x_members[t]|, bounds[g] ≤ t < bounds[g + 1], to ``out``.
 
-    Some features at a time through all groups: where there are few rows, what is needed of them stays in the
-    first cache, and the sums in registers. Returns how many of ``n_columns`` were worked on.
+    Each block of features is processed for all groups: with few rows, their values stay in the L1 cache and
+    the sums in registers. Returns the number of columns that were processed.
     """
     index = types.int64
     signature = index(X, index, index, owners, bounds, members, coefficients, index, unit, out)
@@ -184,14 +180,16 @@ def _add_groups_in_whole_vectors(
                     row = builder.load(builder.gep(members.data, [t]))
                     other = row_pointer(builder, X, row, first)
                     for value, each, place in zip(own, sums, places, strict=True):
-                        apart = _magnitude(builder, builder.fsub(value, load(builder, other, vector, place)))
-                        builder.store(fused(builder, apart, one, builder.load(each)), each)
+                        difference = _magnitude(
+                            builder, builder.fsub(value, load(builder, other, vector, place))
+                        )
+                        builder.store(fused(builder, difference, one, builder.load(each)), each)
                 weight = splat(builder, builder.load(builder.gep(coefficients.data, [g])), wide)
                 for each, total in zip(sums, totals, strict=True):
-                    found = builder.load(each)
+                    group_sum = builder.load(each)
                     if vector.element != wide.element:
-                        found = builder.fpext(found, wide)
-                    builder.store(builder.fadd(builder.load(total), builder.fmul(weight, found)), total)
+                        group_sum = builder.fpext(group_sum, wide)
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(weight, group_sum)), total)
             for total, target in zip(totals, targets, strict=True):
                 store(builder, builder.load(total), target)
         return builder.mul(n_steps, _I64(step))
@@ -211,13 +209,13 @@ if target_vector_bytes() == 0:
     _add_squares = _add_magnitudes
 
     @kernel
-    def _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+    def _add_group_vectors(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
         return 0
 
 else:
 
     @kernel
-    def _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
+    def _add_group_vectors(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
         return _add_groups_in_whole_vectors(
             X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out
         )
@@ -232,13 +230,13 @@ else:
 
 
 @kernel
-def _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out):
-    """Add the same from column ``done`` on."""
+def _add_remaining_columns(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out):
+    """Add coefficient·Σ_t |x_i − x_others[t]|, or squares, of columns from ``done`` on to ``out``."""
     for k in range(done, n_columns):
         total = X.dtype.type(0)
         for t in range(t0, t1):
-            apart = X[i, first + k] - X[others[t], first + k]
-            total += apart * apart if squared else abs(apart)
+            difference = X[i, first + k] - X[others[t], first + k]
+            total += difference * difference if squared else abs(difference)
         out[k] += coefficient * np.float64(total)
 
 
@@ -251,19 +249,19 @@ def add_group(X, i, first, n_columns, others, n_others, coefficient, squared, un
             done = _add_squares(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
         else:
             done = _add_magnitudes(X, i, first, n_columns, others, t0, t1, coefficient, unit, out)
-        _add_plainly(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out)
+        _add_remaining_columns(X, i, first, done, n_columns, others, t0, t1, coefficient, squared, out)
 
 
 @kernel
 def add_groups(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out):
     """Add Σ_g coefficients[g]·Σ_t |x_owners[g] − x_members[t]|, bounds[g] ≤ t < bounds[g + 1], to ``out``.
 
-    The same additions in the same order as :func:`add_group` for one group after the other, none of which has
-    more than :data:`ROWS_PER_SUM` members; faster where there are few rows.
+    The additions and their order are those of :func:`add_group` for one group after the other, each with at
+    most :data:`ROWS_PER_SUM` members; faster for few rows.
     """
-    done = _add_all(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out)
+    done = _add_group_vectors(X, first, n_columns, owners, bounds, members, coefficients, n_groups, unit, out)
     for g in range(n_groups):
-        _add_plainly(
+        _add_remaining_columns(
             X,
             owners[g],
             first,
@@ -279,7 +277,7 @@ def add_groups(X, first, n_columns, owners, bounds, members, coefficients, n_gro
 
 
 _FEATURES_AT_ONCE = 1024
-#: Kinds of distances by which neighbors are found.
+#: Codes of the metrics.
 MANHATTAN, SQUARED_EUCLIDEAN, EUCLIDEAN = 0, 1, 2
 
 
@@ -304,9 +302,9 @@ def _squared_euclidean(a, b, factors):
 
 @kernel
 def add_exact(X, first, factors, metric, position, anchors, a0, a1, start, count, sure, rows, exact):
-    """Add to ``exact`` what len(factors) columns from ``first`` on add to the distances that are not sure.
+    """Add the contributions of len(factors) columns from ``first`` on to the distances of unsure candidates.
 
-    Differences are multiplied by ``factors``. For both Euclidean metrics the squares are added.
+    Differences are multiplied by ``factors``. For both Euclidean metrics, squares are added to ``exact``.
     """
     end = first + factors.shape[0]
     for a in range(a0, a1):
@@ -324,7 +322,7 @@ def add_exact(X, first, factors, metric, position, anchors, a0, a1, start, count
 def _add_shared_margin(X, i, first, n_columns, others, coefficients, n_others, squared, group, unit, out):
     """Add Σ_t coefficients[t]·|x_i − x_others[t]|, or squares, of columns from ``first`` on to ``out``.
 
-    ``coefficients`` are used up; ``group`` is scratch space.
+    Overwrites ``coefficients``; ``group`` is scratch space.
     """
     for done in range(n_others):
         coefficient = coefficients[done]
@@ -367,7 +365,7 @@ def few_rows_margin(
     shares,
     out,
 ):
-    """What :func:`margins` adds to ``out[0]``, by the same additions, for tables of few rows."""
+    """Add the margins of :func:`margins` to ``out``, by the same additions; faster for tables of few rows."""
     n_slots = start.shape[1]
     most = 0
     for a in range(a0, a1):
@@ -390,34 +388,46 @@ def few_rows_margin(
             weight = weights[done] * sample_weight[n]
             if weight == 0.0:
                 continue
-            kept = weights[done]
-            held = ROWS_PER_SUM
+            share = weights[done]
+            n_in_group = ROWS_PER_SUM
             for t in range(done, n_others):
-                if weights[t] != kept:
+                if weights[t] != share:
                     continue
-                if held == ROWS_PER_SUM:
+                if n_in_group == ROWS_PER_SUM:
                     owners[n_groups], coefficients[n_groups] = position[n], weight
                     bounds[n_groups] = free
                     n_groups += 1
-                    held = 0
+                    n_in_group = 0
                 members[free] = others[t]
                 free += 1
-                held += 1
+                n_in_group += 1
                 weights[t] = 0.0
     bounds[n_groups] = free
     add_groups(X, first, width, owners, bounds, members, coefficients, n_groups, unit, out)
 
 
 @kernel
+def most_others(a0, a1, count):
+    """Return the largest number of candidates of any anchor a0 … a1, over all slots."""
+    most = 0
+    for a in range(a0, a1):
+        n_others = 0
+        for slot in range(count.shape[1]):
+            n_others += count[a, slot]
+        most = max(most, n_others)
+    return most
+
+
+@kernel
 def list_others(a, n, position, codes, slot_factors, start, count, rows, shares, others, weights):
-    """List the rows that share in the margin of anchor n, and by how much; returns how many there are."""
+    """List the neighbors in the margin of anchor n, and their coefficients; return their number."""
     n_slots = start.shape[1]
     hits = 0
     while hits < n_slots - 1 and slot_factors[codes[n], hits] >= 0.0:
         hits += 1
     n_others = 0
     for turn in range(n_slots):
-        # Hits first: with two classes the sums are then the same whatever their order.
+        # Hits first: with two classes, sums then do not depend on the order of the classes.
         slot = (hits + turn) % n_slots
         factor = slot_factors[codes[n], slot]
         for t in range(start[a, slot], start[a, slot] + count[a, slot]):
@@ -449,25 +459,20 @@ def margins(
     with_squares,
     out,
 ):
-    """Margins E|x − miss| − E|x − hit| of anchors a0 … a1 in ``width`` columns of X from ``first`` on.
+    """Add the margins E|x − miss| − E|x − hit| of anchors a0 … a1 in ``width`` columns from ``first`` on.
 
     ``slot_factors[class of the anchor, slot]`` is −1 for hits and the weight of the slot for misses. With
-    ``by_row`` the margin of anchor a is added to ``out[a]``; otherwise margins, times the copies of their
-    anchors, are added to ``out[0]`` and, ``with_squares``, Σ s²z and Σ s²z² to ``out[1]`` and ``out[2]``.
+    ``by_row`` the margin of anchor a is added to ``out[a]``; otherwise margins, times the sample weights s of
+    their anchors, are added to ``out[0]`` and, ``with_squares``, Σ s²z and Σ s²z² to ``out[1]`` and
+    ``out[2]``.
     """
-    n_slots = start.shape[1]
-    most = 0
-    for a in range(a0, a1):
-        n_others = 0
-        for slot in range(n_slots):
-            n_others += count[a, slot]
-        most = max(most, n_others)
+    most = most_others(a0, a1, count)
     others = np.empty(most, np.int64)
     group = np.empty(most, np.int64)
     coefficients = np.empty(most)
     z = np.empty(_FEATURES_AT_ONCE)
     unit = np.ones(1, X.dtype)
-    # Block by block of features: the rows of a block stay in the cache from anchor to anchor.
+    # Block by block of features: rows stay in the cache from anchor to anchor.
     for k0 in range(0, width, _FEATURES_AT_ONCE):
         k1 = min(k0 + _FEATURES_AT_ONCE, width)
         for a in range(a0, a1):

@@ -1,11 +1,13 @@
-"""One sample after another (Sun 2007, Fig. 3).
+"""Online I-RELIEF: one sample after another (Sun 2007, Fig. 3).
 
-The weights change with every sample, so that nothing is kept from one to the next and every reference is
-read for every sample. It is read from memory once: its distance is found and its share in the margin is added
-while it is in the cache, relative to the smallest distance so far.
+ν ← (1 − η)·ν + η·π with the margin π = γ·(m̄ − h̄) of a sample under the present weights, w = (ν)⁺/‖(ν)⁺‖₂.
 
-References stand in rows, or, where there are few and features are not many, in columns that are ordered by
-class: sums over references then run along whole vectors, and features of weight 0 add nothing to distances.
+The weights change with every sample, so that nothing can be cached between samples and every reference is
+read for every sample. It is read from memory once: its distance is computed, and its share in the margin
+added, while it is in the cache, relative to the smallest distance so far.
+
+References are stored in rows or, if there are few of them and few features, in columns sorted by class: sums
+over references then use whole vectors, and features of weight 0 are skipped in distances.
 """
 
 import math
@@ -15,15 +17,15 @@ import numpy as np
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .vectors import decay
 
-#: Bytes of references that stay in the cache between their distances and their shares.
+#: Bytes of references per block, so that they stay in the cache between distances and shares.
 _BYTES_AT_ONCE = 2**17
-#: References whose sums run side by side.
+#: References (or features) that are summed simultaneously.
 _ROWS = 4
 
 
 @summing_kernel
 def _four_distances(x, R, i0, i1, i2, i3, w):
-    """Σ_k w_k|x_k − r_k| for four references."""
+    """Return Σ_k w_k|x_k − r_k| for four references."""
     wide_vectors()
     a, b, c, d = R[i0], R[i1], R[i2], R[i3]
     s0 = s1 = s2 = s3 = 0.0
@@ -37,7 +39,7 @@ def _four_distances(x, R, i0, i1, i2, i3, w):
 
 
 @fused_kernel
-def _add_four(x, R, i0, i1, i2, i3, c0, c1, c2, c3, out):
+def _add_four_differences(x, R, i0, i1, i2, i3, c0, c1, c2, c3, out):
     """Add Σ c·|x − r| over four references to ``out``."""
     wide_vectors()
     a, b, c, d = R[i0], R[i1], R[i2], R[i3]
@@ -71,7 +73,7 @@ def _add_four_features(x, R, k0, k1, k2, k3, w, start, d):
     end = start + d.shape[0]
     r0, r1, r2, r3 = R[k0, start:end], R[k1, start:end], R[k2, start:end], R[k3, start:end]
     x0, x1, x2, x3 = x[k0], x[k1], x[k2], x[k3]
-    # Past the end the last feature once more.
+    # Beyond the last feature, indices repeat it; repetitions have weight 0.
     w0 = w[k0]
     w1 = w[k1] if k1 != k0 else 0.0
     w2 = w[k2] if k2 != k1 else 0.0
@@ -86,7 +88,7 @@ def _add_four_features(x, R, k0, k1, k2, k3, w, start, d):
 
 @summing_kernel
 def _four_sums(x, R, k0, k1, k2, k3, start, shares):
-    """Σ_i share_i·|x_k − r_ik| for four features, over the references from ``start`` on."""
+    """Return Σ_i share_i·|x_k − r_ik| for four features, over the references from ``start`` on."""
     wide_vectors()
     end = start + shares.shape[0]
     r0, r1, r2, r3 = R[k0, start:end], R[k1, start:end], R[k2, start:end], R[k3, start:end]
@@ -112,10 +114,10 @@ def _total(values):
 
 @kernel
 def _distances_in_rows(x, references, rows, w, block):
-    """Write the distances of some references, each a row, to ``block``."""
+    """Write the distances of some references, stored as rows, to ``block``."""
     last = rows.shape[0] - 1
     for i in range(0, rows.shape[0], _ROWS):
-        # Past the end the last row once more; what is found for it is written once.
+        # Beyond the last row, indices repeat it.
         j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
         block[i], block[j1], block[j2], block[j3] = _four_distances(
             x, references, rows[i], rows[j1], rows[j2], rows[j3], w
@@ -124,7 +126,7 @@ def _distances_in_rows(x, references, rows, w, block):
 
 @kernel
 def _distances_in_columns(x, references, start, w, active, block):
-    """The same for references that are columns, from ``start`` on; ``active`` are the features that weigh."""
+    """Write the distances of references stored as columns from ``start`` on, over ``active`` features."""
     block[:] = 0.0
     last = active.shape[0] - 1
     for k in range(0, active.shape[0], _ROWS):
@@ -134,7 +136,7 @@ def _distances_in_columns(x, references, start, w, active, block):
 
 @kernel
 def _add_rows(x, references, rows, block, margin):
-    """Add Σ_i share_i·|x − x_i| over references that are rows to ``margin``; return the sum of shares."""
+    """Add Σ_i share_i·|x − x_i| over references stored as rows to ``margin``; return the sum of shares."""
     total = 0.0
     last = rows.shape[0] - 1
     for i in range(0, rows.shape[0], _ROWS):
@@ -146,13 +148,18 @@ def _add_rows(x, references, rows, block, margin):
         found = (c0 + c1) + (c2 + c3)
         total += found
         if found > 0.0:
-            _add_four(x, references, rows[i], rows[j1], rows[j2], rows[j3], c0, c1, c2, c3, margin)
+            _add_four_differences(
+                x, references, rows[i], rows[j1], rows[j2], rows[j3], c0, c1, c2, c3, margin
+            )
     return total
 
 
 @kernel
 def _add_columns(x, references, start, block, margin):
-    """The same over references that are columns, from ``start`` on."""
+    """Add Σ_i share_i·|x − x_i| over references stored as columns from ``start`` on to ``margin``.
+
+    Returns the sum of shares.
+    """
     last = margin.shape[0] - 1
     for k in range(0, margin.shape[0], _ROWS):
         k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
@@ -171,7 +178,7 @@ def _add_columns(x, references, start, block, margin):
 def _class_margin(x, itself, references, in_columns, members, begin, end, w, active, sigma, shares, margin):
     """Write Σ_i f(d_i − low)·|x − x_i| over the members begin … end to ``margin``.
 
-    Returns low = min d_i and Σ_i f; without a member that is not the sample itself, infinity and 0.
+    Returns low = min d_i and Σ_i f; infinity and 0 if there is no member other than the sample itself.
     """
     margin[:] = 0.0
     low, total = np.inf, 0.0
@@ -182,19 +189,19 @@ def _class_margin(x, itself, references, in_columns, members, begin, end, w, act
             _distances_in_columns(x, references, start, w, active, block)
         else:
             _distances_in_rows(x, references, rows, w, block)
-        near = low
+        block_low = low
         for j in range(rows.shape[0]):
             if rows[j] == itself:
                 block[j] = np.inf
-            near = min(near, block[j])
-        if near == np.inf:
+            block_low = min(block_low, block[j])
+        if block_low == np.inf:
             continue
-        if near < low:
+        if block_low < low:
             if total > 0.0:
-                shrink = math.exp((near - low) / sigma)
+                shrink = math.exp((block_low - low) / sigma)
                 total *= shrink
                 _scale(margin, shrink)
-            low = near
+            low = block_low
         _decay_all(block, low, sigma)
         if in_columns:
             total += _add_columns(x, references, start, block, margin)
@@ -212,7 +219,7 @@ def _add_scaled(values, factor, out):
 
 @kernel
 def rows_at_once(n_features, itemsize):
-    """How many references stay in the cache, in whole groups."""
+    """Return the number of references per block, a multiple of the group size."""
     return max(1, _BYTES_AT_ONCE // (n_features * itemsize * _ROWS)) * _ROWS
 
 
@@ -232,17 +239,17 @@ def sample_margin(
     pooled,
     use_inlier,
     shares,
-    of_class,
+    class_margins,
     margin,
 ):
-    """Write π = γ·(m̄ − h̄) of one sample (eq. 24) to ``margin``, over the given references.
+    """Write π = γ·(m̄ − h̄) of one sample (eq. 24) with respect to the references to ``margin``.
 
-    The references of class c are those in ``members[bounds[c]:bounds[c + 1]]``; ``itself`` is the sample's
-    place among the references, or −1. Without a hit, or without a miss, π = 0. ``shares`` and ``of_class`` (a
-    row for each class) are overwritten.
+    The references of class c are ``members[bounds[c]:bounds[c + 1]]``; ``itself`` is the sample's index among
+    the references, or −1. Without a hit, or without a miss, π = 0. ``shares`` and ``class_margins`` (one row
+    per class) are overwritten.
 
-    References are rows; if ``in_columns``, columns, in the order of ``members``. ``active`` are the features
-    whose weight is not 0.
+    References are rows or, if ``in_columns``, columns in the order of ``members``. ``active`` are the
+    features with nonzero weight.
     """
     n_classes = priors.shape[0]
     low = np.empty(n_classes)
@@ -261,7 +268,7 @@ def sample_margin(
             active,
             sigma,
             shares,
-            of_class[c],
+            class_margins[c],
         )
         if c != own:
             miss_low = min(miss_low, low[c])
@@ -286,11 +293,11 @@ def sample_margin(
             factor = math.exp((miss_low - low[c]) / sigma) / miss_total
         else:
             factor = priors[c] / (1.0 - priors[own]) / total[c]
-        _add_scaled(of_class[c], inlier * factor, margin)
+        _add_scaled(class_margins[c], inlier * factor, margin)
 
 
 @kernel
-def _renew(nu, margin, rate):
+def _update_mean(nu, margin, rate):
     wide_vectors()
     for k in range(nu.shape[0]):
         nu[k] = (1.0 - rate) * nu[k] + rate * margin[k]
@@ -315,12 +322,12 @@ def learn_samples(
     nu,
     w,
 ):
-    """Run lines (3) to (8) of Fig. 3 over the rows ``visits`` of X, changing ``nu`` and ``w``.
+    """Run lines (3) to (8) of Fig. 3 over the rows ``visits`` of X, updating ``nu`` and ``w``.
 
-    ``step`` counts the samples seen before. While no component of ν is positive, w stays as it is.
+    ``step`` is the number of samples seen before. While no component of ν is positive, w is unchanged.
     """
     margin = np.empty(w.shape[0])
-    of_class = np.empty((priors.shape[0], w.shape[0]))
+    class_margins = np.empty((priors.shape[0], w.shape[0]))
     shares = np.empty(rows_at_once(w.shape[0], X.itemsize))
     active = np.empty(w.shape[0], np.int64)
     for v in range(visits.shape[0]):
@@ -346,17 +353,17 @@ def learn_samples(
             pooled,
             use_inlier,
             shares,
-            of_class,
+            class_margins,
             margin,
         )
-        _renew(nu, margin, min(1.0, 1.0 / (step_decay * step)))
+        _update_mean(nu, margin, min(1.0, 1.0 / (step_decay * step)))
         largest = 0.0
         for k in range(w.shape[0]):
             largest = max(largest, nu[k])
         if largest > 0.0:
             squares = 0.0
             for k in range(w.shape[0]):
-                # Relative to the largest: the squares of tiny margins would underflow.
+                # Relative to the largest: squares of tiny margins would underflow.
                 w[k] = nu[k] / largest if nu[k] > 0.0 else 0.0
                 squares += w[k] * w[k]
             norm = math.sqrt(squares)

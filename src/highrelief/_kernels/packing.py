@@ -1,8 +1,8 @@
-"""The layout that the other kernels work on.
+"""The row layout of the other kernels, column statistics, and quantization.
 
-Rows are sorted by class and every class is padded to whole blocks of :data:`ROW_BLOCK` rows; features
-are padded to whole vectors. Values are distances from one end of their column, hence ≥ 0: differences do not
-change, and the identity |a − b| = a + b − 2·min(a, b) loses as few digits as it can.
+Rows are sorted by class and every class is padded to whole blocks of :data:`ROW_BLOCK` rows; features are
+padded to whole vectors. Values are |x·unit − end|/divisor, distances from one end of their column and hence
+≥ 0: differences are unchanged, and |a − b| = a + b − 2·min(a, b) loses as few digits as possible.
 """
 
 import math
@@ -12,21 +12,21 @@ import numpy as np
 from .jit import kernel, summing_kernel, wide_vectors
 from .simd import above_bits
 
-#: Rows of a register block: the distance kernels work on 4 × 4 pairs at a time.
+#: Rows of a register block: distance kernels process 4 × 4 pairs at a time.
 ROW_BLOCK = 4
-#: Features of the widest vector (16 float32).
+#: Features of the widest vector: 16 float32.
 FEATURE_BLOCK = 16
-#: Position of a padding row in the table: none.
+#: Position of a padding row in the table.
 PADDING = -1
 
 
 def aligned_zeros(shape, dtype):
-    """Zeros on a 64-byte boundary: a vector that straddles two cache lines loads at half the speed."""
+    """Return zeros on a 64-byte boundary: vectors that straddle two cache lines load at half the speed."""
     return _aligned(np.zeros, shape, dtype)
 
 
 def aligned_empty(shape, dtype):
-    """Room on a 64-byte boundary, for what is written in full."""
+    """Return an uninitialized array on a 64-byte boundary."""
     return _aligned(np.empty, shape, dtype)
 
 
@@ -34,26 +34,26 @@ def _aligned(make, shape, dtype):
     dtype = np.dtype(dtype)
     n_bytes = math.prod(shape) * dtype.itemsize
     buffer = make(n_bytes + 64, dtype=np.uint8)
-    # Not `buffer.ctypes.data`, which takes as long as a pass over a small table.
+    # `buffer.ctypes.data` takes as long as a pass over a small table.
     start = -buffer.__array_interface__["data"][0] % 64
     return buffer[start : start + n_bytes].view(dtype).reshape(shape)
 
 
 def padded_width(n_features, itemsize):
-    """Row length: whole vectors, and not a multiple of the page size (rows would share cache sets)."""
+    """Return the padded row length: whole vectors, and no multiple of the page size (shared cache sets)."""
     width = -(-max(n_features, 1) // FEATURE_BLOCK) * FEATURE_BLOCK
     return width + FEATURE_BLOCK if width * itemsize % 4096 == 0 else width
 
 
 def class_layout(codes, n_classes):
-    """Place rows by class.
+    """Assign packed rows to the rows of the table, class by class.
 
     Returns
     -------
     position : (n_packed,) int64
-        The row of the table that stands at each packed row, or ``PADDING``.
+        Row of the table at each packed row, or ``PADDING``.
     packed_codes : (n_packed,) int64
-        The class of each packed row, padding included.
+        Class of each packed row, padding included.
     """
     counts = np.bincount(codes, minlength=n_classes)
     padded = -(-counts // ROW_BLOCK) * ROW_BLOCK
@@ -83,18 +83,19 @@ def _scale(row, unit, end, divisor, out):
 def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
     """Write the chosen columns of X, scaled, into rows p0 … p1 of the layout, from column ``at`` on.
 
-    As |x·unit − end|/divisor, each given for the chosen columns. Padding rows stay as they are.
+    Values are |x·unit − end|/divisor, with one unit, end and divisor per chosen column. Padding rows are
+    unchanged.
     """
     n = columns.shape[0]
-    side_by_side = n > 0
+    contiguous = n > 0
     for c in range(1, n):
-        side_by_side = side_by_side and columns[c] == columns[c - 1] + 1
+        contiguous = contiguous and columns[c] == columns[c - 1] + 1
     chosen = np.empty(n, packed.dtype)
     for p in range(p0, p1):
         if position[p] < 0:
             continue
         row, out = X[position[p]], packed[p, at : at + n]
-        if side_by_side:
+        if contiguous:
             _scale(row[columns[0] : columns[0] + n], unit, end, divisor, out)
         else:
             _gather(row, columns, chosen)
@@ -103,7 +104,7 @@ def pack_columns(X, columns, position, unit, end, divisor, p0, p1, packed, at):
 
 @kernel
 def reorder_columns(packed, places, p0, p1):
-    """Bring the columns at ``places`` to the front, in this order, in rows p0 … p1."""
+    """Move the columns at ``places`` to the front, in this order, in rows p0 … p1."""
     n = places.shape[0]
     row = np.empty(n, packed.dtype)
     for p in range(p0, p1):
@@ -137,20 +138,19 @@ def add_content(packed, places, frequencies, content):
         content[p, 0], content[p, 1], content[p, 2] = first, second, third
 
 
-# What is to be known of columns, and how their values become whole numbers.
+# Column statistics and quantization.
 #
-# Arrays are C-ordered, float32 or float64; a block of columns is given by the position of its first. Rows
-# go from the table's order into that of the layout (``position``, −1 for padding).
-
+# Arrays are C-ordered, float32 or float64; a block of columns is identified by the index of its first column.
+# ``position`` maps rows of the layout to rows of the table, −1 for padding.
 
 _COLUMNS_AT_ONCE = 2048
-#: int16 of the lowest point of the grid.
+#: Lowest point of the integer grid, an int16.
 LOWEST = -32768
 
 
 @kernel
 def _widen(row, low, high, total, largest):
-    """Widen ranges to hold a row, and add it to the totals; whether all its values are finite."""
+    """Extend column ranges by a row and add it to the totals; return whether all its values are finite."""
     wide_vectors()
     undefined = False
     for k in range(row.shape[0]):
@@ -164,7 +164,7 @@ def _widen(row, low, high, total, largest):
 
 @kernel
 def _widen_by_four(a, b, c, d, low, high, total, largest):
-    """The same for four rows, one after the other, at a quarter of the writing."""
+    """Extend column ranges by four rows, in order; return whether all values are finite."""
     wide_vectors()
     undefined = False
     for k in range(low.shape[0]):
@@ -187,16 +187,16 @@ def _widen_by_four(a, b, c, d, low, high, total, largest):
 
 @kernel
 def column_ranges(X, n0, n1, k0, k1, largest, low, high, total):
-    """Widen the ranges low … high of columns k0 … k1 to hold rows n0 … n1, and add these up.
+    """Extend the ranges low … high of columns k0 … k1 by rows n0 … n1, and add these to ``total``.
 
-    False if a value is beyond the ``largest`` float, or not a number.
+    Returns False if a value is NaN or its magnitude exceeds ``largest``.
     """
     finite = True
     by_four = n0 + (n1 - n0) // 4 * 4
     for k in range(k0, k1, _COLUMNS_AT_ONCE):
         end = min(k + _COLUMNS_AT_ONCE, k1)
-        of = slice(k - k0, end - k0)
-        low_part, high_part, total_part = low[of], high[of], total[of]
+        block = slice(k - k0, end - k0)
+        low_part, high_part, total_part = low[block], high[block], total[block]
         for i in range(n0, by_four, 4):
             a, b, c, d = X[i, k:end], X[i + 1, k:end], X[i + 2, k:end], X[i + 3, k:end]
             finite &= _widen_by_four(a, b, c, d, low_part, high_part, total_part, largest)
@@ -207,10 +207,10 @@ def column_ranges(X, n0, n1, k0, k1, largest, low, high, total):
 
 @kernel
 def rarity(low, high, mean, out):
-    """How near each mean is to the nearer end of its range, as a part of the range; 0.5 for a constant."""
+    """Write the distance of each mean to the nearer end of its range, over the range; 0.5 if constant."""
     for k in range(out.shape[0]):
         a, b, m = np.float64(low[k]), np.float64(high[k]), np.float64(mean[k])
-        # A range or a mean that overflowed gives 0 or NaN, as it should.
+        # An overflowed range or mean yields 0 or NaN, as intended.
         out[k] = min(m - a, b - m) / (b - a) if b > a else 0.5
 
 
@@ -225,14 +225,14 @@ def _mark_levels(row, low, middle, high, is_other, is_middle):
 
 @kernel
 def mark_levels(X, n0, n1, first, low, middle, high, is_other, is_middle):
-    """Mark columns with a value besides low, middle and high, and those with the middle one."""
+    """Mark columns with a value other than low, middle and high, and those with the middle one."""
     for i in range(n0, n1):
         _mark_levels(X[i, first : first + low.shape[0]], low, middle, high, is_other, is_middle)
 
 
 @summing_kernel
 def _round_row(row, low, per_step, out):
-    """Round a row to the grid; returns the sum of what the values were moved by, in steps."""
+    """Round a row to the integer grid; return the sum of the rounding errors, in steps."""
     wide_vectors()
     moved = row.dtype.type(0)
     for k in range(row.shape[0]):
@@ -254,10 +254,10 @@ def _sum_int16(row):
 
 @kernel
 def round_rows(X, first, position, p0, p1, low, per_step, G, at, sums, moved):
-    """Round len(low) columns from ``first`` on to the grid, for rows p0 … p1, into G from column ``at`` on.
+    """Quantize len(low) columns from ``first`` on, for rows p0 … p1, into G from column ``at`` on.
 
-    Adds to ``sums`` the sums of the rows of G (modulo 2³²) and to ``moved`` by how many steps their values
-    were moved in all.
+    Adds to ``sums`` the row sums of G (modulo 2³²) and to ``moved`` the total rounding errors of the rows, in
+    steps.
     """
     n = low.shape[0]
     for p in range(p0, p1):
@@ -272,18 +272,18 @@ def round_rows(X, first, position, p0, p1, low, per_step, G, at, sums, moved):
 
 @kernel
 def plane_rows(X, first, position, p0, p1, bounds, P, word):
-    """Write one bit per column, whether its value is above ``bounds``, from ``word`` on: rows p0 … p1."""
+    """Write bit planes of rows p0 … p1: one bit per column, set above ``bounds``, from ``word`` on."""
     n = bounds.shape[0]
     for p in range(p0, p1):
         i = position[p]
         if i < 0:
             continue
-        whole = n // 64 * 64
-        for k in range(0, whole, 64):
+        full = n // 64 * 64
+        for k in range(0, full, 64):
             P[p, word + k // 64] = above_bits(X, i, first + k, bounds, k)
-        if whole < n:
+        if full < n:
             bits = np.uint64(0)
-            for u in range(n - whole):
-                if X[i, first + whole + u] > bounds[whole + u]:
+            for u in range(n - full):
+                if X[i, first + full + u] > bounds[full + u]:
                     bits |= np.uint64(1) << np.uint64(u)
-            P[p, word + whole // 64] = bits
+            P[p, word + full // 64] = bits

@@ -1,31 +1,31 @@
-"""The margin of soft neighborhoods (Sun 2007, eq. 11), summed over pairs of rows.
+"""The mean margin of softmax neighborhoods (Sun 2007, eq. 11), summed over unordered pairs of rows.
 
 In Σ_n Σ_i ±a·f(d_ni)·|x_n − x_i| each unordered pair occurs twice. Its two coefficients are added first, and
-|x − x'| = x + x' − 2·min(x, x') leaves one minimum and one multiply-add per pair and feature. Distances come
-as in :mod:`.soft`.
+|x − x'| = x + x' − 2·min(x, x') leaves one minimum and one multiply-add per pair and feature. Distances are
+stored or computed as in :mod:`.soft`.
 """
 
 import numpy as np
 
 from .distances import TILE, n_tiles, tile_corner
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
-from .missing import add_correction_products
+from .missing import add_tile_correction_products
 from .packing import ROW_BLOCK
 from .soft import compute_tile, copy_row
-from .vectors import add_minimum_products, decay, fetch_rows
+from .vectors import add_minimum_products, decay, prefetch_rows
 
-#: Rows of coefficients × differences added in the precision of the data before they go to float64.
+#: Rows of products that are summed in the precision of the data before the sum is added in float64.
 ROWS_PER_SUM = 16
 #: Features of one block of the sums.
 FEATURES_PER_BLOCK = 1024
 
 
 def relative_error(dtype, n_rows):
-    """Bound the error of a sum over all pairs, relative to the sum of the sizes of its terms.
+    """Bound the error of a sum over all pairs, relative to the sum of the magnitudes of its terms.
 
-    Roundings on the way of a term × unit roundoff: in its block, then once for every two rows of the blocks
-    that are added in the precision of the data; the coefficients of a tile are also added by row and column.
-    In float64 follow a few additions for each tile, part and row.
+    Roundings per term × unit roundoff: in its block, then one for every two rows of the blocks that are
+    summed in the precision of the data; the coefficients of a tile are also summed by row and column. A few
+    additions per tile, part and row follow in float64.
     """
     blocks = (ROWS_PER_SUM // ROW_BLOCK) * (TILE // ROW_BLOCK)
     roundings = ROW_BLOCK + 1 + 2 * blocks + TILE
@@ -35,7 +35,7 @@ def relative_error(dtype, n_rows):
 
 @fused_kernel
 def _pair_coefficients(row, sample_weight, scale, low, own, scales, lows, per_sigma, totals):
-    """Turn distances into the coefficients of both directions; add them up by column."""
+    """Replace distances by the coefficients of both directions; add them to ``totals`` by column."""
     wide_vectors()
     for u in range(row.shape[0]):
         d = row[u]
@@ -58,7 +58,7 @@ def _row_total(row):
 def _tile_coefficients(
     F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, nearest, scales, totals, row_totals
 ):
-    """Turn a tile of distances into the coefficients of its pairs, each pair once."""
+    """Replace a tile of distances by the coefficients of its pairs, each pair once."""
     totals[:] = 0
     q = 0
     while q < n_columns:
@@ -94,10 +94,10 @@ def _tile_coefficients(
 
 
 @kernel
-def _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
+def _add_block_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
     """Add Σ F[i − i0, j − j0]·min(x_i, x_j) to minima[k0:k1], feature by feature.
 
-    ``unit`` holds a 1 that the compiler cannot see; see :mod:`.vectors`.
+    ``unit`` contains a 1 that the compiler cannot fold; see :mod:`.vectors`.
     """
     wide_vectors()
     one = unit[0]
@@ -105,11 +105,11 @@ def _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima):
     for first in range(i0, i1, ROWS_PER_SUM):
         partial[:] = 0
         for i in range(first, min(first + ROWS_PER_SUM, i1), ROW_BLOCK):
-            # On the diagonal, blocks below it hold zeros only.
+            # In a tile on the diagonal, blocks below it contain only zeros.
             start = i if i0 == j0 else j0
             for j in range(start, j1, ROW_BLOCK):
                 if i + 2 * ROW_BLOCK <= X.shape[0]:
-                    fetch_rows(X, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
+                    prefetch_rows(X, i + ROW_BLOCK, k0, k1, (j - j0) // ROW_BLOCK)
                 add_minimum_products(X, i, j, k0, k1, one, F, i - i0, j - j0, partial)
         for u in range(out.shape[0]):
             out[u] += partial[u]
@@ -125,7 +125,7 @@ def accumulate_margin(
     codes,
     weights,
     per_sigma,
-    far,
+    masked,
     batches,
     within,
     nearest,
@@ -136,18 +136,18 @@ def accumulate_margin(
     row_totals,
     correction_sums,
 ):
-    """Second pass: Σ over pairs of coefficient·min(x, x') and, by row, of the coefficients.
+    """Add Σ over pairs of coefficient·min(x, x') to ``minima``, and coefficients by row to ``row_totals``.
 
     The coefficient of row i for anchor n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]).
-    Distances come from D, or from X again. ``minima`` is as long as a row of X;
-    ``correction_sums`` receives what missing values add.
+    Distances are read from D, or computed from X if D is empty. ``minima`` has the length of a row of X;
+    corrections for missing values are added to ``correction_sums``.
     """
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     F = np.empty((TILE, TILE), X.dtype)
     totals = np.empty(TILE, X.dtype)
     partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
-    wanted = np.ones(correction_sums.shape[0], np.bool_)
+    selected = np.ones(correction_sums.shape[0], np.bool_)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
@@ -155,12 +155,12 @@ def accumulate_margin(
             for p in range(i1 - i0):
                 copy_row(D[t, p], F[p])
         else:
-            compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F)
+            compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, F)
         _tile_coefficients(
             F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, nearest, scales, totals, row_totals
         )
         add_tile_products(X, i0, i1, j0, j1, F, partial, minima)
-        add_correction_products(correction, wanted, i0, i1, j0, j1, F, correction_sums)
+        add_tile_correction_products(correction, selected, i0, i1, j0, j1, F, correction_sums)
 
 
 @kernel
@@ -169,12 +169,12 @@ def add_tile_products(X, i0, i1, j0, j1, F, partial, minima):
     unit = np.ones(1, X.dtype)
     for k0 in range(0, minima.shape[0], FEATURES_PER_BLOCK):
         k1 = min(k0 + FEATURES_PER_BLOCK, minima.shape[0])
-        _add_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima)
+        _add_block_products(X, i0, i1, j0, j1, k0, k1, unit, F, partial, minima)
 
 
 @kernel
 def coefficients_from_distances(D, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals):
-    """First half of :func:`accumulate_margin`: turn the tiles t0 … t1 of D into coefficients."""
+    """Replace the tiles t0 … t1 of D by coefficients, the first half of :func:`accumulate_margin`."""
     n = codes.shape[0]
     totals = np.empty(TILE, D.dtype)
     for t in range(t0, t1):
@@ -186,31 +186,34 @@ def coefficients_from_distances(D, codes, weights, per_sigma, nearest, scales, t
 
 
 @summing_kernel
-def _renew_row(new, old, sizes):
-    """Put new coefficients for old ones; the sums of |change|, change and |new|, the last also by column."""
+def _replace_row(new, old, sizes):
+    """Replace old coefficients by new ones; return Σ|change|, Σ change and Σ|new|.
+
+    Adds |new| to ``sizes`` by column.
+    """
     wide_vectors()
-    moved = drift = size = new.dtype.type(0)
+    total_change = net_change = size = new.dtype.type(0)
     for u in range(new.shape[0]):
-        apart = new[u] - old[u]
-        moved += abs(apart)
-        drift += apart
+        change = new[u] - old[u]
+        total_change += abs(change)
+        net_change += change
         size += abs(new[u])
         sizes[u] += abs(new[u])
         old[u] = new[u]
-    return moved, drift, size
+    return total_change, net_change, size
 
 
 @kernel
-def renew_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals, row_sizes):
-    """Put the coefficients that follow from the distances D in the place of earlier ones, S: tiles t0 … t1.
+def replace_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t1, row_totals, row_sizes):
+    """Replace the coefficients S of tiles t0 … t1 by those that follow from the distances D.
 
-    Adds up their sums, and those of their sizes, by row. Returns the sums of |change| and of the change.
+    Adds their sums, and the sums of their magnitudes, by row. Returns Σ|change| and Σ change.
     """
     n = codes.shape[0]
     F = np.empty((TILE, TILE), D.dtype)
     totals = np.empty(TILE, D.dtype)
     sizes = np.empty(TILE, D.dtype)
-    moved, drift = 0.0, 0.0
+    total_change, net_change = 0.0, 0.0
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         n_rows, n_columns = min(i0 + TILE, n) - i0, min(j0 + TILE, n) - j0
@@ -221,20 +224,23 @@ def renew_coefficients(D, S, codes, weights, per_sigma, nearest, scales, t0, t1,
         )
         sizes[:] = 0
         for p in range(n_rows):
-            more = _renew_row(F[p, :n_columns], S[t, p, :n_columns], sizes[:n_columns])
-            moved += more[0]
-            drift += more[1]
-            row_sizes[i0 + p] += more[2]
+            row_changes = _replace_row(F[p, :n_columns], S[t, p, :n_columns], sizes[:n_columns])
+            total_change += row_changes[0]
+            net_change += row_changes[1]
+            row_sizes[i0 + p] += row_changes[2]
         for u in range(n_columns):
             row_sizes[j0 + u] += sizes[u]
-    return moved, drift
+    return total_change, net_change
 
 
 @kernel
-def add_products(X, S, t0, t1, minima):
-    """Second half of :func:`accumulate_margin`, with the coefficients S, for any columns X."""
+def add_products(X, S, first, t0, t1, minima):
+    """Add Σ S·min(x, x') over the pairs of tiles t0 … t1 to ``minima``, feature by feature.
+
+    The coefficients of tile t are ``S[t − first]``; X may have any columns.
+    """
     n = X.shape[0]
     partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
-        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t], partial, minima)
+        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t - first], partial, minima)

@@ -1,10 +1,10 @@
-"""Neighbors within a radius, and beyond one: moments of distances, counts, coefficients of pairs.
+"""Neighbors within a radius, and beyond one: moments of distances, counts, and coefficients of pairs.
 
-Distances come as tiles of the upper triangle, ``D[t − first]`` for tile t; those on the diagonal are
-mirrored. A padding row, and a row seen from itself, is farther than ``limit``. For an anchor n, all rows at a
-distance below ``near[n]`` are near and all beyond ``far[n]`` are far; what lies between, ends included, does
-not count. The arrays ``[2, class, row]`` hold what belongs to near and to far rows of a class, seen from a
-row.
+Distances are stored as tiles of the upper triangle, ``D[t − first]`` for tile t; those on the diagonal are
+symmetric. Masked pairs, such as padding or a row and itself, have distances of at least ``limit``. For an
+anchor n, rows at a distance below ``near_bounds[n]`` are near and rows beyond ``far_bounds[n]`` are far; rows
+in between, bounds included, are ignored. Arrays ``[2, class, row]`` refer to the near and far rows of a class
+as seen from a row.
 """
 
 import numpy as np
@@ -12,24 +12,23 @@ import numpy as np
 from .distances import TILE, tile_corner
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 from .missing import CHUNK
-from .pair_sums import FEATURES_PER_BLOCK, add_tile_products
 from .soft import compute_tile
 
 
 @kernel
-def fill_tiles(X, w, sums, correction, beyond, batches, within, t0, t1, first, D):
-    """Store the distances of tiles t0 … t1; ``beyond`` is that of a row to itself."""
+def fill_tiles(X, w, sums, correction, masked, batches, within, t0, t1, first, D):
+    """Store the distances of tiles t0 … t1; ``masked`` is the distance of masked pairs."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        compute_tile(X, w, sums, correction, beyond, batches, within, i0, i1, j0, j1, T, D[t - first])
+        compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, D[t - first])
 
 
 @summing_kernel
-def _add_moments(row, sample_weight, own, center, centers, squared, limit, totals):
-    """Sum d − center, or its square, over a row, which is returned, and by column around ``centers``."""
+def _add_moments(row, sample_weight, own_weight, center, centers, squared, limit, totals):
+    """Return the sum of d − center, or its square, over a row; add the sums around ``centers`` by column."""
     wide_vectors()
     total = 0.0
     for u in range(row.shape[0]):
@@ -37,7 +36,7 @@ def _add_moments(row, sample_weight, own, center, centers, squared, limit, total
         a = d - center if d < limit else 0.0
         b = d - centers[u] if d < limit else 0.0
         total += sample_weight[u] * (a * a if squared else a)
-        totals[u] += own * (b * b if squared else b)
+        totals[u] += own_weight * (b * b if squared else b)
     return total
 
 
@@ -50,12 +49,12 @@ def tile_moments(D, first, t0, t1, sample_weight, centers, squared, limit, total
         j1 = min(j0 + TILE, n)
         for p in range(min(TILE, n - i0)):
             i = i0 + p
-            # On the diagonal every pair stands twice.
-            own = 0.0 if i0 == j0 else sample_weight[i]
+            # In a tile on the diagonal, every pair occurs twice.
+            own_weight = 0.0 if i0 == j0 else sample_weight[i]
             totals[i] += _add_moments(
                 D[t - first, p, : j1 - j0],
                 sample_weight[j0:j1],
-                own,
+                own_weight,
                 centers[i],
                 centers[j0:j1],
                 squared,
@@ -65,23 +64,34 @@ def tile_moments(D, first, t0, t1, sample_weight, centers, squared, limit, total
 
 
 @summing_kernel
-def _add_counts(row, sample_weight, own, near, far, nears, fars, limit, near_counts, far_counts):
-    """Count near and far rows of one class in a row, which are returned, and by column."""
+def _add_counts(
+    row,
+    sample_weight,
+    own_weight,
+    near_bound,
+    far_bound,
+    near_bounds,
+    far_bounds,
+    limit,
+    near_counts,
+    far_counts,
+):
+    """Return the weights of the near and far rows of one class in a row; add them by column."""
     wide_vectors()
     n_near = 0.0
     n_far = 0.0
     for u in range(row.shape[0]):
         d = np.float64(row[u])
-        n_near += sample_weight[u] if d < near else 0.0
-        n_far += sample_weight[u] if far < d < limit else 0.0
-        near_counts[u] += own if d < nears[u] else 0.0
-        far_counts[u] += own if fars[u] < d < limit else 0.0
+        n_near += sample_weight[u] if d < near_bound else 0.0
+        n_far += sample_weight[u] if far_bound < d < limit else 0.0
+        near_counts[u] += own_weight if d < near_bounds[u] else 0.0
+        far_counts[u] += own_weight if far_bounds[u] < d < limit else 0.0
     return n_near, n_far
 
 
 @kernel
-def tile_counts(D, first, t0, t1, codes, sample_weight, near, far, limit, counts):
-    """Add the copies of near and of far rows of each class, over tiles t0 … t1, to counts[2, class, n]."""
+def tile_counts(D, first, t0, t1, codes, sample_weight, near_bounds, far_bounds, limit, counts):
+    """Add the weights of the near and far rows of each class, over tiles t0 … t1, to counts[2, class, n]."""
     n = sample_weight.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
@@ -93,15 +103,15 @@ def tile_counts(D, first, t0, t1, codes, sample_weight, near, far, limit, counts
                 end += 1
             for p in range(min(TILE, n - i0)):
                 i = i0 + p
-                own = 0.0 if i0 == j0 else sample_weight[i]
+                own_weight = 0.0 if i0 == j0 else sample_weight[i]
                 n_near, n_far = _add_counts(
                     D[t - first, p, q - j0 : end - j0],
                     sample_weight[q:end],
-                    own,
-                    near[i],
-                    far[i],
-                    near[q:end],
-                    far[q:end],
+                    own_weight,
+                    near_bounds[i],
+                    far_bounds[i],
+                    near_bounds[q:end],
+                    far_bounds[q:end],
                     limit,
                     counts[0, codes[i], q:end],
                     counts[1, codes[i], q:end],
@@ -115,30 +125,30 @@ def tile_counts(D, first, t0, t1, codes, sample_weight, near, far, limit, counts
 def _to_coefficients(
     row,
     sample_weight,
-    own,
-    near,
-    far,
+    own_weight,
+    near_bound,
+    far_bound,
     near_factor,
     far_factor,
-    nears,
-    fars,
+    near_bounds,
+    far_bounds,
     near_factors,
     far_factors,
     limit,
     totals,
 ):
-    """Turn distances into the coefficients of both directions; sum them, also by column."""
+    """Replace distances by the coefficients of both directions; return their sum, and add them by column."""
     wide_vectors()
     total = 0.0
     for u in range(row.shape[0]):
         d = np.float64(row[u])
-        c = near_factor if d < near else 0.0
-        c += far_factor if far < d < limit else 0.0
-        e = near_factors[u] if d < nears[u] else 0.0
-        e += far_factors[u] if fars[u] < d < limit else 0.0
-        f = sample_weight[u] * c + own * e
+        c = near_factor if d < near_bound else 0.0
+        c += far_factor if far_bound < d < limit else 0.0
+        e = near_factors[u] if d < near_bounds[u] else 0.0
+        e += far_factors[u] if far_bounds[u] < d < limit else 0.0
+        f = sample_weight[u] * c + own_weight * e
         row[u] = f
-        # What was rounded is what the sums of minima see.
+        # The sums of minima use the rounded coefficient.
         f = np.float64(row[u])
         total += f
         totals[u] += f
@@ -146,8 +156,10 @@ def _to_coefficients(
 
 
 @kernel
-def tile_coefficients(D, first, t0, t1, codes, sample_weight, near, far, factors, limit, totals):
-    """Turn tiles t0 … t1 into the coefficients of pairs, each pair once; add them up by row.
+def tile_coefficients(
+    D, first, t0, t1, codes, sample_weight, near_bounds, far_bounds, factors, limit, totals
+):
+    """Replace tiles t0 … t1 by the coefficients of pairs, each pair once; add them to ``totals`` by row.
 
     The coefficient of row i for anchor n is s_i·factors[near or far, class of i, n].
     """
@@ -173,12 +185,12 @@ def tile_coefficients(D, first, t0, t1, codes, sample_weight, near, far, factors
                     D[t - first, p, start - j0 : end - j0],
                     sample_weight[start:end],
                     sample_weight[i],
-                    near[i],
-                    far[i],
+                    near_bounds[i],
+                    far_bounds[i],
                     factors[0, codes[q], i],
                     factors[1, codes[q], i],
-                    near[start:end],
-                    far[start:end],
+                    near_bounds[start:end],
+                    far_bounds[start:end],
                     factors[0, codes[i], start:end],
                     factors[1, codes[i], start:end],
                     limit,
@@ -187,20 +199,10 @@ def tile_coefficients(D, first, t0, t1, codes, sample_weight, near, far, factors
             q = end
 
 
-@kernel
-def add_products(X, S, first, t0, t1, minima):
-    """Add Σ over the pairs of tiles t0 … t1 of coefficient·min(x, x') to ``minima``, feature by feature."""
-    n = X.shape[0]
-    partial = np.empty(FEATURES_PER_BLOCK, X.dtype)
-    for t in range(t0, t1):
-        i0, j0 = tile_corner(t)
-        add_tile_products(X, i0, min(i0 + TILE, n), j0, min(j0 + TILE, n), S[t - first], partial, minima)
-
-
-# What missing values add to tiles of distances, and to sums over their pairs; see :mod:`.missing`.
+# Corrections of these tiles, and of sums over their pairs, for missing values; see :mod:`.missing`.
 #
-# Tiles are those of :mod:`.radius`. ``own`` below are a row's further copies: a copy of a row lacks what
-# the row lacks, and is then not at distance 0.
+# A row with a sample weight above 1 is its own neighbor. If it has missing values, its expected distance to
+# itself is not 0 (:func:`own_distances`, :func:`sum_own`).
 
 
 @fused_kernel
@@ -221,8 +223,8 @@ def _add_rows(values, which, t0, t1, out):
 
 
 @kernel
-def _corrections_of(r0, r1, c0, start, which, set_of, excess, F):
-    """Fill F[a − r0, b − c0] with lack(a, b) for rows a from r0 to r1 and a tile of rows b from c0 on."""
+def _fill_corrections(r0, r1, c0, start, which, set_of, excess, F):
+    """Fill F[a − r0, b − c0] with c(a, b) for rows a from r0 to r1 and a tile of rows b from c0 on."""
     for a in range(r0, r1):
         for q in range(TILE):
             F[a - r0, q] = 0
@@ -236,14 +238,14 @@ def _corrections_of(r0, r1, c0, start, which, set_of, excess, F):
 
 @kernel
 def add_corrections(D, first, t0, t1, n_rows, start, which, set_of, excess):
-    """Turn the distances of tiles t0 … t1 into expected ones: add lack(a, b) + lack(b, a)."""
+    """Add c(a, b) + c(b, a) to the distances of tiles t0 … t1."""
     F = np.empty((TILE, TILE), excess.dtype)
     G = np.empty((TILE, TILE), excess.dtype)
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n_rows), min(j0 + TILE, n_rows)
-        _corrections_of(i0, i1, j0, start, which, set_of, excess, F)
-        _corrections_of(j0, j1, i0, start, which, set_of, excess, G)
+        _fill_corrections(i0, i1, j0, start, which, set_of, excess, F)
+        _fill_corrections(j0, j1, i0, start, which, set_of, excess, G)
         for p in range(i1 - i0):
             for q in range(j1 - j0):
                 # Rounding can leave −ε for rows that are nearly equal.
@@ -252,7 +254,7 @@ def add_corrections(D, first, t0, t1, n_rows, start, which, set_of, excess):
 
 
 @summing_kernel
-def _add_products(values, which, t0, t1, coefficients, sums):
+def _add_row_products(values, which, t0, t1, coefficients, sums):
     """Add Σ coefficients·row to the sums of the rows which[t0 … t1] of ``values``."""
     wide_vectors()
     for t in range(t0, t1):
@@ -264,15 +266,15 @@ def _add_products(values, which, t0, t1, coefficients, sums):
 
 
 @kernel
-def _sum_corrections_of(F, r0, r1, c0, start, which, set_of, excess, sums):
-    """Add Σ_b F[a − r0, b − c0]·excess to the sums of the features that rows a, from r0 to r1, lack."""
+def _sum_side_corrections(F, r0, r1, c0, start, which, set_of, excess, sums):
+    """Add Σ_b F[a − r0, b − c0]·excess to the sums of the features missing in rows a from r0 to r1."""
     for a in range(r0, r1):
         if start[a] == start[a + 1]:
             continue
         for q in range(0, TILE, CHUNK):
             if (c0 + q) // CHUNK < excess.shape[1]:
                 values = excess[set_of[a], (c0 + q) // CHUNK]
-                _add_products(values, which, start[a], start[a + 1], F[a - r0, q : q + CHUNK], sums)
+                _add_row_products(values, which, start[a], start[a + 1], F[a - r0, q : q + CHUNK], sums)
 
 
 @kernel
@@ -285,16 +287,16 @@ def sum_corrections(S, first, t0, t1, n_rows, start, which, set_of, excess, sums
         for p in range(TILE):
             for q in range(TILE):
                 F[p, q] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0
-        _sum_corrections_of(F, i0, i1, j0, start, which, set_of, excess, sums)
+        _sum_side_corrections(F, i0, i1, j0, start, which, set_of, excess, sums)
         for p in range(TILE):
             for q in range(TILE):
                 F[q, p] = S[t - first, p, q] if p < i1 - i0 and q < j1 - j0 else 0
-        _sum_corrections_of(F, j0, j1, i0, start, which, set_of, excess, sums)
+        _sum_side_corrections(F, j0, j1, i0, start, which, set_of, excess, sums)
 
 
 @kernel
 def own_distances(start, which, set_of, excess, out):
-    """Write the expected distance of every row to a copy of itself."""
+    """Write the expected distance of every row to a duplicate of itself."""
     for a in range(out.shape[0]):
         total = 0.0
         for t in range(start[a], start[a + 1]):
@@ -304,7 +306,7 @@ def own_distances(start, which, set_of, excess, out):
 
 @kernel
 def sum_own(coefficients, start, which, set_of, excess, sums):
-    """Add coefficients[a]·(expected difference of row a and a copy of itself) to the sums of features."""
+    """Add coefficients[a]·(expected difference of row a to its duplicate) to the sums of features."""
     for a in range(coefficients.shape[0]):
         if coefficients[a] != 0.0:
             for t in range(start[a], start[a + 1]):

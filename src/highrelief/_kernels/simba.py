@@ -1,7 +1,8 @@
-"""Margins under a weighted Euclidean distance, and steps up their gradient, one sample after another.
+"""Stochastic gradient ascent on the margin under a weighted Euclidean distance (Simba).
 
-The weights change with every sample, so that the distances of a sample to all others are found anew, row by
-row: four rows side by side, summed in float64 whatever the precision of the rows.
+The margin of x is ½(‖x − NM‖_w − ‖x − NH‖_w) with its nearest miss NM and hit NH, ‖z‖_w² = Σ w_k²z_k². The
+weights change with every sample, so that the distances of a sample to all others are recomputed: four rows at
+a time, summed in float64 for any precision of the rows.
 """
 
 import math
@@ -10,13 +11,13 @@ import numpy as np
 
 from .jit import fused_kernel, kernel, summing_kernel, wide_vectors
 
-#: References whose sums run side by side.
+#: Rows that are summed simultaneously.
 _ROWS = 4
 
 
 @summing_kernel
 def _four_squares(x, R, i0, i1, i2, i3, squared):
-    """Σ_k w_k²(x_k − r_k)² for four rows."""
+    """Return Σ_k w_k²(x_k − r_k)² for four rows."""
     wide_vectors()
     a, b, c, d = R[i0], R[i1], R[i2], R[i3]
     s0 = s1 = s2 = s3 = 0.0
@@ -32,21 +33,21 @@ def _four_squares(x, R, i0, i1, i2, i3, squared):
 
 @kernel
 def _squares_to_all(X, n, squared, out):
-    """Write the squared distances of sample n to all; to itself infinity."""
+    """Write the squared distances of sample n to all samples; infinity for itself."""
     last = X.shape[0] - 1
     for i in range(0, last + 1, _ROWS):
-        # Past the end the last row once more.
+        # Beyond the last row, indices repeat it.
         j1, j2, j3 = min(i + 1, last), min(i + 2, last), min(i + 3, last)
         out[i], out[j1], out[j2], out[j3] = _four_squares(X[n], X, i, j1, j2, j3, squared)
     out[n] = np.inf
 
 
 @kernel
-def _nearest(squares, codes, own, tied):
-    """Places of the nearest hit and the nearest miss, −1 where there is none.
+def _nearest(squares, codes, own, tolerance):
+    """Return the indices of the nearest hit and the nearest miss, −1 if there is none.
 
-    Of those that are as near, within a factor of 1 + ``tied``, the first in the table: by rounding alone
-    another would be nearer when columns change their places.
+    Among those within a factor of 1 + ``tolerance``, the first in the table: otherwise rounding could select
+    another when columns are reordered.
     """
     hit_low = miss_low = np.inf
     for i in range(squares.shape[0]):
@@ -54,7 +55,7 @@ def _nearest(squares, codes, own, tied):
             hit_low = min(hit_low, squares[i])
         else:
             miss_low = min(miss_low, squares[i])
-    hit_bound, miss_bound = hit_low * (1.0 + tied), miss_low * (1.0 + tied)
+    hit_bound, miss_bound = hit_low * (1.0 + tolerance), miss_low * (1.0 + tolerance)
     hit = miss = -1
     for i in range(squares.shape[0] - 1, -1, -1):
         if codes[i] == own:
@@ -67,7 +68,7 @@ def _nearest(squares, codes, own, tied):
 
 @fused_kernel
 def _step(x, hit, miss, to_hit, to_miss, rate, w, squared):
-    """w_i += rate·[(x_i − NM_i)²/‖x − NM‖ − (x_i − NH_i)²/‖x − NH‖]·w_i, and the squares of w."""
+    """Update w_i += rate·[(x_i − NM_i)²/‖x − NM‖ − (x_i − NH_i)²/‖x − NH‖]·w_i, and the squares of w."""
     wide_vectors()
     for k in range(w.shape[0]):
         u = np.float64(x[k])
@@ -78,17 +79,17 @@ def _step(x, hit, miss, to_hit, to_miss, rate, w, squared):
 
 @kernel
 def sigmoid(m, beta):
-    """1/(1 + exp(−βm)); does not overflow."""
+    """Return 1/(1 + exp(−βm)) without overflow."""
     small = math.exp(-abs(beta * m))
     return 1.0 / (1.0 + small) if m >= 0.0 else small / (1.0 + small)
 
 
 @kernel
-def climb(X, codes, visits, tied, smooth, beta, w):
-    """Visit samples in the given order, changing ``w``; return how many of them made a step.
+def climb(X, codes, visits, tolerance, smooth, beta, w):
+    """Visit samples in the order of ``visits``, updating ``w``; return the number of steps.
 
-    A sample without a hit, and one at distance 0 from its nearest hit or miss, makes none. ``smooth``: the
-    utility is the sigmoid of the margin, else the margin itself.
+    A sample without a hit or a miss, or at distance 0 from the nearest one, makes no step. ``smooth``: the
+    utility is the sigmoid of the margin, otherwise the margin itself.
     """
     squared = w * w
     squares = np.empty(X.shape[0])
@@ -96,7 +97,7 @@ def climb(X, codes, visits, tied, smooth, beta, w):
     for v in range(visits.shape[0]):
         n = visits[v]
         _squares_to_all(X, n, squared, squares)
-        hit, miss = _nearest(squares, codes, codes[n], tied)
+        hit, miss = _nearest(squares, codes, codes[n], tolerance)
         if hit < 0 or miss < 0 or squares[hit] == 0.0 or squares[miss] == 0.0:
             continue
         to_hit, to_miss = math.sqrt(squares[hit]), math.sqrt(squares[miss])
@@ -111,9 +112,9 @@ def climb(X, codes, visits, tied, smooth, beta, w):
 
 @kernel
 def find_nearest(X, codes, squared, start, end, hits, misses):
-    """Lower ``hits`` and ``misses`` to the least squared distances among pairs of a row start … end.
+    """Lower ``hits`` and ``misses`` to the least squared distances among the pairs of rows start … end.
 
-    Each pair is seen once, at the first of its rows, and counts for both.
+    Each pair is processed once, at the first of its rows, and updates both.
     """
     for first in range(start, end, _ROWS):
         last = min(first + _ROWS, end) - 1

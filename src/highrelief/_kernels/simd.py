@@ -1,7 +1,7 @@
-"""Vector code for the machine at hand, written in LLVM's own terms.
+"""Building blocks of vector code, emitted as LLVM instructions for the target machine.
 
-LLVM vectorizes most loops well by itself. The innermost ones need more: which values stay in registers, how
-sixteen sums are reduced together, and vectors as wide as the machine has them.
+LLVM vectorizes most loops well. The innermost ones need control over which values stay in registers, how
+sixteen sums are reduced together, and the width of the vectors.
 """
 
 import os
@@ -16,7 +16,7 @@ from .intrinsics import COMPILED, intrinsic
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
-#: What the user asked for.
+#: Width of vectors in bits, 'auto' for that of the machine, or 'off' for LLVM's own vectorization.
 SETTING = os.environ.get("HIGHRELIEF_VECTORS", "auto")
 if SETTING not in ("auto", "512", "256", "128", "off"):
     raise ValueError(f"HIGHRELIEF_VECTORS={SETTING!r} must be one of 'auto', '512', '256', '128', 'off'.")
@@ -25,10 +25,10 @@ if not COMPILED:
 
 
 def vector_bytes(cpu, features):
-    """Width of the vectors, in bytes, for a target as LLVM describes it."""
+    """Return the width of vectors, in bytes, for a target as LLVM describes it."""
     if SETTING in ("512", "256", "128"):
         return int(SETTING) // 8
-    # For a CPU that is named but not described, Numba goes by the features of the host.
+    # For a CPU with a name but no features, Numba assumes the features of the host.
     known = config.CPU_FEATURES is not None or cpu == llvm.get_host_cpu_name()
     if "+avx512f" in features and known:
         return 64
@@ -41,33 +41,33 @@ def has_fused_multiply_add(triple, features):
 
 
 def target_features():
-    """Features of the processor that code is made for, as LLVM names them."""
+    """List the features of the target processor by LLVM's names."""
     if config.CPU_FEATURES is not None:
         return config.CPU_FEATURES.split(",")
-    # Numba's, which leaves out what the user has switched off (NUMBA_ENABLE_AVX).
+    # Numba's list omits features that the user has disabled (NUMBA_ENABLE_AVX).
     return get_host_cpu_features().split(",")
 
 
 def target_vector_bytes():
-    """Bytes of vectors of whole numbers: 64, 32 or 16; 0 if vectors are left to LLVM."""
+    """Return the width of integer vectors in bytes (64, 32 or 16); 0 if vectorization is left to LLVM."""
     if SETTING == "off":
         return 0
     features = target_features()
     width = vector_bytes(config.CPU_NAME or llvm.get_host_cpu_name(), features)
-    # The first AVX-512, and AVX before its second version, have wide vectors for floats only.
+    # AVX-512F and AVX without BW and AVX2, respectively, have wide vectors for floats only.
     if width == 64 and "+avx512bw" not in features:
         width = 32
     return 16 if width == 32 and "+avx2" not in features else width
 
 
 def row_pointer(builder, array, row, column):
-    """Point to array[row, column] of a C-ordered array."""
+    """Return a pointer to array[row, column] of a C-ordered array."""
     width = cgutils.unpack_tuple(builder, array.shape, 2)[1]
     return builder.gep(array.data, [builder.add(builder.mul(row, width), column)])
 
 
 def element_type(dtype):
-    """LLVM's type of a float32 or float64."""
+    """Return LLVM's type of a float32 or float64."""
     return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
 
 
@@ -78,7 +78,7 @@ def _element_bytes(vector):
 
 
 def load(builder, pointer, vector, at=None):
-    """Load a vector from pointer[at:]."""
+    """Load an unaligned vector from pointer[at:]."""
     if at is not None:
         pointer = builder.gep(pointer, [at])
     value = builder.load(builder.bitcast(pointer, vector.as_pointer()))
@@ -87,20 +87,20 @@ def load(builder, pointer, vector, at=None):
 
 
 def store(builder, value, pointer):
-    """Store a vector at the pointer."""
+    """Store an unaligned vector at the pointer."""
     stored = builder.store(value, builder.bitcast(pointer, value.type.as_pointer()))
     stored.align = _element_bytes(value.type)
 
 
 def splat(builder, value, vector):
-    """Put a value into every lane."""
+    """Broadcast a value to all lanes."""
     undefined = ir.Constant(vector, ir.Undefined)
     lanes = ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count)
     return builder.shuffle_vector(builder.insert_element(undefined, value, _I32(0)), undefined, lanes)
 
 
 def fused(builder, a, b, c):
-    """a·b + c, rounded once where that is one instruction."""
+    """Return a·b + c, rounded once if the target has a fused multiply-add."""
     vector = a.type
     if not has_fused_multiply_add(llvm.get_default_triple(), target_features()):
         return builder.fadd(builder.fmul(a, b), c)
@@ -112,10 +112,10 @@ def fused(builder, a, b, c):
 
 
 def joint_sums(builder, vectors):
-    """Sum the lanes of each vector; the sums of all come as one vector, in order.
+    """Sum the lanes of each vector; return all sums as one vector, in order.
 
-    Halves of two vectors are laid side by side and added, which makes one vector of two half-summed ones;
-    then the halves of those.
+    Halves of two vectors are shuffled side by side and added, which combines them into one vector of two
+    half-reduced ones; then the halves of those.
     """
     width = group = vectors[0].type.count
     while len(vectors) > 1 and group > 1:
@@ -147,7 +147,7 @@ def _add_halves(builder, a, b, width, group):
 
 @intrinsic
 def at_most_bits(typing_context, D, row, column, threshold):
-    """Bit u of the result: whether D[row, column + u] ≤ threshold, for 64 entries of a uint32 array."""
+    """Return 64 bits; bit u is set if D[row, column + u] ≤ threshold, for a uint32 array."""
     signature = types.uint64(D, types.int64, types.int64, types.uint32)
 
     def emit(context, builder, signature, arguments):
@@ -162,7 +162,7 @@ def at_most_bits(typing_context, D, row, column, threshold):
 
 @intrinsic
 def count_bits(typing_context, bits):
-    """Number of bits that are set."""
+    """Return the number of set bits."""
 
     def emit(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])
@@ -172,7 +172,7 @@ def count_bits(typing_context, bits):
 
 @intrinsic
 def lowest_bit(typing_context, bits):
-    """Position of the lowest bit that is set; at least one must be."""
+    """Return the position of the lowest set bit; at least one must be set."""
 
     def emit(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -182,7 +182,7 @@ def lowest_bit(typing_context, bits):
 
 @intrinsic
 def above_bits(typing_context, X, row, column, low, at):
-    """Bit u of the result: whether X[row, column + u] > low[at + u], for 64 entries."""
+    """Return 64 bits; bit u is set if X[row, column + u] > low[at + u]."""
     signature = types.uint64(X, types.int64, types.int64, low, types.int64)
 
     def emit(context, builder, signature, arguments):
@@ -198,7 +198,7 @@ def above_bits(typing_context, X, row, column, low, at):
 
 @intrinsic
 def nan_bits(typing_context, X, row, column):
-    """Bit u of the result: whether X[row, column + u] is not a number, for 64 entries."""
+    """Return 64 bits; bit u is set if X[row, column + u] is NaN."""
     signature = types.uint64(X, types.int64, types.int64)
 
     def emit(context, builder, signature, arguments):
@@ -211,16 +211,16 @@ def nan_bits(typing_context, X, row, column):
 
 
 @intrinsic
-def fetch(typing_context, array, place):
-    """Have the line of a flat array around ``place``, which may be outside of it, come into the caches."""
+def prefetch(typing_context, array, place):
+    """Prefetch the cache line at ``place`` of a flat array; the index may be out of bounds."""
 
     def emit(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         pointer = ir.IntType(8).as_pointer()
-        function = ir.FunctionType(ir.VoidType(), [pointer, _I32, _I32, _I32])
-        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], function)
+        prototype = ir.FunctionType(ir.VoidType(), [pointer, _I32, _I32, _I32])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], prototype)
         line = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
-        builder.call(prefetch, [line, _I32(0), _I32(3), _I32(1)])
+        builder.call(function, [line, _I32(0), _I32(3), _I32(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), emit

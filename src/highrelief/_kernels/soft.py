@@ -1,12 +1,12 @@
-"""Softmax neighborhoods (Sun 2007, eqs. 8 to 11) and the margins they give.
+"""Softmax neighborhoods (Sun 2007, eqs. 8 to 11), their entropies, expected distances and margins.
 
 For an anchor n and a class c, ``nearest[c, n]`` is the smallest distance to another row of c and
-``mass[c, n]`` = Σ_i s_i·f(d_ni − nearest[c, n]) with f(d) = exp(−d/σ) and s_i copies of row i. Both merge
-over disjoint sets of rows, so that they can be gathered tile by tile.
+``mass[c, n]`` = Σ_i s_i·f(d_ni − nearest[c, n]) with f(d) = exp(−d/σ) and the sample weights s_i. Both can be
+merged over disjoint sets of rows, and are accumulated tile by tile.
 
-Distances are kept from one pass to the next as tiles of the upper triangle, ``D[t]``, or computed in each
-pass, where D is empty, from the first len(w) columns of X under the weights w. What is made of them is the
-same, bit for bit. Where values are missing, ``correction`` says what that adds; see :mod:`.incomplete`.
+Distances are stored as tiles of the upper triangle, ``D[t]``, or, if D is empty, recomputed in each pass from
+the first len(w) columns of X under the weights w. Results are bitwise identical. ``correction`` contains the
+corrections for missing values; see :func:`.missing.add_tile_correction`.
 """
 
 import math
@@ -19,12 +19,12 @@ from .missing import add_tile_correction
 from .nearest import add_margin
 from .vectors import decay
 
-# Neighbors only within the batch of a sample, or only in the others.
+# Batch constraints: neighbors only within the batch of a sample, or only outside of it.
 
 
 @kernel
 def mask_batches(D, anchors, j, n_columns, batches, within):
-    """Put out of reach in D, distances of ``anchors`` to rows from j on, who cannot be a neighbor."""
+    """Mask the pairs in D, distances of ``anchors`` to rows from j on, that violate the batch constraint."""
     for r in range(anchors.shape[0]):
         own = batches[anchors[r]]
         for u in range(n_columns):
@@ -33,77 +33,80 @@ def mask_batches(D, anchors, j, n_columns, batches, within):
 
 
 @kernel
-def mask_tile(F, far, i0, i1, j0, j1, batches, within):
-    """The same for a tile of distances between rows i0 … i1 and j0 … j1; no batches, nothing to do."""
+def mask_tile(F, masked, i0, i1, j0, j1, batches, within):
+    """Mask the pairs of a tile, rows i0 … i1 and j0 … j1, that violate the batch constraint.
+
+    Without ``batches`` nothing is masked.
+    """
     if batches.shape[0] == 0:
         return
     for p in range(i1 - i0):
         own = batches[i0 + p]
         for q in range(j1 - j0):
             if (batches[j0 + q] == own) != within:
-                F[p, q] = far
+                F[p, q] = masked
 
 
 def masked_distance(dtype):
-    """Distance of a padding row, and of a row to itself: its share in any sum is exactly 0."""
+    """Return the distance of masked pairs (padding, a row and itself): their share is exactly 0."""
     return float(np.finfo(dtype).max) / 8
 
 
 @kernel
 def copy_row(row, out):
-    """Copy a row. An assignment of slices would compile the message for shapes that differ: seconds."""
+    """Copy a row. A slice assignment would take seconds to compile, because of its error message."""
     wide_vectors()
     for q in range(out.shape[0]):
         out[q] = row[q]
 
 
 @kernel
-def _keep_tile(T, correction, far, batches, within, i0, i1, j0, j1, F):
-    """Bring distances into F, in the precision of the data; the diagonal is ``far``.
+def _store_tile(T, correction, masked, batches, within, i0, i1, j0, j1, F):
+    """Write distances to F in the precision of the data; the diagonal is ``masked``.
 
-    So are, where there are ``batches``, rows that cannot be neighbors (:mod:`.batch_constraint`).
+    So are pairs that violate the batch constraint, if there are ``batches`` (:func:`mask_tile`).
     """
     for p in range(i1 - i0):
         copy_row(T[p], F[p, : j1 - j0])
     add_tile_correction(correction, i0, i1, j0, j1, F)
     if i0 == j0:
         for p in range(i1 - i0):
-            F[p, p] = far
-    mask_tile(F, far, i0, i1, j0, j1, batches, within)
+            F[p, p] = masked
+    mask_tile(F, masked, i0, i1, j0, j1, batches, within)
 
 
 @kernel
-def compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F):
-    """Fill F with the distances of a tile; T is scratch space for them in float64."""
+def compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, F):
+    """Fill F with the distances of a tile; T is float64 scratch space."""
     weighted_tile(X, w, sums, i0, i1, j0, j1, T)
-    _keep_tile(T, correction, far, batches, within, i0, i1, j0, j1, F)
+    _store_tile(T, correction, masked, batches, within, i0, i1, j0, j1, F)
 
 
 @kernel
-def fill_distances(X, w, sums, correction, far, batches, within, t0, t1, D):
-    """Store tiles t0 … t1."""
+def fill_distances(X, w, sums, correction, masked, batches, within, t0, t1, D):
+    """Compute and store tiles t0 … t1."""
     n = X.shape[0]
     T = np.empty((TILE, TILE))
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
-        compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, D[t])
+        compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, D[t])
 
 
 @kernel
-def distances_from_minima(M, sums, correction, far, batches, within, t0, t1, D):
-    """Store tiles t0 … t1, whose sums of minima are in M; M is not the same afterwards."""
+def distances_from_minima(M, sums, correction, masked, batches, within, t0, t1, D):
+    """Store tiles t0 … t1 from their sums of minima M, which are overwritten."""
     n = sums.shape[0]
     for t in range(t0, t1):
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         finish_tile(sums, i0, i1, j0, j1, M[t])
-        _keep_tile(M[t], correction, far, batches, within, i0, i1, j0, j1, D[t])
+        _store_tile(M[t], correction, masked, batches, within, i0, i1, j0, j1, D[t])
 
 
 @kernel
 def stored_columns(D, anchors, out):
-    """Read the distances of all rows to the rows ``anchors`` from the tiles."""
+    """Read the distances of all rows to the rows ``anchors`` from stored tiles."""
     for q in range(anchors.shape[0]):
         a, place = anchors[q] // TILE, anchors[q] % TILE
         for i in range(out.shape[0]):
@@ -116,9 +119,9 @@ def stored_columns(D, anchors, out):
 
 @kernel
 def computed_columns(X, w, sums, A, anchor_sums, out):
-    """Compute the distances of all rows of X to the rows of A, whole blocks of them but at most 64.
+    """Compute the distances of all rows of X to the rows of A, whole blocks of rows and at most 64.
 
-    As if nothing were missing; see :func:`.incomplete.add_column_correction`.
+    Without corrections for missing values; see :func:`.missing.add_column_correction`.
     """
     T = np.empty((TILE, TILE))
     for i0 in range(0, X.shape[0], TILE):
@@ -143,16 +146,16 @@ def _add_decayed_row(row, low, per_sigma, sample_weight, partial):
 
 
 @fused_kernel
-def _add_mass(low, before, per_sigma, far, partial, total):
-    """Add what was found by ``partial`` around ``low`` to what was known around ``before``."""
+def _add_mass(low, before, per_sigma, masked, partial, total):
+    """Add the mass ``partial`` around ``low`` to the mass ``total`` around ``before``."""
     wide_vectors()
     for q in range(low.shape[0]):
         shrunk = total[q] * decay((np.float64(low[q]) - np.float64(before[q])) * per_sigma)
-        total[q] = shrunk + partial[q] if low[q] < far else 0.0
+        total[q] = shrunk + partial[q] if low[q] < masked else 0.0
 
 
 @kernel
-def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scratch, nearest, mass):
+def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, masked, scratch, nearest, mass):
     """Merge a tile's rows into the statistics of the anchors in its columns."""
     before, partial = scratch[0, :n_columns], scratch[1, :n_columns]
     p = 0
@@ -170,17 +173,32 @@ def merge_rows(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, far, scr
         for r in range(p, end):
             if weights[i0 + r] > 0:
                 _add_decayed_row(F[r], low, per_sigma, weights[i0 + r], partial)
-        _add_mass(low, before, per_sigma, far, partial, mass[code, j0 : j0 + n_columns])
+        _add_mass(low, before, per_sigma, masked, partial, mass[code, j0 : j0 + n_columns])
         p = end
 
 
 @kernel
 def tile_statistics(
-    X, w, sums, correction, D, known, codes, weights, per_sigma, far, batches, within, t0, t1, nearest, mass
+    X,
+    w,
+    sums,
+    correction,
+    D,
+    stored,
+    codes,
+    weights,
+    per_sigma,
+    masked,
+    batches,
+    within,
+    t0,
+    t1,
+    nearest,
+    mass,
 ):
-    """Gather ``nearest`` (from ``far`` on) and ``mass`` (from 0) over tiles t0 … t1.
+    """Accumulate ``nearest`` (initially ``masked``) and ``mass`` (initially 0) over tiles t0 … t1.
 
-    Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
+    Tiles are read from D if ``stored``; otherwise they are computed, and stored unless D is empty.
     """
     n = codes.shape[0]
     T = np.empty((TILE, TILE))
@@ -191,15 +209,15 @@ def tile_statistics(
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
-        if not known:
-            compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F)
-        merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, far, scratch, nearest, mass)
+        if not stored:
+            compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, F)
+        merge_rows(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, masked, scratch, nearest, mass)
         if i0 != j0:
             for p in range(i1 - i0):
                 row = F[p]
                 for q in range(j1 - j0):
                     G[q, p] = row[q]
-            merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, far, scratch, nearest, mass)
+            merge_rows(G, j0, j1 - j0, i0, i1 - i0, codes, weights, per_sigma, masked, scratch, nearest, mass)
 
 
 @kernel
@@ -218,7 +236,7 @@ def merge_statistics(nearest, mass, other_nearest, other_mass, per_sigma):
 @fused_kernel
 def _add_entropy_terms(row, low, per_sigma, sample_weight, mass, first, second):
     wide_vectors()
-    most = row.dtype.type(1000)  # beyond, the share is 0, and stays 0 times a finite number
+    most = row.dtype.type(1000)  # beyond, the share is 0; a finite e keeps the product 0
     for q in range(row.shape[0]):
         e = (row[q] - low[q]) * per_sigma
         e = e if e < most else most
@@ -230,9 +248,9 @@ def _add_entropy_terms(row, low, per_sigma, sample_weight, mass, first, second):
 
 @kernel
 def add_entropy_moments(D, weights, per_sigma, low, moments):
-    """Add Σ f, Σ f·e and Σ f·e² over the rows of D, with e = (d − low)/σ and f = exp(−e) of each copy.
+    """Add Σ f, Σ f·e and Σ f·e² over the rows of D, with e = (d − low)/σ and f = s·exp(−e).
 
-    One row of ``moments`` each, for the anchors in the columns of D.
+    ``moments`` has one row for each sum, and one column for each anchor, as D.
     """
     m = D.shape[1]
     parts = np.zeros((3, m), D.dtype)
@@ -249,7 +267,10 @@ def add_entropy_moments(D, weights, per_sigma, low, moments):
 
 @kernel
 def own_entropy_moments(anchor_weight, own, per_sigma, low, moments):
-    """The same of the further copies of the anchors alone, which are ``own`` from them."""
+    """Write the entropy moments of the anchors' own duplicates, at the distances ``own``.
+
+    An anchor of sample weight s has s − 1 duplicates.
+    """
     for q in range(moments.shape[1]):
         mass, first, second = max(anchor_weight[q] - 1.0, 0.0), 0.0, 0.0
         if own[q] > 0.0 and mass > 0.0:
@@ -262,7 +283,7 @@ def own_entropy_moments(anchor_weight, own, per_sigma, low, moments):
 
 @kernel
 def entropy_of_moments(moments, anchor_weights):
-    """Weighted sum over the anchors of H_n, and its derivative by log σ.
+    """Return the weighted sum of the entropies H_n of the anchors, and its derivative by log σ.
 
     H_n is the entropy of the softmax of −d/σ over all other samples: with e = (d − d_min)/σ and
     Z = Σ exp(−e), H = log Z + E[e] and dH/dlog σ = Var[e].
@@ -279,15 +300,15 @@ def entropy_of_moments(moments, anchor_weights):
 
 # Expected distances in softmax neighborhoods (Bei and Hong 2015, eqs. 5, 6 and 10).
 #
-# With ``nearest`` and ``mass`` of :mod:`.soft`, what is missing of an expected distance, and of an entropy,
-# is the first moment of e = (d − nearest)/σ: ``moment[c, n]`` = Σ_i s_i·exp(−e)·e over the rows i of class
-# c. Then E[d] = nearest + σ·moment/mass, and the entropy of the softmax is log(mass) + moment/mass.
+# In addition to ``nearest`` and ``mass``, expected distances and entropies need the first moment of
+# e = (d − nearest)/σ: ``moment[c, n]`` = Σ_i s_i·exp(−e)·e over the rows i of class c. Then
+# E[d] = nearest + σ·moment/mass, and the entropy of the softmax is log(mass) + moment/mass.
 
 
 @fused_kernel
 def _add_moment_row(row, low, per_sigma, sample_weight, partial):
     wide_vectors()
-    most = row.dtype.type(1000)  # beyond, the share is 0, and stays 0 times a finite number
+    most = row.dtype.type(1000)  # beyond, the share is 0; a finite e keeps the product 0
     for q in range(low.shape[0]):
         e = (row[q] - low[q]) * per_sigma
         e = e if e < most else most
@@ -314,11 +335,26 @@ def _add_moments(F, i0, n_rows, j0, n_columns, codes, weights, per_sigma, partia
 
 @kernel
 def tile_moments(
-    X, w, sums, correction, D, known, codes, weights, per_sigma, far, batches, within, nearest, t0, t1, moment
+    X,
+    w,
+    sums,
+    correction,
+    D,
+    stored,
+    codes,
+    weights,
+    per_sigma,
+    masked,
+    batches,
+    within,
+    nearest,
+    t0,
+    t1,
+    moment,
 ):
-    """Gather ``moment`` (from 0) over tiles t0 … t1, around ``nearest``, which is that of all tiles.
+    """Accumulate ``moment`` (initially 0) over tiles t0 … t1, around ``nearest``, the minimum over all tiles.
 
-    Tiles are read from D if they are ``known``, otherwise computed, and stored if D has room for them.
+    Tiles are read from D if ``stored``; otherwise they are computed, and stored unless D is empty.
     """
     n = codes.shape[0]
     T = np.empty((TILE, TILE))
@@ -329,8 +365,8 @@ def tile_moments(
         i0, j0 = tile_corner(t)
         i1, j1 = min(i0 + TILE, n), min(j0 + TILE, n)
         F = D[t] if D.shape[0] > 0 else own[0]
-        if not known:
-            compute_tile(X, w, sums, correction, far, batches, within, i0, i1, j0, j1, T, F)
+        if not stored:
+            compute_tile(X, w, sums, correction, masked, batches, within, i0, i1, j0, j1, T, F)
         _add_moments(F, i0, i1 - i0, j0, j1 - j0, codes, weights, per_sigma, partial, nearest, moment)
         if i0 != j0:
             for p in range(i1 - i0):
@@ -341,10 +377,10 @@ def tile_moments(
 
 
 @kernel
-def expected_distances(X, w, sums, codes, weights, Q, query_sums, correction, per_sigma, far, out):
-    """Fill out[c, q] with E[d] between row q of Q, at most 64, and the rows of X that are of class c.
+def expected_distances(X, w, sums, codes, weights, Q, query_sums, correction, per_sigma, masked, out):
+    """Fill out[c, q] with E[d] between row q of Q, at most 64 rows, and the rows of class c of X.
 
-    ``correction`` is what missing values add to distances, or has no entries.
+    ``correction`` contains the corrections of the distances for missing values, or is empty.
     """
     n, m = X.shape[0], Q.shape[0]
     D = np.empty((n, m), X.dtype)
@@ -352,13 +388,13 @@ def expected_distances(X, w, sums, codes, weights, Q, query_sums, correction, pe
     for i in range(correction.shape[0]):
         for q in range(m):
             D[i, q] += correction[i, q]
-    nearest = np.full(out.shape, far, X.dtype)
+    nearest = np.full(out.shape, masked, X.dtype)
     mass = np.zeros(out.shape)
     moment = np.zeros(out.shape)
     scratch = np.empty((2, m), X.dtype)
     for i0 in range(0, n, TILE):
         n_rows = min(TILE, n - i0)
-        merge_rows(D[i0:], i0, n_rows, 0, m, codes, weights, per_sigma, far, scratch, nearest, mass)
+        merge_rows(D[i0:], i0, n_rows, 0, m, codes, weights, per_sigma, masked, scratch, nearest, mass)
     for i0 in range(0, n, TILE):
         n_rows = min(TILE, n - i0)
         _add_moments(D[i0:], i0, n_rows, 0, m, codes, weights, per_sigma, scratch[0], nearest, moment)
@@ -372,10 +408,10 @@ def expected_distances(X, w, sums, codes, weights, Q, query_sums, correction, pe
 
 @kernel
 def margins_from_distances(X, D, start, first, codes, weights, per_sigma, nearest, scales, out):
-    """Margin vectors, over the columns of X, of as many rows from ``first`` on as D has columns of distances.
+    """Add the margins, over the columns of X, of the rows from ``first`` on, one for each column of D.
 
-    The share of row i in that of row n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i, n]). D holds
-    the distances of as many rows i as it has, from ``start`` on.
+    The coefficient of row i in the margin of row n is s_i·scales[class of i, n]·f(d_ni − nearest[class of i,
+    n]). The rows of D are the rows i from ``start`` on.
     """
     n_rows = D.shape[0]
     rows = np.empty(n_rows, np.int64)

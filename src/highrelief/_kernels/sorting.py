@@ -1,9 +1,9 @@
-"""Columns put in order side by side, by comparisons that do not depend on what is found.
+"""Sorting networks for LANES columns at once, and vector steps over (n, LANES) arrays.
 
-A row of the array holds one key of each of :data:`LANES` columns, and is one vector: two rows are compared by
-a minimum and a maximum. Batcher's bitonic network merges two sorted halves by comparing the first row with
-the last, the second with the last but one, …, then rows half as far apart, a quarter as far, … (Batcher,
-"Sorting networks and their applications", 1968). What lies beyond the last row would be larger than all.
+Each row of the array contains one key of each of :data:`LANES` columns and is one vector: two rows are
+compared by a minimum and a maximum. Batcher's bitonic network merges two sorted halves by comparing the first
+row with the last, the second with the last but one, …, then rows half as far apart, a quarter as far, …
+(Batcher, "Sorting networks and their applications", 1968). Rows beyond the last count as infinite.
 """
 
 import numpy as np
@@ -15,16 +15,15 @@ from .intrinsics import intrinsic
 from .jit import kernel, wide_vectors
 from .simd import SETTING, element_type, load, row_pointer, splat, store
 
-#: Columns side by side.
+#: Columns per array.
 LANES = 16
-#: Rows that are sorted in registers; arrays have a multiple of it.
+#: Rows that are sorted in registers; the length of arrays is a multiple of it.
 GROUP = 8
-#: Rows that stay in the first cache while they are sorted.
+#: Rows per block, so that they stay in the L1 cache while they are sorted.
 _ROWS_AT_ONCE = 256
 
-#: Comparisons of rows: all that sort eight; those that merge them, of which the lower four and the upper four
-#: belong to the one half and the other of a longer merge; two steps of a merge on four rows, and its
-#: beginning, where rows are as far from the first as from the last.
+#: Comparators: a network that sorts eight rows; the last three steps of a merge, on eight rows; two steps of
+#: a merge on four rows; and its first two steps, which compare rows at equal distances from both ends.
 _SORT = (
     *((0, 2), (1, 3), (4, 6), (5, 7), (0, 4), (1, 5), (2, 6), (3, 7), (0, 1), (2, 3), (4, 5), (6, 7)),
     *((2, 4), (3, 5), (1, 4), (3, 6), (1, 2), (3, 4), (5, 6)),
@@ -56,7 +55,7 @@ def _compare(typing_context, keys, a, b):
     return types.void(keys, types.intp, types.intp), emit
 
 
-def _on_four(comparisons):
+def _network_on_four(comparisons):
     @intrinsic
     def on_four(typing_context, keys, a, b, c, d):
         def emit(context, builder, signature, arguments):
@@ -67,7 +66,7 @@ def _on_four(comparisons):
     return on_four
 
 
-def _on_eight(comparisons):
+def _network_on_eight(comparisons):
     @intrinsic
     def on_eight(typing_context, keys, a):
         def emit(context, builder, signature, arguments):
@@ -79,7 +78,7 @@ def _on_eight(comparisons):
     return on_eight
 
 
-# The same for LLVM to vectorize
+# Fallbacks for HIGHRELIEF_VECTORS=off, vectorized by LLVM
 
 
 @kernel
@@ -124,12 +123,12 @@ if SETTING == "off":
     _compare, _halve_twice, _fold_and_halve = _plain_compare, _plain_halve_twice, _plain_fold_and_halve
     _sort_eight, _merge_eight = _plain_sort_eight, _plain_merge_eight
 else:
-    _halve_twice, _fold_and_halve = _on_four(_HALVE_TWICE), _on_four(_FOLD_AND_HALVE)
-    _sort_eight, _merge_eight = _on_eight(_SORT), _on_eight(_MERGE)
+    _halve_twice, _fold_and_halve = _network_on_four(_HALVE_TWICE), _network_on_four(_FOLD_AND_HALVE)
+    _sort_eight, _merge_eight = _network_on_eight(_SORT), _network_on_eight(_MERGE)
 
 
 @kernel
-def _fold(keys, start, half, stop):
+def _begin_merge(keys, start, half, stop):
     """Begin to merge two halves: compare the first row with the last, …, then rows half as far apart."""
     quarter = half // 2
     for t in range(quarter):
@@ -144,19 +143,19 @@ def _fold(keys, start, half, stop):
 
 
 @kernel
-def _halve(keys, start, stop, apart):
-    """Compare rows that are ``apart``."""
-    for first in range(start, stop, 2 * apart):
-        for a in range(first, min(first + apart, stop - apart)):
-            _compare(keys, a, a + apart)
+def _compare_at(keys, start, stop, stride):
+    """Compare rows at the distance ``stride``."""
+    for first in range(start, stop, 2 * stride):
+        for a in range(first, min(first + stride, stop - stride)):
+            _compare(keys, a, a + stride)
 
 
 @kernel
-def _halve_both(keys, start, stop, apart):
-    """Compare rows that are twice as far ``apart``, then those that are ``apart``."""
-    for first in range(start, stop, 4 * apart):
-        for a in range(first, min(first + apart, stop)):
-            b, c, d = a + apart, a + 2 * apart, a + 3 * apart
+def _compare_at_twice(keys, start, stop, stride):
+    """Compare rows at twice the distance ``stride``, then at ``stride``."""
+    for first in range(start, stop, 4 * stride):
+        for a in range(first, min(first + stride, stop)):
+            b, c, d = a + stride, a + 2 * stride, a + 3 * stride
             if d < stop:
                 _halve_twice(keys, a, b, c, d)
                 continue
@@ -168,16 +167,16 @@ def _halve_both(keys, start, stop, apart):
 
 @kernel
 def _merge(keys, start, stop, half):
-    """Merge rows start … stop, sorted in parts of ``half`` rows, two parts at a time."""
+    """Merge rows start … stop, sorted in runs of ``half`` rows, two runs at a time."""
     wide_vectors()
     for first in range(start, stop - half, 2 * half):
-        _fold(keys, first, half, stop)
-    apart = half // 4
-    while apart >= 2 * GROUP:
-        _halve_both(keys, start, stop, apart // 2)
-        apart //= 4
-    if apart == GROUP:
-        _halve(keys, start, stop, GROUP)
+        _begin_merge(keys, first, half, stop)
+    stride = half // 4
+    while stride >= 2 * GROUP:
+        _compare_at_twice(keys, start, stop, stride // 2)
+        stride //= 4
+    if stride == GROUP:
+        _compare_at(keys, start, stop, GROUP)
     for first in range(start, stop, GROUP):
         _merge_eight(keys, first)
 
@@ -201,10 +200,9 @@ def sort_columns(keys):
         half *= 2
 
 
-# Steps over the rows of (n, LANES) arrays, one vector a row, whose sums stay in registers.
+# Steps over the rows of (n, LANES) arrays, one vector per row, with sums in registers.
 #
-# Left to itself, LLVM writes them to memory after each row, and checks that no array overlaps another.
-
+# LLVM on its own writes sums to memory after each row, and checks that arrays do not overlap.
 
 _INDEX = ir.IntType(64)
 _FIRST = _INDEX(0)
@@ -213,18 +211,18 @@ _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 
 
 class _Lanes:
-    """An array whose rows begin with LANES numbers of one type."""
+    """Array whose rows begin with LANES elements of one type."""
 
     def __init__(self, context, builder, array_type, value):
         self._builder = builder
         self._array = context.make_array(array_type)(context, builder, value)
-        self._two = array_type.ndim == 2
-        whole = isinstance(array_type.dtype, types.Integer)
-        self.vector = _KEYS if whole else ir.VectorType(element_type(array_type.dtype), LANES)
+        self._has_rows = array_type.ndim == 2
+        is_integer = isinstance(array_type.dtype, types.Integer)
+        self.vector = _KEYS if is_integer else ir.VectorType(element_type(array_type.dtype), LANES)
         self.n = cgutils.unpack_tuple(builder, self._array.shape, array_type.ndim)[0]
 
     def _at(self, row, column):
-        if not self._two:
+        if not self._has_rows:
             return self._builder.gep(self._array.data, [_INDEX(0)])
         return row_pointer(self._builder, self._array, row, column)
 
@@ -243,13 +241,13 @@ class _Lanes:
 
 
 def _arrays(context, builder, signature, arguments):
-    """The arrays among the arguments, and what else there is."""
+    """Wrap the arrays among the arguments; other arguments are unchanged."""
     pairs = list(zip(signature.args, arguments, strict=True))
     return [_Lanes(context, builder, t, v) if isinstance(t, types.Array) else v for t, v in pairs]
 
 
-def _kept(builder, value):
-    """A place in a register."""
+def _register(builder, value):
+    """Allocate a variable that LLVM promotes to a register, and initialize it."""
     place = cgutils.alloca_once(builder, value.type)
     builder.store(value, place)
     return place
@@ -260,12 +258,12 @@ def _rows_of(builder, array, first=0):
 
 
 @intrinsic
-def _measure(typing_context, X, column, low, block, largest, total):
+def _offset_columns(typing_context, X, column, low, block, largest, total):
     def emit(context, builder, signature, arguments):
         X, column, low, block, largest, total = _arrays(context, builder, signature, arguments)
         least = low.load()
-        most = _kept(builder, ir.Constant(block.vector, None))
-        added = _kept(builder, ir.Constant(_DOUBLES, None))
+        most = _register(builder, ir.Constant(block.vector, None))
+        added = _register(builder, ir.Constant(_DOUBLES, None))
         with _rows_of(builder, block) as (i, _):
             values = builder.fsub(X.load(i, column), least)
             block.store(values, i)
@@ -298,54 +296,58 @@ def _write_keys(typing_context, block, per_cell, shift, keys):
 
 
 @intrinsic
-def _falling(typing_context, found):
+def _unsorted_columns(typing_context, ordered):
     def emit(context, builder, signature, arguments):
-        (found,) = _arrays(context, builder, signature, arguments)
-        previous = _kept(builder, found.load())
-        bits = _kept(builder, ir.Constant(ir.VectorType(ir.IntType(1), LANES), None))
-        with _rows_of(builder, found, 1) as (u, _):
-            values = found.load(u)
+        (ordered,) = _arrays(context, builder, signature, arguments)
+        previous = _register(builder, ordered.load())
+        bits = _register(builder, ir.Constant(ir.VectorType(ir.IntType(1), LANES), None))
+        with _rows_of(builder, ordered, 1) as (u, _):
+            values = ordered.load(u)
             falls = builder.fcmp_ordered("<", values, builder.load(previous))
             builder.store(builder.or_(builder.load(bits), falls), bits)
             builder.store(values, previous)
         return builder.zext(builder.bitcast(builder.load(bits), ir.IntType(LANES)), _INDEX)
 
-    return types.uint64(found), emit
+    return types.uint64(ordered), emit
 
 
 @intrinsic
-def _turn_into_excess(typing_context, found, counts, n_observed, per_whole, whole, total, minima):
+def _turn_into_excess(typing_context, ordered, weights, n_observed, per_weight, total_weight, total, minima):
     def emit(context, builder, signature, arguments):
-        found, counts, n_observed, per_whole, whole, total, minima = _arrays(
+        ordered, weights, n_observed, per_weight, total_weight, total, minima = _arrays(
             context, builder, signature, arguments
         )
-        nothing = ir.Constant(_DOUBLES, None)
-        observed, factor, sums = n_observed.load(), per_whole.load(), total.load()
-        below, added, above = _kept(builder, nothing), _kept(builder, nothing), _kept(builder, whole.load())
-        one_each = builder.icmp_signed("==", counts.n, _INDEX(1))
-        step = builder.select(one_each, _INDEX(0), _INDEX(1))
-        with _rows_of(builder, found) as (u, _):
-            value = found.load_doubles(u)
+        zero = ir.Constant(_DOUBLES, None)
+        observed, factor, sums = n_observed.load(), per_weight.load(), total.load()
+        below, added, above = (
+            _register(builder, zero),
+            _register(builder, zero),
+            _register(builder, total_weight.load()),
+        )
+        unweighted = builder.icmp_signed("==", weights.n, _INDEX(1))
+        step = builder.select(unweighted, _INDEX(0), _INDEX(1))
+        with _rows_of(builder, ordered) as (u, _):
+            value = ordered.load_doubles(u)
             place = splat(builder, builder.sitofp(u, ir.DoubleType()), _DOUBLES)
-            there = builder.fcmp_ordered("<", place, observed)
-            c = builder.select(there, counts.load(builder.mul(u, step)), nothing)
+            is_observed = builder.fcmp_ordered("<", place, observed)
+            c = builder.select(is_observed, weights.load(builder.mul(u, step)), zero)
             least = builder.fadd(builder.load(below), builder.fmul(value, builder.load(above)))
             builder.store(builder.fadd(builder.load(below), builder.fmul(c, value)), below)
             builder.store(builder.fadd(builder.load(added), builder.fmul(c, least)), added)
             builder.store(builder.fsub(builder.load(above), c), above)
             twice = builder.fadd(least, least)
-            found.store_doubles(builder.fmul(builder.fsub(sums, twice), factor), u)
+            ordered.store_doubles(builder.fmul(builder.fsub(sums, twice), factor), u)
         minima.store(builder.load(added))
         return context.get_dummy_value()
 
-    return types.void(found, counts, n_observed, per_whole, whole, total, minima), emit
+    return types.void(ordered, weights, n_observed, per_weight, total_weight, total, minima), emit
 
 
-# The same for LLVM to vectorize
+# Fallbacks for HIGHRELIEF_VECTORS=off, vectorized by LLVM
 
 
 @kernel
-def _plain_measure(X, column, low, block, largest, total):
+def _plain_offset_columns(X, column, low, block, largest, total):
     for q in range(LANES):
         largest[q] = total[q] = 0
     for i in range(block.shape[0]):
@@ -364,39 +366,40 @@ def _plain_write_keys(block, per_cell, shift, keys):
 
 
 @kernel
-def _plain_falling(found):
+def _plain_unsorted_columns(ordered):
     bits = np.uint64(0)
-    for u in range(1, found.shape[0]):
+    for u in range(1, ordered.shape[0]):
         for q in range(LANES):
-            if found[u, q] < found[u - 1, q]:
+            if ordered[u, q] < ordered[u - 1, q]:
                 bits |= np.uint64(1) << np.uint64(q)
     return bits
 
 
 @kernel
-def _plain_turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima):
+def _plain_turn_into_excess(ordered, weights, n_observed, per_weight, total_weight, total, minima):
     for q in range(LANES):
-        below, added, above = 0.0, 0.0, whole[q]
-        for u in range(found.shape[0]):
-            c = counts[u if counts.shape[0] > 1 else 0, q] if u < n_observed[q] else 0.0
-            value = np.float64(found[u, q])
+        below, added, above = 0.0, 0.0, total_weight[q]
+        for u in range(ordered.shape[0]):
+            c = weights[u if weights.shape[0] > 1 else 0, q] if u < n_observed[q] else 0.0
+            value = np.float64(ordered[u, q])
             least = below + value * above
             below += c * value
             added += c * least
             above -= c
-            found[u, q] = (total[q] - 2.0 * least) * per_whole[q]
+            ordered[u, q] = (total[q] - 2.0 * least) * per_weight[q]
         minima[q] = added
 
 
 _plain = SETTING == "off"
-#: measure(X, column, low, block, largest, total) writes LANES columns of X from ``column`` on, minus ``low``,
-#: to ``block``, and the largest and the sums of what is in it; all is ≥ 0.
-measure = _plain_measure if _plain else _measure
-#: write_keys(block, per_cell, shift, keys): the whole part of value·per_cell, times 2^shift, plus the row.
+#: offset_columns(X, column, low, block, largest, total) writes LANES columns of X from ``column`` on, minus
+#: ``low``, to ``block``, and their maxima and sums; all values are ≥ 0.
+offset_columns = _plain_offset_columns if _plain else _offset_columns
+#: write_keys(block, per_cell, shift, keys) writes ⌊value·per_cell⌋·2^shift + row.
 write_keys = _plain_write_keys if _plain else _write_keys
-#: falling(found): bit q says whether column q falls anywhere.
-falling = _plain_falling if _plain else _falling
-#: turn_into_excess(found, counts, n_observed, per_whole, whole, total, minima): the excess in the place of
-#: sorted values x, (total − 2·M(x))·per_whole, with M(x) = Σ c·min(x, v) over the first ``n_observed``, and
-#: Σ c·M to ``minima``. ``counts`` are the copies c of each value, ``whole`` in all, or (1, LANES) ones.
+#: unsorted_columns(ordered) returns a bit mask of the columns that are not ascending.
+unsorted_columns = _plain_unsorted_columns if _plain else _unsorted_columns
+#: turn_into_excess(ordered, weights, n_observed, per_weight, total_weight, total, minima) replaces sorted
+#: values x by the excess (total − 2·M(x))·per_weight, with M(x) = Σ c·min(x, v) over the first
+#: ``n_observed``, and writes Σ c·M to ``minima``. ``weights`` are the weights c of the values, or (1, LANES)
+#: ones.
 turn_into_excess = _plain_turn_into_excess if _plain else _turn_into_excess

@@ -1,33 +1,33 @@
-"""Rows of which only the values that are not 0 are stored: ranges, distances, exact distances.
+"""Column ranges, distances and margins of sparse rows.
 
-Rows are given as in SciPy's CSR format, in the order of the table: ``values[indptr[r] : indptr[r + 1]]``
-stand in the columns ``indices[…]`` of row r, each column once. ``position`` leads from the layout
-(:mod:`.packing`) to the table; a padding row is empty.
+Rows are in SciPy's CSR format, in the order of the table: ``values[indptr[r] : indptr[r + 1]]`` are the
+values of row r in the columns ``indices[…]``, each column at most once. ``position`` maps rows of the layout
+(:mod:`.packing`) to rows of the table; a padding row is empty.
 
-The Manhattan distance of two scaled rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), the last sum over the columns
-where both are different from 0 and have the same sign. It is gathered from an index of the rows by columns:
-for every value of a row, those that stand in the same column. Squared Euclidean distances come from products
-in the same manner.
+The Manhattan distance of two scaled rows is Σ|a| + Σ|b| − 2·Σ min(|a|, |b|), where the last sum runs over the
+columns in which both are nonzero and have the same sign. It is accumulated from a column index of the rows:
+for every value of a row, the values in the same column. Squared Euclidean distances follow from products in
+the same way.
 """
 
 import numpy as np
 
 from .distances import TILE
 from .jit import kernel
-from .nearest import MANHATTAN, list_others
-from .simd import fetch
+from .nearest import MANHATTAN, list_others, most_others
+from .simd import prefetch
 
-#: Values of a row between one that is worked on and one whose column is asked for.
+#: Distance, in values of a row, between the present column and the one that is prefetched.
 _AHEAD = 6
-#: Entries of an index in a line of the cache.
+#: Entries of an index per cache line.
 _LINE = 16
-#: Rows of distances that are mirrored together: a cache line of float32.
+#: Rows of distances that are transposed together: a cache line of float32.
 _MIRRORED = 16
 
 
 @kernel
 def column_ranges(indices, values, low, high, total, count):
-    """Extend the ranges of the columns by the stored values; add these up, and count them."""
+    """Extend the column ranges by the stored values; add these to ``total``, and count them."""
     for t in range(indices.shape[0]):
         j, x = indices[t], values[t]
         low[j] = min(low[j], x)
@@ -38,14 +38,14 @@ def column_ranges(indices, values, low, high, total, count):
 
 @kernel
 def scale_values(indices, values, origin, factors, scaled):
-    """Write (x − origin)·factor of the stored values."""
+    """Write (x − origin)·factor of the stored values to ``scaled``."""
     for t in range(indices.shape[0]):
         scaled[t] = (values[t] - origin[indices[t]]) * factors[indices[t]]
 
 
 @kernel
 def row_sums(indptr, scaled, position, squared, sums):
-    """Σ|a| of every row of the layout, or Σa²."""
+    """Write Σ|a|, or Σa², of every row of the layout to ``sums``."""
     for p in range(position.shape[0]):
         r = position[p]
         total = 0.0
@@ -58,9 +58,9 @@ def row_sums(indptr, scaled, position, squared, sums):
 
 @kernel
 def index_columns(indptr, indices, scaled, position, p0, p1, starts, members, values):
-    """List the rows p0 … p1 of the layout by columns, in their order: members − p0 and their values.
+    """Index the rows p0 … p1 of the layout by columns, in their order: row − p0, and value.
 
-    Those of column j are ``starts[j]`` … ``starts[j + 1]``; ``starts`` comes filled with 0.
+    Column j has the entries ``starts[j]`` … ``starts[j + 1]``; ``starts`` comes filled with 0.
     """
     n_features = starts.shape[0] - 1
     for p in range(p0, p1):
@@ -84,7 +84,7 @@ def index_columns(indptr, indices, scaled, position, p0, p1, starts, members, va
 
 @kernel
 def _add_minima(a, first, u0, u1, members, values, overlap):
-    """Add min(|a|, |b|) for the values b of the sign of a, a column's last members back to ``first``."""
+    """Add min(|a|, |b|) for the values b of the sign of a in a column, from its last member to ``first``."""
     if a > 0.0:
         for u in range(u1 - 1, u0 - 1, -1):
             m = members[u]
@@ -104,7 +104,8 @@ def _add_minima(a, first, u0, u1, members, values, overlap):
 
 
 @kernel
-def _add_products(a, first, u0, u1, members, values, overlap):
+def _add_value_products(a, first, u0, u1, members, values, overlap):
+    """Add a·b for the values b of a column, from its last member to ``first``."""
     for u in range(u1 - 1, u0 - 1, -1):
         m = members[u]
         if m < first:
@@ -114,20 +115,20 @@ def _add_products(a, first, u0, u1, members, values, overlap):
 
 @kernel
 def add_overlaps(indices, scaled, t0, t1, first, squared, starts, members, values, overlap):
-    """Add what a row, stored at t0 … t1, has in common with the members from ``first`` on of an index."""
+    """Add Σ min(|a|, |b|), or Σ ab, of a row stored at t0 … t1 with members from ``first`` on of an index."""
     for t in range(t0, t1):
-        # Columns are all over the memory: what is needed soon is asked for now.
+        # Columns are scattered in memory.
         end = starts[indices[min(t + _AHEAD, t1 - 1)] + 1]
-        fetch(members, end - _LINE)
-        fetch(values, end - _LINE)
-        fetch(members, end - 2 * _LINE)
-        fetch(values, end - 2 * _LINE)
+        prefetch(members, end - _LINE)
+        prefetch(values, end - _LINE)
+        prefetch(members, end - 2 * _LINE)
+        prefetch(values, end - 2 * _LINE)
         j = indices[t]
         a = np.float64(scaled[t])
         if a == 0.0:
             continue
         if squared:
-            _add_products(a, first, starts[j], starts[j + 1], members, values, overlap)
+            _add_value_products(a, first, starts[j], starts[j + 1], members, values, overlap)
         else:
             _add_minima(a, first, starts[j], starts[j + 1], members, values, overlap)
 
@@ -148,18 +149,18 @@ def fill_distances(
     values,
     q0,
     n_columns,
-    only_later,
+    upper_only,
     add,
     D,
 ):
-    """Write (or add) the distances of ``rows[k0:k1]`` of the layout to those of an index, from q0 on, into D.
+    """Write (or add) the distances of ``rows[k0:k1]`` of the layout to rows of an index, from q0 on, to D.
 
-    With ``only_later`` those to later rows alone: the others follow from :func:`mirror`.
+    ``upper_only``: only distances to later rows; :func:`mirror` copies the others.
     """
     overlap = np.empty(n_columns)
     for k in range(k0, k1):
         p = rows[k]
-        first = p - q0 + 1 if only_later else 0
+        first = p - q0 + 1 if upper_only else 0
         for q in range(first, n_columns):
             overlap[q] = 0.0
         r = position[p]
@@ -169,19 +170,19 @@ def fill_distances(
             )
         own = sums[p]
         for q in range(first, n_columns):
-            apart = own + sums[q0 + q] - 2.0 * overlap[q]
-            # Rounding can leave −ε.
-            apart = apart if apart > 0.0 else 0.0
-            D[k, q] = apart + np.float64(D[k, q]) if add else apart
+            distance = own + sums[q0 + q] - 2.0 * overlap[q]
+            # Rounding can leave −ε for rows that are nearly equal.
+            distance = distance if distance > 0.0 else 0.0
+            D[k, q] = distance + np.float64(D[k, q]) if add else distance
 
 
 @kernel
-def mirror(D, k0, k1, n_columns, only_later, E):
-    """Write the columns of ``D[k0:k1]`` into rows of E; of each row those behind the diagonal, or all."""
+def mirror(D, k0, k1, n_columns, upper_only, E):
+    """Write the columns of ``D[k0:k1]`` to rows of E; all of them, or only those beyond the diagonal."""
     for block in range(k0, k1, _MIRRORED):
         end = min(block + _MIRRORED, k1)
-        for q in range(block + 1 if only_later else 0, n_columns):
-            last = min(end, q) if only_later else end
+        for q in range(block + 1 if upper_only else 0, n_columns):
+            last = min(end, q) if upper_only else end
             for k in range(block, last):
                 E[q, k] = D[k, q]
 
@@ -190,9 +191,9 @@ def mirror(D, k0, k1, n_columns, only_later, E):
 def add_exact(
     indptr, indices, values, factors, metric, position, anchors, a0, a1, start, count, sure, rows, exact
 ):
-    """Add to ``exact`` the distances that are not sure, difference by difference.
+    """Add the distances of unsure candidates to ``exact``, difference by difference.
 
-    As :func:`.nearest.add_exact` does where all values are stored.
+    As :func:`.nearest.add_exact` for dense rows.
     """
     own = np.zeros(factors.shape[0])
     seen = np.full(factors.shape[0], -1, np.int64)
@@ -206,70 +207,58 @@ def add_exact(
                 total = 0.0
                 for t in range(indptr[other], indptr[other + 1]):
                     j = indices[t]
-                    apart = (own[j] - values[t]) * factors[j]
-                    total += abs(apart) if metric == MANHATTAN else apart * apart
+                    difference = (own[j] - values[t]) * factors[j]
+                    total += abs(difference) if metric == MANHATTAN else difference * difference
                     seen[j] = place
                 for t in range(indptr[r], indptr[r + 1]):
                     j = indices[t]
                     if seen[j] != place:
-                        apart = values[t] * factors[j]
-                        total += abs(apart) if metric == MANHATTAN else apart * apart
+                        difference = values[t] * factors[j]
+                        total += abs(difference) if metric == MANHATTAN else difference * difference
                 exact[place] += total
         for t in range(indptr[r], indptr[r + 1]):
             own[indices[t]] = 0.0
 
 
-# The margins that neighbors give where only the values that are not 0 are stored.
+# Margins of k-nearest neighborhoods.
 #
-# Σ_t c_t·|x − x_t| = (Σ_t c_t)·|x| + Σ_t c_t·(|x − x_t| − |x|), and the last sum has a term where x_t is
-# stored, none where it is 0: one pass over the values of the neighbors. Rows are given as in
-# :mod:`.sparse_rows`.
+# Σ_t c_t·|x − x_t| = (Σ_t c_t)·|x| + Σ_t c_t·(|x − x_t| − |x|), and the terms of the last sum are 0 where x_t
+# is 0: one pass over the stored values of the neighbors.
 
 
 @kernel
-def _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside):
-    """Add Σ_t coefficients[t]·|x_r − x_others[t]|, or squares, to ``beside[:, 1]``.
+def _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, work):
+    """Add Σ_t coefficients[t]·|x_r − x_others[t]|, or squares, to ``work[:, 1]``.
 
-    ``beside[:, 0]``, next to it in the memory, comes, and is left, filled with 0.
+    ``work[:, 0]``, adjacent in memory, is scratch space that is 0 before and after.
     """
     for u in range(indptr[r], indptr[r + 1]):
-        beside[indices[u], 0] = values[u]
+        work[indices[u], 0] = values[u]
     total = 0.0
     for t in range(n_others):
         coefficient = coefficients[t]
         total += coefficient
         for u in range(indptr[others[t]], indptr[others[t] + 1]):
             j = np.uintp(indices[u])
-            own, other = beside[j, 0], values[u]
-            apart = other * (other - 2.0 * own) if squared else abs(own - other) - abs(own)
-            beside[j, 1] += coefficient * apart
+            own, other = work[j, 0], values[u]
+            difference = other * (other - 2.0 * own) if squared else abs(own - other) - abs(own)
+            work[j, 1] += coefficient * difference
     for u in range(indptr[r], indptr[r + 1]):
         j, own = np.uintp(indices[u]), values[u]
-        beside[j, 1] += total * (own * own if squared else abs(own))
-        beside[j, 0] = 0.0
+        work[j, 1] += total * (own * own if squared else abs(own))
+        work[j, 0] = 0.0
 
 
 @kernel
-def _most_others(a0, a1, count):
-    most = 0
-    for a in range(a0, a1):
-        n_others = 0
-        for slot in range(count.shape[1]):
-            n_others += count[a, slot]
-        most = max(most, n_others)
-    return most
-
-
-@kernel
-def _take_moments(indices, u0, u1, sample_weight, beside, out):
-    """Add the moments of a margin in some columns to ``out``; it becomes 0 there."""
+def _flush_moments(indices, u0, u1, sample_weight, work, out):
+    """Add the moments of a margin in some columns to ``out``, and reset it to 0 there."""
     for u in range(u0, u1):
         j = indices[u]
-        t = sample_weight * beside[j, 1]
+        t = sample_weight * work[j, 1]
         out[0, j] += t
         out[1, j] += sample_weight * t
         out[2, j] += t * t
-        beside[j, 1] = 0.0
+        work[j, 1] = 0.0
 
 
 @kernel
@@ -291,13 +280,13 @@ def margins(
     shares,
     out,
 ):
-    """Add the margins of anchors a0 … a1, times their copies, to ``out[0]``.
+    """Add the margins of anchors a0 … a1, times their sample weights s, to ``out[0]``.
 
-    If ``out`` has three rows, Σ s²z and Σ s²z² to the others. See :func:`.nearest.margins`.
+    If ``out`` has three rows, Σ s²z and Σ s²z² are added to the others; see :func:`.nearest.margins`.
     """
-    most = _most_others(a0, a1, count)
+    most = most_others(a0, a1, count)
     others, coefficients = np.empty(most, np.int64), np.empty(most)
-    beside = np.zeros((out.shape[1], 2))
+    work = np.zeros((out.shape[1], 2))
     for a in range(a0, a1):
         n = anchors[a]
         r = position[n]
@@ -307,24 +296,24 @@ def margins(
         if out.shape[0] == 1:
             for t in range(n_others):
                 coefficients[t] *= sample_weight[n]
-        _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside)
+        _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, work)
         if out.shape[0] > 1:
-            _take_moments(indices, indptr[r], indptr[r + 1], sample_weight[n], beside, out)
+            _flush_moments(indices, indptr[r], indptr[r + 1], sample_weight[n], work, out)
             for t in range(n_others):
                 i = others[t]
-                _take_moments(indices, indptr[i], indptr[i + 1], sample_weight[n], beside, out)
+                _flush_moments(indices, indptr[i], indptr[i + 1], sample_weight[n], work, out)
     for j in range(out.shape[1]):
-        out[0, j] += beside[j, 1]
+        out[0, j] += work[j, 1]
 
 
 @kernel
-def _take_weighted(indices, u0, u1, w, beside):
-    """Σ w·z over some columns of a margin z, which becomes 0 there."""
+def _flush_weighted(indices, u0, u1, w, work):
+    """Return Σ w·z over some columns of a margin z, and reset it to 0 there."""
     total = 0.0
     for u in range(u0, u1):
         j = indices[u]
-        total += w[j] * beside[j, 1]
-        beside[j, 1] = 0.0
+        total += w[j] * work[j, 1]
+        work[j, 1] = 0.0
     return total
 
 
@@ -348,33 +337,30 @@ def margins_under(
     out,
 ):
     """Write Σ_j w_j·z_j of the margins z of anchors a0 … a1 to ``out``, by sample."""
-    most = _most_others(a0, a1, count)
+    most = most_others(a0, a1, count)
     others, coefficients = np.empty(most, np.int64), np.empty(most)
-    beside = np.zeros((w.shape[0], 2))
+    work = np.zeros((w.shape[0], 2))
     for a in range(a0, a1):
         n = anchors[a]
         r = position[n]
         n_others = list_others(
             a, n, position, codes, slot_factors, start, count, rows, shares, others, coefficients
         )
-        _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, beside)
-        total = _take_weighted(indices, indptr[r], indptr[r + 1], w, beside)
+        _add_margin(indptr, indices, values, r, others, coefficients, n_others, squared, work)
+        total = _flush_weighted(indices, indptr[r], indptr[r + 1], w, work)
         for t in range(n_others):
-            total += _take_weighted(indices, indptr[others[t]], indptr[others[t] + 1], w, beside)
+            total += _flush_weighted(indices, indptr[others[t]], indptr[others[t] + 1], w, work)
         out[r] = total
 
 
-# Distances under weights, and sums over pairs, where only the values that are not 0 are stored.
-#
-# Rows come as in :mod:`.sparse_rows`, listed by columns as well; distances, and what is made of them, in
-# the tiles of :mod:`.soft`.
+# Weighted distances and sums over all pairs, in the tiles of :mod:`.soft`.
 
 
 @kernel
-def fill_tiles(indptr, indices, scaled, position, sums, far, p0, p1, starts, members, values, D):
-    """Store the distances of rows p0 … p1 to all later ones; those on the diagonal are ``far``.
+def fill_tiles(indptr, indices, scaled, position, sums, masked, p0, p1, starts, members, values, D):
+    """Store the distances of rows p0 … p1 to all later ones; those on the diagonal are ``masked``.
 
-    ``sums`` holds Σ|a| of every row, and ``far`` for padding.
+    ``sums`` contains Σ|a| of every row, and ``masked`` for padding.
     """
     n = position.shape[0]
     overlap = np.empty(n)
@@ -387,22 +373,22 @@ def fill_tiles(indptr, indices, scaled, position, sums, far, p0, p1, starts, mem
                 indices, scaled, indptr[r], indptr[r + 1], p + 1, False, starts, members, values, overlap
             )
         b, i = p // TILE, p % TILE
-        D[b * (b + 1) // 2 + b, i, i] = far
+        D[b * (b + 1) // 2 + b, i, i] = masked
         for q in range(p + 1, n):
             a = q // TILE
-            apart = sums[p] + sums[q] - 2.0 * overlap[q]
-            # Rounding can leave −ε.
-            apart = apart if apart > 0.0 else 0.0
-            D[a * (a + 1) // 2 + b, i, q % TILE] = apart
+            distance = sums[p] + sums[q] - 2.0 * overlap[q]
+            # Rounding can leave −ε for rows that are nearly equal.
+            distance = distance if distance > 0.0 else 0.0
+            D[a * (a + 1) // 2 + b, i, q % TILE] = distance
             if a == b:
-                D[a * (a + 1) // 2 + b, q % TILE, i] = apart
+                D[a * (a + 1) // 2 + b, q % TILE, i] = distance
 
 
 @kernel
-def add_common(indptr, indices, scaled, position, S, p0, p1, starts, members, values, out):
+def add_overlap_products(indptr, indices, scaled, position, S, p0, p1, starts, members, values, out):
     """Add Σ S_pq·(|a| + |b| − |a − b|) over the pairs of rows p0 … p1 with all later ones, column by column.
 
-    ``S`` holds the coefficients of pairs, each once, in tiles.
+    ``S`` contains the coefficients of pairs, each once, in tiles.
     """
     n = position.shape[0]
     row = np.empty(n)

@@ -1,15 +1,14 @@
-"""The two innermost loops, as vector instructions of the width that the machine has.
+"""Innermost loops over floats, as vector instructions of the width that the machine has.
 
-Left to itself, LLVM keeps half of the registers idle or spills them, depending on the machine, and adds up
-sixteen sums one by one. Here the loops are written out as LLVM's vector operations, for a block of 4 × 4
-pairs of rows, 64, 32 or 16 bytes at a time.
+Computes Σ_k w_k·min(a_ik, b_jk) for 4 × 4 pairs of rows, and Σ_ij S_ij·min(x_i, x_j) feature by feature.
+LLVM on its own leaves half of the registers idle or spills them, depending on the machine, and reduces
+sixteen sums one by one. Here the loops are emitted as LLVM vector operations on 64, 32 or 16 bytes.
 
-The answer has the same bits for every width. A sum over features is split over as many lanes as 64 bytes
-hold (16 float32, 8 float64): lane l takes features l, l + lanes, l + 2·lanes, … one after the other, and at
-the end lane l is added to lane l + half, and so on by halves. Narrower vectors hold a part of the lanes, and
-the loop runs once for each part. ``HIGHRELIEF_VECTORS`` = ``auto``, ``512``, ``256``, ``128`` (bits) or
-``off`` (loops for LLVM to vectorize, by the same additions) overrules what is read from the machine; it is
-read when the kernels are compiled.
+Results are bitwise identical for every width. A sum over features is split over as many lanes as 64 bytes
+hold (16 float32, 8 float64): lane l adds features l, l + lanes, l + 2·lanes, … in order, and at the end lanes
+are added pairwise by halves. Narrower vectors hold a part of the lanes, and the loop runs once for each part.
+``HIGHRELIEF_VECTORS`` = ``auto``, ``512``, ``256``, ``128`` (bits) or ``off`` (scalar loops with the same
+order of additions, vectorized by LLVM) overrides the detected width when kernels are compiled.
 """
 
 import numpy as np
@@ -19,30 +18,30 @@ from numba.core import cgutils
 from numba.extending import overload
 
 from .intrinsics import intrinsic
-from .jit import float32_from_bits, float64_from_bits, kernel, wide_vectors
+from .jit import float32_from_bits, float64_from_bits, kernel, summing_kernel, wide_vectors
 from .packing import ROW_BLOCK
 from .simd import SETTING, has_fused_multiply_add, vector_bytes
 
-#: Bytes of the lanes that a sum is split over.
+#: Bytes of all lanes that a sum is split over.
 LANE_BYTES = 64
 _INT64 = ir.IntType(64)
 _BYTE = ir.IntType(8)
 
 
-# What the machine has
+# The target machine
 
 
 def _has_many_registers(triple, features):
-    """Whether there are 32 vector registers, enough for a whole block, or 16."""
+    """Whether there are 32 vector registers, enough for a whole block; otherwise there are 16."""
     return "+avx512vl" in features or not triple.startswith(("x86", "i386", "i686"))
 
 
 class _Target:
-    """Vector operations on numbers of one type, as the machine of a compilation has them."""
+    """Vector operations on elements of one type for the target of a compilation."""
 
     def __init__(self, context, builder, dtype):
         triple, cpu, features = context.codegen().magic_tuple()
-        # As a list: "+avx" is also the beginning of "+avx512f".
+        # As a list: "+avx" is a prefix of "+avx512f".
         features = features.split(",")
         self.builder = builder
         self.number = ir.FloatType() if dtype == types.float32 else ir.DoubleType()
@@ -52,7 +51,7 @@ class _Target:
         self.size = width // self.itemsize
         self.parts = LANE_BYTES // width
         self.vector = ir.VectorType(self.number, self.size)
-        # Half a block where a whole one would spill.
+        # Half a block if a whole one would spill registers.
         self.rows = ROW_BLOCK if width == LANE_BYTES or _has_many_registers(triple, features) else 2
         self._fuses = has_fused_multiply_add(triple, features)
 
@@ -69,14 +68,14 @@ class _Target:
         stored = self.builder.store(value, self.builder.bitcast(pointer, value.type.as_pointer()))
         stored.align = self.itemsize
 
-    def everywhere(self, number):
-        """A vector of copies of a number."""
+    def splat(self, number):
+        """Broadcast a number to all lanes."""
         empty = ir.Constant(self.vector, ir.Undefined)
         first = self.builder.insert_element(empty, number, ir.Constant(ir.IntType(32), 0))
-        return self.pick(first, empty, [0] * self.size)
+        return self.shuffle(first, empty, [0] * self.size)
 
-    def pick(self, a, b, places):
-        """The elements of (a, b) at the given places."""
+    def shuffle(self, a, b, places):
+        """Select elements of the concatenation (a, b) by index."""
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
         return self.builder.shuffle_vector(a, b, mask)
 
@@ -84,7 +83,7 @@ class _Target:
         return self.builder.select(self.builder.fcmp_ordered("<", a, b), a, b)
 
     def multiply_add(self, a, b, c):
-        """a·b + c, rounded once where the machine can."""
+        """Return a·b + c, rounded once if the machine can."""
         if not self._fuses:
             return self.builder.fadd(self.builder.fmul(a, b), c)
         suffix = "f32" if self.itemsize == 4 else "f64"
@@ -96,9 +95,9 @@ class _Target:
         return self.builder.call(function, [a, b, c])
 
     def sums(self, vectors):
-        """The sums of the elements of each of ``size`` vectors, in one vector.
+        """Return the sums of the elements of each of ``size`` vectors in one vector.
 
-        All at once: two vectors become one that holds, of each, the first half plus the second.
+        All at once: two vectors are combined into one with, for each, the first half plus the second.
         """
         half = len(vectors) // 2
         if half == 0:
@@ -110,14 +109,14 @@ class _Target:
                 places += [*group, *(self.size + place for place in group)]
         return self.sums(
             [
-                self.builder.fadd(self.pick(a, b, first), self.pick(a, b, second))
+                self.builder.fadd(self.shuffle(a, b, first), self.shuffle(a, b, second))
                 for a, b in zip(vectors[:half], vectors[half:], strict=True)
             ]
         )
 
 
 class _Rows:
-    """Rows of a two-dimensional array; the elements of a row stand side by side."""
+    """Rows of a two-dimensional array with contiguous elements in each row."""
 
     def __init__(self, context, builder, array_type, value):
         self._builder = builder
@@ -128,14 +127,14 @@ class _Rows:
         self._pointer = array.data.type
 
     def at(self, row, column, *, below=0, right=0):
-        """Pointer to the element ``below`` and to the ``right`` of a place."""
+        """Return a pointer to the element ``below`` and to the ``right`` of a position."""
         builder = self._builder
         row, column = builder.add(row, _INT64(below)), builder.add(column, _INT64(right))
         offset = builder.add(builder.mul(row, self._stride), builder.mul(column, self._itemsize))
         return builder.bitcast(builder.gep(self._data, [offset]), self._pointer)
 
 
-# Sums over features, for pairs of rows
+# Sums over features for pairs of rows
 
 
 def _emit_pair_sums(context, builder, signature, arguments, term):
@@ -156,12 +155,12 @@ def _emit_pair_sums(context, builder, signature, arguments, term):
                 for n in range(half)
             ]
         pairs = parts[0]
-        whole = [target.sums(pairs[n : n + target.size]) for n in range(0, len(pairs), target.size)]
+        reduced = [target.sums(pairs[n : n + target.size]) for n in range(0, len(pairs), target.size)]
         at_once = min(target.size, ROW_BLOCK)
         for n in range(0, len(pairs), at_once):
             first = n % target.size
-            found = whole[n // target.size]
-            found = target.pick(found, found, range(first, first + at_once))
+            found = reduced[n // target.size]
+            found = target.shuffle(found, found, range(first, first + at_once))
             place = T.at(p, q, below=top + n // ROW_BLOCK, right=n % ROW_BLOCK)
             doubles = ir.VectorType(ir.DoubleType(), at_once)
             if target.itemsize == 4:
@@ -171,9 +170,9 @@ def _emit_pair_sums(context, builder, signature, arguments, term):
 
 
 def _weights_from(context, target, kind, value, k0):
-    """Weights of the features at an offset from k0: those of an array, or one number for all."""
+    """Return a function of the offset from k0 that loads feature weights, or one constant for all."""
     if not isinstance(kind, types.Array):
-        same = target.everywhere(value)
+        same = target.splat(value)
         return lambda offset: same
     data = context.make_array(kind)(context, target.builder, value).data
     first = target.builder.gep(data, [k0])
@@ -181,7 +180,7 @@ def _weights_from(context, target, kind, value, k0):
 
 
 def _lane_sums(target, a, b, steps, part, weights, term):
-    """Sum a part of the lanes over the steps; one vector for each pair of rows."""
+    """Sum one part of the lanes over the steps; return one vector per pair of rows."""
     builder = target.builder
     totals = [cgutils.alloca_once(builder, target.vector) for _ in range(len(a) * len(b))]
     for total in totals:
@@ -199,9 +198,8 @@ def _lane_sums(target, a, b, steps, part, weights, term):
 
 
 def _add_minimum(target, a, b, weight, total):
-    # Times one, where there are no weights: on AMD's Zen 4, minima and additions wait for the same units and
-    # multiply-adds do not, which is worth a factor of 1.6. Elsewhere it costs nothing, and the sum is the
-    # same.
+    # Without weights, multiply by one: on AMD's Zen 4, minima and additions compete for the same units while
+    # multiply-adds do not, which is 1.6 times as fast. Elsewhere it costs nothing; the sum is the same.
     return target.multiply_add(target.minimum(a, b), weight, total)
 
 
@@ -227,7 +225,7 @@ def _weighted_minimum_sums(typing_context, A, i, B, j, k0, k1, weights, T, p, q)
     return _pair_sums_signature(A, B, weights, T), emit
 
 
-# Sums over pairs of rows, for features
+# Sums over pairs of rows for each feature
 
 
 @intrinsic
@@ -237,7 +235,7 @@ def _minimum_products(typing_context, X, i, j, k0, k1, one, S, p, q, out):
         i, j, k0, k1, p, q = (arguments[n] for n in (1, 2, 3, 4, 7, 8))
         out = context.make_array(signature.args[9])(context, builder, arguments[9]).data
         target = _Target(context, builder, signature.args[0].dtype)
-        one = target.everywhere(arguments[5])
+        one = target.splat(arguments[5])
         steps = builder.sdiv(builder.sub(k1, k0), _INT64(target.size))
         for top in range(0, ROW_BLOCK, target.rows):
             _emit_products(target, X, S, (i, j, k0, p, q), top, steps, one, out)
@@ -254,25 +252,25 @@ def _emit_products(target, X, S, places, top, steps, one, out):
     a = [X.at(i, k0, below=row) for row in rows]
     b = [X.at(j, k0, below=column) for column in range(ROW_BLOCK)]
     factors = [
-        [target.everywhere(builder.load(S.at(p, q, below=row, right=column))) for column in range(ROW_BLOCK)]
+        [target.splat(builder.load(S.at(p, q, below=row, right=column))) for column in range(ROW_BLOCK)]
         for row in rows
     ]
     with cgutils.for_range(builder, steps) as loop:
         offset = builder.mul(loop.index, _INT64(target.size))
-        here = builder.gep(out, [offset])
+        out_pointer = builder.gep(out, [offset])
         left = [target.load(builder.gep(row, [offset])) for row in a]
         right = [target.load(builder.gep(row, [offset])) for row in b]
-        total = target.load(here)
-        # Two rows, two chains of additions, so that one need not wait for the other. The long sum is touched
-        # once for both: few roundings. Times one: as many operations for either kind of unit.
+        total = target.load(out_pointer)
+        # Two rows have independent chains of additions that overlap. The running total is updated once for
+        # both, which saves roundings. The multiplication by one balances the load of the execution units.
         for row in range(0, target.rows, 2):
             first, second = (_chain(target, factors[r], left[r], right) for r in (row, row + 1))
             total = builder.fadd(total, target.multiply_add(first, one, second))
-        target.store(total, here)
+        target.store(total, out_pointer)
 
 
 def _chain(target, factors, value, others):
-    """Σ factor·min(value, other), from the first to the last."""
+    """Return Σ factor·min(value, other), summed in order."""
     total = None
     for factor, other in zip(factors, others, strict=True):
         least = target.minimum(value, other)
@@ -281,10 +279,10 @@ def _chain(target, factors, value, others):
 
 
 @intrinsic
-def fetch_rows(typing_context, X, i, k0, k1, part):
-    """Ask for the ``part``-th sixteenth of features k0 … k1 of a block of rows, ahead of its use.
+def prefetch_rows(typing_context, X, i, k0, k1, part):
+    """Prefetch the ``part``-th sixteenth of features k0 … k1 of a block of rows.
 
-    The rows of the next block come from far away, and the machine does not guess it: worth 8 %.
+    Hardware prefetchers do not predict the next block of rows: 8 % faster.
     """
 
     def emit(context, builder, signature, arguments):
@@ -300,25 +298,25 @@ def fetch_rows(typing_context, X, i, k0, k1, part):
         pointer = _BYTE.as_pointer()
         flag = ir.IntType(32)
         signature = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
-        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer], signature)
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer], signature)
         rows = [X.at(i, k0, below=row) for row in range(ROW_BLOCK)]
         with cgutils.for_range(builder, builder.sub(end, first)) as loop:
             offset = builder.mul(builder.add(first, loop.index), line)
             for row in rows:
                 place = builder.bitcast(builder.gep(row, [offset]), pointer)
-                builder.call(prefetch, [place, flag(0), flag(3), flag(1)])
+                builder.call(function, [place, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()
 
     place = types.intp
     return types.void(X, place, place, place, place), emit
 
 
-# The same for LLVM to vectorize
+# Fallbacks for HIGHRELIEF_VECTORS=off, vectorized by LLVM
 
 
 @intrinsic
 def lanes_of(typing_context, X):
-    """Number of lanes that a sum over the numbers of X is split over; LLVM sees a constant."""
+    """Return the number of lanes that sums over the elements of X are split over, a constant for LLVM."""
 
     def emit(context, builder, signature, arguments):
         return _INT64(_Target(context, builder, signature.args[0].dtype).lanes)
@@ -328,7 +326,7 @@ def lanes_of(typing_context, X):
 
 @intrinsic
 def _multiply_add(typing_context, a, b, c):
-    """a·b + c, rounded once where the machine can."""
+    """Return a·b + c, rounded once if the machine can."""
 
     def emit(context, builder, signature, arguments):
         return _Target(context, builder, signature.return_type).multiply_add(*arguments)
@@ -339,7 +337,7 @@ def _multiply_add(typing_context, a, b, c):
 @kernel
 def _plain_minimum_sums(A, i, B, j, k0, k1, one, T, p, q):
     wide_vectors()
-    # Unsigned: a signed index would be checked for counting from the end, and not vectorize.
+    # Unsigned: with signed indices, Numba's wraparound of negative ones would prevent vectorization.
     lanes = np.uint64(lanes_of(A))
     sums = np.empty((ROW_BLOCK, lanes), A.dtype)
     s0, s1, s2, s3 = sums[0], sums[1], sums[2], sums[3]
@@ -411,33 +409,56 @@ def _plain_minimum_products(X, i, j, k0, k1, one, S, p, q, out):
             out[k] += first + second
 
 
-# For the other kernels, which must call `wide_vectors`. ``one`` is a 1 that the compiler cannot see.
+# Entry points for kernels, which must call `wide_vectors`. ``one`` is a 1 that the compiler cannot fold.
 
 _plain = SETTING == "off"
 #: add_minimum_sums(A, i, B, j, k0, k1, one, T, p, q) adds Σ_k min(a_ik, b_jk), k0 ≤ k < k1, for 4 × 4 pairs
 #: of rows to T[p:p+4, q:q+4]; k1 − k0 is a multiple of the lanes.
 add_minimum_sums = _plain_minimum_sums if _plain else _minimum_sums
-#: The same for Σ_k w_k·min(a_ik, b_jk), with an array of weights in place of ``one``.
+#: add_weighted_minimum_sums(A, i, B, j, k0, k1, w, T, p, q) adds Σ_k w_k·min(a_ik, b_jk) in the same way.
 add_weighted_minimum_sums = _plain_weighted_minimum_sums if _plain else _weighted_minimum_sums
 #: add_minimum_products(X, i, j, k0, k1, one, S, p, q, out) adds Σ S[p+a, q+b]·min(x_{i+a}, x_{j+b}) over
 #: 4 × 4 pairs of rows to ``out``, feature by feature.
 add_minimum_products = _plain_minimum_products if _plain else _minimum_products
 
 
-# exp(x) for x ≤ 0 that vectorizes: the libm call costs as much as 160 features of a distance.
+# Sums over the features of one pair of rows, vectorized by LLVM.
 
 
-# Below these, exactly 0: products with tiny numbers would be denormal and slow the sums tenfold.
+@summing_kernel
+def dot(a, b):
+    """Return Σ a·b."""
+    wide_vectors()
+    total = 0.0
+    for j in range(a.shape[0]):
+        total += a[j] * b[j]
+    return total
+
+
+@summing_kernel
+def squared_distance(a, b):
+    """Return Σ (a − b)²."""
+    wide_vectors()
+    total = 0.0
+    for j in range(a.shape[0]):
+        t = a[j] - b[j]
+        total += t * t
+    return total
+
+
+# exp(x) for x ≤ 0 that vectorizes: a libm call costs as much as 160 features of a distance.
+
+# Below these, exactly 0: products with tiny numbers would be denormal and ten times as slow.
 _LOWEST32 = np.float32(-60.0)
 _LOWEST64 = -600.0
 _LOG2_E = 1.4426950408889634
 
 
 def decay(x):
-    """exp(x) for x ≤ 0, in the precision of x; 0 below −60 (float32) and −600 (float64).
+    """Return exp(x) for x ≤ 0 in the precision of x; 0 below −60 (float32) and −600 (float64).
 
-    x = k·ln 2 + r with integer k and |r| ≤ ln(2)/2; exp(r) is its Taylor series to the last digit; ln 2 is
-    split in two so that k·ln 2 is exact where it is subtracted.
+    x = k·ln 2 + r with integer k and |r| ≤ ln(2)/2; exp(r) is a Taylor series accurate to the last digit;
+    ln 2 is split in two so that k·ln 2 is subtracted without rounding.
     """
     return _decay(typeof(x))(x)
 

@@ -1,8 +1,8 @@
 """Margin losses as functions of linear scores u = Aw.
 
-Log and hinge see margins: A has the rows z_i = m_i − h_i, one per sample. The square losses see the two
-energies apart: A has the rows h_i, then the rows m_i, and u holds E = Hw, then Ē = Mw. Every loss is a sum;
-``factors`` c_i count samples, and hold the 1/n of a mean.
+Log and hinge loss depend on margins: A has the rows z_i = m_i − h_i, one per sample. The square losses depend
+on both energies: A has the rows h_i, then the rows m_i, and u contains E = Hw, then Ē = Mw. Every loss is a
+sum with the ``factors`` c_i, which contain sample weights and, for a mean, 1/n.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ Vector = NDArray[np.float64]
 
 
 class SmoothLoss(Protocol):
-    """A convex loss with a gradient that has slopes."""
+    """Convex loss with a piecewise differentiable gradient."""
 
     def value(self, u: Vector) -> float:
         """The loss; infinite where it overflows."""
 
     def gradient(self, u: Vector) -> Vector:
-        """Derivative by every score."""
+        """Derivative with respect to every score."""
 
     def curvature(self, u: Vector) -> Vector:
-        """Second derivative by every score, ≥ 0; scores do not interact."""
+        """Second derivative with respect to every score, ≥ 0; the Hessian is diagonal."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class LogLoss:
         return float(self.factors @ np.logaddexp(0.0, -u))
 
     def gradient(self, u: Vector) -> Vector:
-        """Derivative by every score."""
+        """Derivative with respect to every score."""
         return -self.factors * expit(-u)
 
     def curvature(self, u: Vector) -> Vector:
-        """Second derivative by every score."""
+        """Second derivative with respect to every score."""
         return self.factors * (expit(u) * expit(-u))
 
 
 @dataclass(frozen=True)
 class HingeLoss:
-    """Σ c_i max(0, Δ_i − u_i). It has corners: see :meth:`smoothed`."""
+    """Σ c_i max(0, Δ_i − u_i), which is not differentiable at u_i = Δ_i; see :meth:`smoothed`."""
 
     factors: Vector
     margins: Vector
@@ -64,17 +64,17 @@ class HingeLoss:
         return float(self.factors @ np.maximum(self.margins - u, 0.0))
 
     def gradient(self, u: Vector) -> Vector:
-        """Derivative by every score; 0 at the corner."""
+        """Subgradient with respect to every score; 0 at the kink."""
         return np.where(u < self.margins, -self.factors, 0.0)
 
     def smoothed(self, width: float) -> SmoothedHinge:
-        """The same with a parabola over the last ``width`` before the corner."""
+        """Return the loss with a quadratic section of length ``width`` before the kink."""
         return SmoothedHinge(self.factors, self.margins, width)
 
 
 @dataclass(frozen=True)
 class SmoothedHinge:
-    """A hinge whose slope grows from 0 to c_i over ``width``; it is at most c_i·width/2 below the hinge."""
+    """Hinge loss whose slope grows from 0 to c_i over ``width``; at most c_i·width/2 below the hinge loss."""
 
     factors: Vector
     margins: Vector
@@ -89,11 +89,11 @@ class SmoothedHinge:
         return float(self.factors @ (share * (self.margins - u - 0.5 * self.width * share)))
 
     def gradient(self, u: Vector) -> Vector:
-        """Derivative by every score."""
+        """Derivative with respect to every score."""
         return -self.factors * self._share(u)
 
     def curvature(self, u: Vector) -> Vector:
-        """Second derivative by every score."""
+        """Second derivative with respect to every score."""
         inside = (u < self.margins) & (u > self.margins - self.width)
         return np.where(inside, self.factors / self.width, 0.0)
 
@@ -107,21 +107,21 @@ class SquareLoss:
 
     def value(self, u: Vector) -> float:
         """The loss; infinite where it overflows."""
-        hit, short = self._parts(u)
-        return float(self.factors @ (hit**2 + short**2))
+        hit, shortfall = self._parts(u)
+        return float(self.factors @ (hit**2 + shortfall**2))
 
     def gradient(self, u: Vector) -> Vector:
-        """Derivative by every score."""
-        hit, short = self._parts(u)
-        return np.concatenate([2.0 * self.factors * hit, -2.0 * self.factors * short])
+        """Derivative with respect to every score."""
+        hit, shortfall = self._parts(u)
+        return np.concatenate([2.0 * self.factors * hit, -2.0 * self.factors * shortfall])
 
     def curvature(self, u: Vector) -> Vector:
-        """Second derivative by every score; that from below at the corner of the slope."""
-        _, short = self._parts(u)
-        return np.concatenate([2.0 * self.factors, np.where(short > 0.0, 2.0 * self.factors, 0.0)])
+        """Second derivative with respect to every score; the left one where the slope has a kink."""
+        _, shortfall = self._parts(u)
+        return np.concatenate([2.0 * self.factors, np.where(shortfall > 0.0, 2.0 * self.factors, 0.0)])
 
     def _parts(self, u: Vector) -> tuple[Vector, Vector]:
-        """E, and how far Ē falls short of the margin."""
+        """Return E, and the shortfall of Ē below the margin."""
         n = self.margins.size
         return u[:n], np.maximum(self.margins - u[n:], 0.0)
 
@@ -135,32 +135,31 @@ class SquareExpLoss:
 
     def value(self, u: Vector) -> float:
         """The loss; infinite where it overflows."""
-        hit, push = self._parts(u)
-        return float(self.factors @ (hit**2 + push))
+        hit, decay = self._parts(u)
+        return float(self.factors @ (hit**2 + decay))
 
     def gradient(self, u: Vector) -> Vector:
-        """Derivative by every score."""
-        hit, push = self._parts(u)
-        return np.concatenate([2.0 * self.factors * hit, -self.factors * push])
+        """Derivative with respect to every score."""
+        hit, decay = self._parts(u)
+        return np.concatenate([2.0 * self.factors * hit, -self.factors * decay])
 
     def curvature(self, u: Vector) -> Vector:
-        """Second derivative by every score."""
-        _, push = self._parts(u)
-        return np.concatenate([2.0 * self.factors, self.factors * push])
+        """Second derivative with respect to every score."""
+        _, decay = self._parts(u)
+        return np.concatenate([2.0 * self.factors, self.factors * decay])
 
     def _parts(self, u: Vector) -> tuple[Vector, Vector]:
-        """E and γ exp(−Ē)."""
+        """Return E and γ exp(−Ē)."""
         n = self.factors.size
-        with np.errstate(over="ignore"):  # a step that goes too far, and is taken back
+        with np.errstate(over="ignore"):  # an overlong trial step, which is rejected
             return u[:n], self.gamma * np.exp(-u[n:])
 
 
-# What a minimizer returns, and how far it is from the conditions of a minimum.
+# Results of minimizers, and violations of the optimality conditions.
 
-
-#: Times the machine's precision, what two values of an objective may differ by through rounding.
+#: Relative rounding error of an objective.
 _ROUNDING = 16.0 * np.finfo(np.float64).eps
-#: Relative to the largest entry, how much equal columns may differ.
+#: Tolerance for equal columns, relative to the largest entry.
 _EQUAL = 16.0 * np.finfo(np.float64).eps
 
 
@@ -169,23 +168,22 @@ class Minimum:
     """Weights that minimize a penalized loss."""
 
     weights: Vector
-    #: Largest violation of the conditions of a minimum, relative to the largest |derivative of the loss| at
-    #: w = 0 (and to α for the L1 penalty). For the hinge, which has corners: the duality gap, relative to
-    #: the loss at w = 0.
+    #: Largest violation of the optimality conditions, relative to the largest |derivative of the loss| at
+    #: w = 0 (and to α for the L1 penalty). For the hinge loss: the duality gap relative to the loss at w = 0.
     residual: float
-    #: Newton steps, or programs solved.
+    #: Newton steps, or linear programs solved.
     n_steps: int
 
 
 def l2_violation(derivative: Vector, w: Vector, positive: bool) -> float:
-    """How far ``derivative``, of loss and penalty at w, is from that of a minimum: 0, or ≥ 0 at the bound."""
+    """Return the largest violation of ``derivative`` = 0 (≥ 0 at the bound), of loss and penalty at w."""
     if positive:
         derivative = np.where(w > 0.0, derivative, np.minimum(derivative, 0.0))
     return float(np.abs(derivative).max(initial=0.0))
 
 
 def l1_violations(derivative: Vector, w: Vector, alpha: float, positive: bool) -> Vector:
-    """How far the derivative of the loss by every weight is from −α·sign(w), or from [−α, α] at w = 0."""
+    """Return how far the loss's derivative is from −α·sign(w), or from [−α, α] at w = 0, by weight."""
     if positive:
         return np.where(w > 0.0, np.abs(derivative + alpha), np.maximum(-derivative - alpha, 0.0))
     return np.where(
@@ -194,9 +192,9 @@ def l1_violations(derivative: Vector, w: Vector, alpha: float, positive: bool) -
 
 
 def step_length(objective: Callable[[float], float], slope: float) -> float:
-    """Largest of 1, ½, ¼ … at which the objective falls as its slope promises (Armijo); 0 if none does.
+    """Return the largest of 1, ½, ¼ … with sufficient decrease of the objective (Armijo); 0 if there is none.
 
-    ``slope``: the promised change for a step of 1, negative.
+    ``slope`` is the predicted change for a step of 1, negative.
     """
     before = objective(0.0)
     step = 1.0
@@ -207,35 +205,35 @@ def step_length(objective: Callable[[float], float], slope: float) -> float:
     return 0.0
 
 
-def shared_among_twins(
+def equalize_duplicates(
     A: NDArray[np.float64], w: Vector, derivative: Vector, alpha: float, tolerance: float
 ) -> Vector:
-    """Give equal columns equal weights, by the L1 penalty as good as any: the shortest of these minimizers.
+    """Assign equal weights to equal columns: of all minimizers of the L1 problem, the one of smallest norm.
 
-    ``derivative``: of the loss at w, within ``tolerance`` of −α or α wherever a weight could be other than 0.
+    ``derivative``, of the loss at w, is within ``tolerance`` of −α or α wherever a weight could be nonzero.
     """
     candidates = np.flatnonzero((w != 0.0) | (np.abs(derivative) >= alpha - tolerance))
     if candidates.size < 2:
         return w
     columns = np.asarray(A[:, candidates])
-    near = _EQUAL * np.abs(columns).max()
-    # Equal columns have equal projections, and stand side by side.
+    equal_within = _EQUAL * np.abs(columns).max()
+    # Equal columns have equal projections, and are adjacent after sorting.
     order = np.argsort(np.cos(np.arange(len(A))) @ columns, kind="stable")
     step = np.abs(np.diff(columns[:, order], axis=1)).max(axis=0)
-    group = np.concatenate([[0], np.cumsum(step > near)])
+    group = np.concatenate([[0], np.cumsum(step > equal_within)])
     members = candidates[order]
-    shared = w.copy()
-    shared[members] = (np.bincount(group, weights=w[members]) / np.bincount(group))[group]
-    return shared
+    equalized = w.copy()
+    equalized[members] = (np.bincount(group, weights=w[members]) / np.bincount(group))[group]
+    return equalized
 
 
-# Products that arrays answer, and matrices that lie with workers.
+# Products of NumPy arrays and of matrices on Dask workers.
 
 
 def weighted_gram(A: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """AᵀCA with the diagonal matrix C of weights ≥ 0."""
+    """Return AᵀCA with the diagonal matrix C of weights ≥ 0."""
     if not isinstance(A, np.ndarray):
         return A.weighted_gram(weights)
-    bent = np.sqrt(weights)[:, np.newaxis] * A
+    scaled = np.sqrt(weights)[:, np.newaxis] * A
     with one_blas_thread():
-        return bent.T @ bent  # BLAS computes half of a product with itself
+        return scaled.T @ scaled  # BLAS computes only half of a symmetric product

@@ -1,7 +1,7 @@
-"""Minimizers of penalized margin losses, exact to rounding.
+"""Minimizers of penalized margin losses, exact up to rounding.
 
-``loss`` is a sum over the rows of A (see :mod:`.losses`); a mean has its 1/n in the factors of the loss.
-Which method solves what was chosen by measurement: ``python -m benchmarks.solvers``.
+``loss`` is a sum over the rows of A (see :mod:`.losses`); for a mean, the factors of the loss contain 1/n.
+The method for each problem was chosen by measurement: ``python -m benchmarks.solvers``.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def minimize_l2(
 ) -> Minimum:
     """Minimize loss(Aw) + α‖w‖₂² over w, or over w ≥ 0. The minimizer is unique.
 
-    Smooth losses by Newton's method: in the weights where there are no more of them than rows, otherwise
-    in the span of the rows. The hinge by Newton's method on its dual.
+    Smooth losses are minimized by Newton's method: in the weights if there are at most as many of them as
+    rows, otherwise in the span of the rows. The hinge loss is minimized by Newton's method on its dual.
 
     Parameters
     ----------
     loss : SmoothLoss or HingeLoss
-        Of the scores Aw.
+        Loss of the scores Aw.
     A : (n_rows, n_features) float64
-        What the scores are made of.
+        Rows of the scores.
     alpha : float
-        > 0.
+        Penalty, > 0.
     positive : bool
-        Whether weights must not be negative.
+        Whether to constrain w ≥ 0.
 
     Returns
     -------
@@ -61,25 +61,25 @@ def minimize_l1(
 ) -> Minimum:
     """Minimize loss(Aw) + α‖w‖₁ over w, or over w ≥ 0.
 
-    Smooth losses by Newton's method on the features that are not 0, warm-started; the hinge as a linear
-    program, of all columns or growing by those that ask to join. Where there are several minimizers, equal
-    columns have equal weights.
+    Smooth losses are minimized by warm-started Newton steps on the nonzero weights; the hinge loss as a
+    linear program, of all columns or by column generation. If there are several minimizers, equal columns
+    have equal weights.
 
     Parameters
     ----------
     loss : SmoothLoss or HingeLoss
-        Of the scores Aw.
+        Loss of the scores Aw.
     A : (n_rows, n_features) float64
-        What the scores are made of.
+        Rows of the scores.
     alpha : float
-        > 0.
+        Penalty, > 0.
     positive : bool
-        Whether weights must not be negative.
+        Whether to constrain w ≥ 0.
     start : (n_features,) or None
-        Weights near the minimum; the hinge takes its columns that are not 0.
+        Weights near the minimum; for the hinge loss only their support is used.
     tol : float
-        Relative residual to reach: largest violation of the conditions of a minimum, over the larger of α
-        and the largest |derivative of the loss| at w = 0.
+        Tolerance of the residual: the largest violation of the optimality conditions over the larger of α and
+        the largest |derivative of the loss| at w = 0.
 
     Returns
     -------
@@ -92,11 +92,11 @@ def minimize_l1(
         return minimize_smooth_l1(loss, A, alpha, positive=positive, start=start, tol=tol)
 
 
-# Non-negative weights with an L1 penalty on the logistic loss of margins, over all features of a table.
+# Non-negative weights with an L1 penalty on the logistic loss of margins, over all features.
 
 
 class SparseWeights(NamedTuple):
-    """Weights that minimize the penalized loss, and the largest violation of the conditions of a minimum."""
+    """Weights that minimize the penalized loss, and the largest violation of the optimality conditions."""
 
     weights: NDArray[np.float64]
     residual: float
@@ -107,8 +107,8 @@ def sparse_logistic(
 ) -> SparseWeights:
     """Minimize Σ_n log(1 + exp(−wᵀz̄_n)) + α‖w‖₁ over w ≥ 0.
 
-    Feature j stays at 0 as long as −∂loss/∂w_j = Σ_n z̄_nj/(1 + exp(wᵀz̄_n)) ≤ α. So the problem is solved for
-    the features of ``start``, and again with those that then ask to join, until none does.
+    Feature j stays at 0 as long as −∂loss/∂w_j = Σ_n z̄_nj/(1 + exp(wᵀz̄_n)) ≤ α. The problem is solved for
+    the features of ``start``, and again with features that violate this condition, until none does.
     """
     features = np.flatnonzero(start)
     Z, w = margins.columns(features), start[features]
@@ -118,14 +118,14 @@ def sparse_logistic(
             best = minimize_l1(loss, Z, alpha, positive=True, start=w, tol=tol)
             w, residual = best.weights, best.residual
         slopes = margins.sample_weight * expit(-(Z @ w))
-        # Also those on the edge: a copy of a feature gets its share of the weight.
-        asking = margins.features_above(slopes, alpha * (1.0 - margins.rounding))
-        joining = asking[~np.isin(asking, features)][: max(w.size, slopes.size)]
-        if not joining.size:
+        # Including features at the bound: duplicate columns share their weight.
+        violating = margins.features_above(slopes, alpha * (1.0 - margins.rounding))
+        entering = violating[~np.isin(violating, features)][: max(w.size, slopes.size)]
+        if not entering.size:
             break
-        features = np.concatenate([features, joining])
-        Z = np.hstack([Z, margins.columns(joining)])
-        w = np.concatenate([w, np.zeros(joining.size)])
+        features = np.concatenate([features, entering])
+        Z = np.hstack([Z, margins.columns(entering)])
+        w = np.concatenate([w, np.zeros(entering.size)])
     weights = np.zeros(start.size)
     weights[features] = w
     return SparseWeights(weights, residual)

@@ -17,7 +17,14 @@ from .._engine.parameters import (
     check_number,
     random_generator,
 )
-from .._solvers.fixed_point import FixedPoint, Settled, Step, euclidean_norm, fixed_point, unit_positive_part
+from .._solvers.fixed_point import (
+    FixedPoint,
+    Step,
+    StoppingRule,
+    euclidean_norm,
+    fixed_point,
+    unit_positive_part,
+)
 from .progress import watched
 from .validation import Table
 from .weighter import FeatureWeighter
@@ -232,7 +239,7 @@ class RepeatedWeighter(SoftWeighter):
         step: Step,
         start: NDArray[np.float64],
         *,
-        settled: Settled | None = None,
+        converged: StoppingRule | None = None,
     ) -> NDArray[np.float64]:
         """Repeat the step as the parameters say, store how that ended, and return the last weights."""
         averaging = self._averages
@@ -244,7 +251,7 @@ class RepeatedWeighter(SoftWeighter):
                 max_iter=max_iter,
                 tol=self.tol,
                 averaging=averaging,
-                settled=settled,
+                converged=converged,
                 report=progress.advance,
             )
         whole_schedule = averaging and self.max_iter is None and not end.interrupted

@@ -118,12 +118,12 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     def _set_iterations(self, end: FixedPoint, *, complete: bool, advice: str) -> None:
         """Store how an iteration ended, and warn if not as it should.
 
-        ``complete``: the iteration was to run for as many steps as it did, settled or not.
+        ``complete``: the iteration was to run for as many steps as it did, converged or not.
         """
         self.n_iter_ = max(end.n_iter, 1)
         self.history_ = np.array(end.changes)
         self.cycle_length_ = end.cycle_length
-        self.converged_ = not end.undefined and (end.settled or complete)
+        self.converged_ = not end.undefined and (end.converged or complete)
         name = type(self).__name__
         if end.undefined:
             kept = "all weights are 0" if end.n_iter == 0 else "the weights before it are kept"

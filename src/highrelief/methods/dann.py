@@ -138,12 +138,12 @@ class DANN(FeatureExtractor):
             'Fewer samples or features would do, and LFE with solver="arpack" makes none of them.',
         )
         if self.solver_ == "dual":
-            found = scatter.of_samples(
+            found = scatter.sample_directions(
                 columns, self._scatter(search, table, sample_weight), self.n_components
             )
         else:
             S = self._scatter(search, table, sample_weight, columns.matrix())
-            found = scatter.of_matrix(S, columns, self.n_components)
+            found = scatter.matrix_directions(S, columns, self.n_components)
         if not found.eigenvalues.size:
             raise ValueError(
                 f"No neighborhood of n_neighbors={self.n_neighbors_} samples has classes with different"

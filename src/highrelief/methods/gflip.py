@@ -125,8 +125,8 @@ class FeatureSet:
         n = columns.n_rows
         self._columns = columns
         self._utility = (UTILITIES[utility], beta, _TIED)
-        self._high, self._low = (np.empty(gflip.pairs_of(n)) for _ in range(2))
-        gflip.begin(columns.real, self._high, self._low)
+        self._high, self._low = (np.empty(gflip.n_stored_pairs(n)) for _ in range(2))
+        gflip.initialize(columns.real, self._high, self._low)
         self._matrix = np.empty((n, n) if columns.in_parts else (0, 0))
         self._nearest = np.empty((2, n))
         self._score = np.zeros(1)
@@ -144,7 +144,7 @@ class FeatureSet:
         """½(‖x − NM‖ − ‖x − NH‖) of every row of the columns; 0 without a hit or a miss."""
         table = self._columns
         nothing = np.zeros(table.n_rows)
-        gflip.tried(
+        gflip.score_after_flip(
             nothing,
             True,
             self._high,
@@ -196,7 +196,7 @@ class FeatureSet:
         table = self._columns
         losses = np.zeros(table.n_features)
         for piece in np.array_split(np.flatnonzero(self.members), n_pieces):
-            gflip.losses(
+            gflip.score_losses(
                 table.values,
                 piece,
                 table.starts,

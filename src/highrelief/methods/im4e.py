@@ -291,12 +291,12 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
             course.margin = n_samples * nu  # 2λv
             return self._next_weights(course)
 
-        def settled(w: NDArray[np.float64], change: float) -> bool:
+        def converged(w: NDArray[np.float64], change: float) -> bool:
             if self.loss == "linear":
                 course.add_cost(w)
             return course.stands_still(self.tol)
 
-        w = self._repeat(step, w / w.sum(), settled=settled)
+        w = self._repeat(step, w / w.sum(), converged=converged)
         self.cost_ = np.array(course.cost[: len(self.history_)])
         self.hit_entropy_ = np.array(course.hit_entropy[: len(self.history_)])
         self.miss_entropy_ = np.array(course.miss_entropy[: len(self.history_)])

@@ -193,10 +193,10 @@ class LFE(FeatureExtractor):
                 'solver="arpack" with n_components makes none of them.',
             )
         if self.solver_ == "dual":
-            return scatter.of_samples(columns, L, self.n_components)
+            return scatter.sample_directions(columns, L, self.n_components)
         if self.solver_ == "arpack" and self.n_components is not None:
-            return scatter.by_arpack(columns, L, self.n_components)
-        return scatter.of_features(columns, L, self.n_components)
+            return scatter.arpack_directions(columns, L, self.n_components)
+        return scatter.feature_directions(columns, L, self.n_components)
 
     _large = ("metric_",)
 
