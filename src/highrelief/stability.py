@@ -269,32 +269,32 @@ def stability_by_size(
     """
     rows = _checked_rows(weights, "weights")
     n_features = rows.shape[1]
-    wanted = checked_sizes(sizes, n_features)
-    falling = np.argsort(-rows, axis=1, kind="stable")
-    ordered = np.take_along_axis(rows, falling, axis=1)
-    results = np.full((len(wanted), 3), np.nan)
+    checked = checked_sizes(sizes, n_features)
+    order = np.argsort(-rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=1)
+    results = np.full((len(checked), 3), np.nan)
     supports = np.zeros(rows.shape, dtype=bool)
-    for place, size in enumerate(wanted):
+    for place, size in enumerate(checked):
         if np.all(ordered[:, size - 1] > ordered[:, size]):
             supports[:] = False
-            np.put_along_axis(supports, falling[:, :size], True, axis=1)
+            np.put_along_axis(supports, order[:, :size], True, axis=1)
             results[place] = nogueira(supports, confidence=confidence)
-    return StabilityBySize(wanted, *results.T)
+    return StabilityBySize(checked, *results.T)
 
 
 def checked_sizes(sizes: ArrayLike | None, n_features: int) -> NDArray[np.int64]:
     """How many features count as the best: what was asked for, or the usual numbers."""
     if n_features < 2:
         raise ValueError("There is a single feature: no choice that could be stable.")
-    wanted = usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
-    if not wanted.size:
+    checked = default_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
+    if not checked.size:
         raise ValueError("sizes is empty: it must say how many features count as the best.")
-    for size in wanted:
+    for size in checked:
         check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
-    return wanted.astype(np.int64)
+    return checked.astype(np.int64)
 
 
-def usual_sizes(n_features: int) -> NDArray[np.int64]:
+def default_sizes(n_features: int) -> NDArray[np.int64]:
     """1, 2, 5, 10, … below the number of features; all where these are few."""
     if n_features <= 20:
         return np.arange(1, n_features)
