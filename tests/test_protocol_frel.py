@@ -38,7 +38,7 @@ def looks(tmp_path_factory):
                 find_experiment(name), data=data, cache=data / "cache", repeats=2, datasets=["tox_171"]
             )
             # The trade-off is made of cells that others have.
-            assert bool(planned.left) == (name != "frel-fig5")
+            assert bool(planned.remaining) == (name != "frel-fig5")
             found[name] = run_plan(planned)
     return data, found
 
@@ -55,7 +55,7 @@ def test_sets_that_are_not_at_hand_are_named(tmp_path):
     # In a folder that has it, it is run.
     written_set(tmp_path, "smk_can_187")
     again = plan(find_experiment("frel-fig1"), data=tmp_path, cache=tmp_path / "cache", repeats=1)
-    assert {cell.dataset for cell in again.left} == {"tox_171", "smk_can_187"}
+    assert {cell.dataset for cell in again.remaining} == {"tox_171", "smk_can_187"}
 
 
 def test_every_figure_gives_numbers(looks):

@@ -125,7 +125,7 @@ def test_figures_of_the_same_runs(uci, folder):
         assert len(table.row_names) == 6
         assert len(pictures(experiment, of_one).axes) == 6
     again = plan(find_experiment("irelief-fig7"), data=folder, cache=folder / "cache", datasets=("ringnorm",))
-    assert again.left == []
+    assert again.remaining == []
 
 
 def test_a_cell_does_what_the_paper_says(uci, folder):
@@ -299,7 +299,7 @@ def test_watched_weights_are_those_of_the_estimator(folder):
 def test_microarrays_by_leave_one_out(folder):
     experiment = find_experiment("irelief-fig14")
     planned = plan(experiment, data=folder, cache=folder, datasets=("srbct", "dlbcl_gems"))
-    assert len(planned.left) == 20
+    assert len(planned.remaining) == 20
     # Every sample is left out once.
     y = Sets(folder).get("srbct").y
     assert sorted(np.concatenate([irelief_2007.batch_of(y, name) for name in experiment.settings])) == list(

@@ -332,7 +332,7 @@ def test_the_tables_of_gene_sets(gene_outcomes, data):
     # Table 4 and the figure have cells of the same: nothing is left to do for them.
     for name in ("lhr-table4", "lhr-fig2"):
         again = plan(find_experiment(name), data=data, cache=data / "cache", datasets=("colon_alon",))
-        assert again.left == []
+        assert again.remaining == []
     first, _ = find_experiment("lhr-table4").results(gene_outcomes)
     reproduced = {(pair.row, pair.column): pair.reproduced for pair in first.pairs}
     assert reproduced["LHR-SVM", "colon_alon"] == by_place["LHR", "colon_alon"].reproduced

@@ -54,7 +54,7 @@ class Counting(Experiment):
 def counting(monkeypatch):
     experiment = Counting()
     monkeypatch.setattr(Counting, "asked", 0)
-    monkeypatch.setattr("highrelief.papers.runner.named", lambda name: experiment)
+    monkeypatch.setattr("highrelief.papers.runner.find_experiment", lambda name: experiment)
     return experiment
 
 
@@ -98,7 +98,7 @@ def test_an_interruption_while_processes_are_started_is_not_lost():
     done = []
 
     def start():
-        with runner._deaf_children():
+        with runner._interrupts_blocked_in_children():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
             done.append(1)
@@ -115,7 +115,7 @@ def test_an_interruption_while_processes_are_started_is_not_lost():
 
 def test_processes_hear_no_interruption():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        with runner._deaf_children():
+        with runner._interrupts_blocked_in_children():
             found = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
         assert signal.SIGINT in found.result()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -87,7 +87,7 @@ class TestCategories:
             y,
             resamples=4,
             feature_names=["town", "grade", "a", "b", "c", "d"],
-            words={"town": ["Bern", "Graz", "Linz", "Ulm"]},
+            value_labels={"town": ["Bern", "Graz", "Linz", "Ulm"]},
         )
         assert set(found.features.names[:2]) == {"town", "grade"}
         shown = {each.feature: each for each in found.distributions}
@@ -120,13 +120,13 @@ class TestCategories:
         X, y = mixed_table()
         X[:, 1] -= 1.0
         words = {"x1": ["no", "yes"]}
-        found = contents(ReliefF().fit(X, y), X, y, resamples=0, words=words)
+        found = contents(ReliefF().fit(X, y), X, y, resamples=0, value_labels=words)
         [shown] = [each for each in found.distributions if each.levels]
         assert (shown.feature, shown.levels) == ("x1", ["no", "yes"])
         assert "x1" in found.correlations.names
         # A median stands for what is missing, between the two.
         filled = np.where(np.isnan(X), 0.5, X)
-        found = contents(FisherScore().fit(filled, y), filled, y, resamples=0, words=words)
+        found = contents(FisherScore().fit(filled, y), filled, y, resamples=0, value_labels=words)
         assert not any(each.levels for each in found.distributions)
 
     def test_frames_say_which_they_are(self):
