@@ -405,9 +405,9 @@ def _skops(caller: str) -> Any:
 
 def _known() -> list[str]:
     """Return the names of trusted types, besides those of skops."""
-    ours = [f"{home}.{name}" for name, home in highrelief._HOMES.items()]
+    own_types = [f"{home}.{name}" for name, home in highrelief._HOMES.items()]
     folds = [f"sklearn.model_selection._split.{name}" for name in _SPLITTERS]
-    return [*(f"highrelief.{name}" for name in (*ours, *_PARTS)), *folds, *_SCORERS]
+    return [*(f"highrelief.{name}" for name in (*own_types, *_PARTS)), *folds, *_SCORERS]
 
 
 def _names(trusted: Iterable[str | type]) -> list[str]:

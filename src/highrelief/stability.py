@@ -120,13 +120,13 @@ def jaccard(supports: ArrayLike) -> float:
     >>> jaccard([[1, 1, 0, 0], [1, 0, 1, 0]])
     0.3333333333333333
     """
-    kept = _checked_supports(supports)
-    sizes = kept.sum(axis=1)
-    shared = kept @ kept.T
+    selected = _checked_supports(supports)
+    sizes = selected.sum(axis=1)
+    shared = selected @ selected.T
     either = sizes[:, np.newaxis] + sizes - shared
     parts = np.divide(shared, either, out=np.ones_like(shared), where=either > 0.0)
     np.fill_diagonal(parts, 0.0)
-    return _within(parts.sum() / (len(kept) * (len(kept) - 1)), 0.0, 1.0)
+    return _within(parts.sum() / (len(selected) * (len(selected) - 1)), 0.0, 1.0)
 
 
 def kuncheva(supports: ArrayLike) -> float:
@@ -157,18 +157,18 @@ def kuncheva(supports: ArrayLike) -> float:
     >>> kuncheva([[1, 1, 0, 0], [1, 1, 0, 0]]), kuncheva([[1, 1, 0, 0], [1, 0, 1, 0]])
     (1.0, 0.0)
     """
-    kept = _checked_supports(supports)
-    sizes = kept.sum(axis=1)
+    selected = _checked_supports(supports)
+    sizes = selected.sum(axis=1)
     if np.any(sizes != sizes[0]):
         raise ValueError(
             f"kuncheva compares selections of the same size, but the rows of supports keep"
             f" {int(sizes.min())} to {int(sizes.max())} features; use nogueira, which does without."
         )
-    n, d, k = len(kept), kept.shape[1], sizes[0]
+    n, d, k = len(selected), selected.shape[1], sizes[0]
     if k in {0, d}:
         return float("nan")
     # r summed over ordered pairs, from the selection counts.
-    times = kept.sum(axis=0)
+    times = selected.sum(axis=0)
     mean_shared = np.sum(times * (times - 1.0)) / (n * (n - 1))
     return float((mean_shared * d - k**2) / (k * (d - k)))
 
@@ -208,17 +208,17 @@ def nogueira(supports: ArrayLike, *, confidence: float = 0.95) -> NogueiraStabil
     0.33333333333333326
     """
     check_number("confidence", confidence, above=0.0, below=1.0)
-    kept = _checked_supports(supports)
-    m, d = kept.shape
-    sizes = kept.sum(axis=1)
-    share, mean_size = kept.mean(axis=0), sizes.mean()
+    selected = _checked_supports(supports)
+    m, d = selected.shape
+    sizes = selected.sum(axis=1)
+    share, mean_size = selected.mean(axis=0), sizes.mean()
     at_random = mean_size / d * (1.0 - mean_size / d)
     if at_random == 0.0:
         return NogueiraStability(*3 * [float("nan")])
     stability = 1.0 - m / (m - 1) * np.mean(share * (1.0 - share)) / at_random
     # The contributions of the selections give the variance of the estimate.
     parts = (
-        kept @ share / d
+        selected @ share / d
         - sizes * mean_size / d**2
         + stability / 2.0 * (2.0 * sizes * mean_size / d**2 - sizes / d - mean_size / d + 1.0)
     ) / at_random
@@ -463,13 +463,13 @@ def _checked_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def _checked_supports(supports: ArrayLike) -> NDArray[np.float64]:
     """Return selections as 0 and 1."""
-    kept = _checked_rows(supports, "supports")
-    if np.any((kept != 0.0) & (kept != 1.0)):
+    selected = _checked_rows(supports, "supports")
+    if np.any((selected != 0.0) & (selected != 1.0)):
         raise ValueError(
             "supports must hold True or False, or 1 and 0, for each feature; the first k of rankings are"
             " rankings <= k."
         )
-    return kept
+    return selected
 
 
 def _within(mean: float, least: float, most: float) -> float:

@@ -74,7 +74,7 @@ class Refits:
         return cls(weighting, data, features, mask)
 
     @property
-    def ours(self) -> bool:
+    def runs_in_threads(self) -> bool:
         """Whether the estimator is of this package, so that fits may run in threads."""
         return isinstance(self.estimator, WeightSelector)
 
@@ -488,7 +488,7 @@ def interactions_within(
             lambda half: refits.table_or_none(half, seed),
             half_rows,
             lambda: False,
-            ours=refits.ours,
+            ours=refits.runs_in_threads,
             n_jobs=n_jobs,
         )
     return _with_noise(table, [each for each in half_tables if each is not None])

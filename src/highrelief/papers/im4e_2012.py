@@ -292,22 +292,22 @@ def nearest(
     X: Array, y: Array, factors: NDArray[np.float64], *, n_neighbors: int = 1, metric: str = "euclidean"
 ) -> Rule:
     """k-NN after each feature is multiplied by its factor."""
-    kept = np.flatnonzero(factors)
-    if kept.size == 0:
+    selected = np.flatnonzero(factors)
+    if selected.size == 0:
         return always(y)
     model = KNeighborsClassifier(n_neighbors, metric=metric, algorithm="kd_tree")
-    model.fit(X[:, kept] * factors[kept], y)
-    return lambda X_test: model.predict(X_test[:, kept] * factors[kept])
+    model.fit(X[:, selected] * factors[selected], y)
+    return lambda X_test: model.predict(X_test[:, selected] * factors[selected])
 
 
 def expected_distance(X: Array, y: Array, w: NDArray[np.float64], sigma: float) -> Rule:
     """Eq. (10) under weights that another method has learned."""
-    kept = np.flatnonzero(w)
-    if kept.size == 0:
+    selected = np.flatnonzero(w)
+    if selected.size == 0:
         return always(y)
-    scaling = Scaling.none(kept.size, X.dtype)
-    distances = ClassDistances(X[:, kept], scaling, y, w[kept], sigma)
-    return lambda X_test: np.argmin(distances.expected(X_test[:, kept], 1), axis=1)
+    scaling = Scaling.none(selected.size, X.dtype)
+    distances = ClassDistances(X[:, selected], scaling, y, w[selected], sigma)
+    return lambda X_test: np.argmin(distances.expected(X_test[:, selected], 1), axis=1)
 
 
 def always(y: Array) -> Rule:
@@ -368,11 +368,11 @@ def without_weights(X: Array, y: Array, _: float) -> FittedRules:
     inside = in_range(X, X)[0]
     ones = np.ones(X.shape[1])
 
-    def near(n_neighbors: int) -> Rule:
+    def nearest_rule(n_neighbors: int) -> Rule:
         rule = nearest(inside, y, ones, n_neighbors=n_neighbors)
         return lambda X_test: rule(in_range(X, X_test)[1])
 
-    return FittedRules(ones, {"IB1": near(1), "IB3": near(3), "NBC": naive_bayes(X, y)})
+    return FittedRules(ones, {"IB1": nearest_rule(1), "IB3": nearest_rule(3), "NBC": naive_bayes(X, y)})
 
 
 def naive_bayes(X: Array, y: Array) -> Rule:
@@ -544,40 +544,42 @@ class Halving:
         self, learner: Learner, setting: float, *, ranked_by: tuple[Array, Array] | None = None
     ) -> None:
         self._learner, self._setting = learner, setting
-        self._given_subsets = None if ranked_by is None else [kept for kept, _ in self._ranking(*ranked_by)]
+        self._given_subsets = (
+            None if ranked_by is None else [selected for selected, _ in self._ranking(*ranked_by)]
+        )
 
     def halving_steps(self, X: Array, y: Array) -> Iterator[tuple[NDArray[np.int64], FittedRules]]:
         """Yield the remaining features and the rules fitted to them."""
         if self._given_subsets is None:
             yield from self._ranking(X, y)
         else:
-            for kept in self._given_subsets:
-                yield kept, self._learner.learn(X[:, kept], y, self._setting)
+            for selected in self._given_subsets:
+                yield selected, self._learner.learn(X[:, selected], y, self._setting)
 
     def _ranking(self, X: Array, y: Array) -> Iterator[tuple[NDArray[np.int64], FittedRules]]:
-        kept, weights = np.arange(X.shape[1]), np.zeros(X.shape[1])
+        selected, weights = np.arange(X.shape[1]), np.zeros(X.shape[1])
         for size in halved(X.shape[1]):
-            kept = np.sort(kept[np.argsort(-weights, kind="stable")[:size]])
-            found = self._learner.learn(X[:, kept], y, self._setting)
+            selected = np.sort(selected[np.argsort(-weights, kind="stable")[:size]])
+            found = self._learner.learn(X[:, selected], y, self._setting)
             weights = found.weights
-            yield kept, found
+            yield selected, found
 
     def choices(self, X_train: Array, y: Array, X_test: Array, rules: Sequence[str]) -> dict[str, Choice]:
         """Return predictions with the best number of features in internal folds; ties: the largest."""
         best = self._best_places(X_train, y, rules)
         found = {}
-        for place, (kept, fitted_rules) in enumerate(self.halving_steps(X_train, y)):
+        for place, (selected, fitted_rules) in enumerate(self.halving_steps(X_train, y)):
             for name in rules:
                 if place == best[name]:
-                    predicted = fitted_rules.rules[name](X_test[:, kept])
-                    found[name] = Choice(predicted, float(self._setting), kept.size)
+                    predicted = fitted_rules.rules[name](X_test[:, selected])
+                    found[name] = Choice(predicted, float(self._setting), selected.size)
         return found
 
     def _best_places(self, X: Array, y: Array, rules: Sequence[str]) -> dict[str, int]:
         right = {name: np.zeros(len(halved(X.shape[1]))) for name in rules}
         for train, test in folds_of(y, INTERNAL_FOLDS):
-            for place, (kept, fitted_rules) in enumerate(self.halving_steps(X[train], y[train])):
-                left_out = X[np.ix_(test, kept)]
+            for place, (selected, fitted_rules) in enumerate(self.halving_steps(X[train], y[train])):
+                left_out = X[np.ix_(test, selected)]
                 for name in rules:
                     right[name][place] += np.sum(fitted_rules.rules[name](left_out) == y[test])
         return {name: int(np.argmax(counts)) for name, counts in right.items()}
@@ -896,12 +898,12 @@ class Table4(_OnGenes):
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         X, y = two_classes(data)
         fold = Fold(X, y, cell.repeat).in_single_precision()
-        kept = {
+        selected = {
             IN_FOLDS: best_features(fold.X_train, fold.y, N_CHI_SQUARE),
             ON_ALL: best_features(standardized(X, X)[0], y, N_CHI_SQUARE),
         }
         found = {}
-        for part, features in kept.items():
+        for part, features in selected.items():
             choices: dict[str, Choice] = {}
             for learner in (MARGIN_LEARNERS["I-M4E"], RIVALS["IB"]):
                 choices |= predict_with_best_settings(

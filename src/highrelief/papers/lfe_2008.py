@@ -110,9 +110,9 @@ class Clock:
     def timed(self, name: str, fit: Callable[[], Any]) -> Any:
         """What is fitted, its time kept."""
         begin = time.process_time()
-        made = fit()
+        result = fit()
         self.seconds[name] = time.process_time() - begin
-        return made
+        return result
 
 
 def nca_of(n_components: int, samples: Samples) -> Any:
@@ -529,13 +529,15 @@ class Figure4(_OnImages):
                     reproduced = [run["svm"][str(t)].get(name) for run in runs]
                     published = _published(SVM[t], name, has_published)
                     svm.append(Pair(dataset, f"{name}, {t} components", _percent(reproduced), published))
-        says = (
+        statement = (
             "The paper shows curves, and says: LFE is at its best around 20 components; the others are worse"
             " for nearly all numbers of components."
         )
         fit = "Ours is one fit, in the space that the training images span; the paper's machine is of 2003."
         return [
-            Results("Figure 4: k-NN, 20 components", "set", "test error, %", nearest, [SUBSTITUTE, says]),
+            Results(
+                "Figure 4: k-NN, 20 components", "set", "test error, %", nearest, [SUBSTITUTE, statement]
+            ),
             Results("Section 5.2: SVM with RBF kernel", "set", "test error, %", svm, []),
             Results("Table 3: CPU time of a fit", "set", "milliseconds", times, [fit]),
         ]

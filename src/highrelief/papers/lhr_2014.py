@@ -455,8 +455,8 @@ class States:
         kinds = np.array([other == kind for kind in np.unique(other)], dtype=np.float32)
         # Counts are whole, and exact in single precision.
         joint = [kinds @ members / self.n_samples for members in self._members]
-        alone = _entropy([np.atleast_1d(kind.mean()) for kind in kinds])
-        return self._entropy + alone - _entropy(list(np.concatenate(joint)))
+        other_entropy = _entropy([np.atleast_1d(kind.mean()) for kind in kinds])
+        return self._entropy + other_entropy - _entropy(list(np.concatenate(joint)))
 
 
 def _entropy(shares: list[Array]) -> NDArray[np.float64]:
@@ -573,9 +573,9 @@ def leave_one_out(y: Array, parts: Sequence[Fold]) -> Accuracies:
 
     What a classifier has to choose is chosen once for each tenth of the samples, on the other nine.
     """
-    everyone = np.arange(len(y))
+    all_samples = np.arange(len(y))
     counts = [
-        _count_correct(y, part, np.delete(everyone, each), np.array([each]))
+        _count_correct(y, part, np.delete(all_samples, each), np.array([each]))
         for part in parts
         for each in part.test
     ]
@@ -594,8 +594,8 @@ def _row(dataset: str, setting: str) -> str:
     return f"{TURNS[dataset]}, {int(setting):,}"
 
 
-def _selected_on_all(kept: Array, train: Places) -> Array:
-    return kept
+def _selected_on_all(selected: Array, train: Places) -> Array:
+    return selected
 
 
 def _selected_on(weighter: str, X: Array, y: Array, train: Places) -> Array:
@@ -822,10 +822,10 @@ def leave_one_out_correct(
     counts = dict.fromkeys(CLASSIFIERS, 0)
     for each in range(len(y)):
         others = np.delete(np.arange(len(y)), each)
-        kept = np.asarray(X[:, genes(others)], dtype=np.float64)
-        hyperparameters = tune_classifiers(kept[others], y[others])
+        selected = np.asarray(X[:, genes(others)], dtype=np.float64)
+        hyperparameters = tune_classifiers(selected[others], y[others])
         for name, count in count_correct(
-            kept[others], y[others], kept[[each]], y[[each]], hyperparameters
+            selected[others], y[others], selected[[each]], y[[each]], hyperparameters
         ).items():
             counts[name] += count
     return counts

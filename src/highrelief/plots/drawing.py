@@ -63,11 +63,11 @@ def shown(name: Any, longest: int = LONGEST_NAME) -> str:
     return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
 
 
-def checked_names(given: ArrayLike | None, n_names: int, parameter: str, of: str) -> list[str] | None:
+def checked_names(labels: ArrayLike | None, n_names: int, parameter: str, of: str) -> list[str] | None:
     """Return the given names as strings, after checking their number."""
-    if given is None:
+    if labels is None:
         return None
-    names = [str(each) for each in np.asarray(given, dtype=object).ravel()]
+    names = [str(each) for each in np.asarray(labels, dtype=object).ravel()]
     if len(names) != n_names:
         raise ValueError(
             f"{parameter} holds {len(names):,} names; one for each of the {n_names:,} {of} is needed."
@@ -76,10 +76,10 @@ def checked_names(given: ArrayLike | None, n_names: int, parameter: str, of: str
 
 
 def feature_labels(
-    given: ArrayLike | None, n_features: int, places: Sequence[int] | NDArray[np.int64]
+    feature_names: ArrayLike | None, n_features: int, places: Sequence[int] | NDArray[np.int64]
 ) -> list[str]:
     """Return the axis labels of some features; x0, x1, … without names."""
-    names = checked_names(given, n_features, "feature_names", "features")
+    names = checked_names(feature_names, n_features, "feature_names", "features")
     return [shown(f"x{place}" if names is None else names[place]) for place in places]
 
 

@@ -318,5 +318,5 @@ def _outlier_proba(estimator: Any, X: ArrayLike, y: ArrayLike) -> NDArray[np.flo
     if not isinstance(inside, IRelief):
         return None
     rows, _ = inside._margin_rows(X, y)
-    near = rows.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
-    return 1.0 - near.inlier
+    neighborhoods = rows.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
+    return 1.0 - neighborhoods.inlier

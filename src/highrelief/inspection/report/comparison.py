@@ -360,9 +360,10 @@ def _chosen_words(often: NDArray[np.int64], n_methods: int) -> list[str]:
     by_any, by_all = int((often > 0).sum()), int((often == n_methods).sum())
     if by_any == 0:
         return ["No feature is kept in half of the folds by any method."]
-    kept = f"{by_any:,} feature{'s are' if by_any > 1 else ' is'} kept in at least half of the folds"
+    selected_often = (
+        f"{by_any:,} feature{'s are' if by_any > 1 else ' is'} kept in at least half of the folds"
+    )
     if n_methods == 1:
-        return [f"{kept}."]
-    return [
-        f"{kept} by one method or more, {by_all:,} by {'both' if n_methods == 2 else f'all {n_methods}'}."
-    ]
+        return [f"{selected_often}."]
+    every_method = "both" if n_methods == 2 else f"all {n_methods}"
+    return [f"{selected_often} by one method or more, {by_all:,} by {every_method}."]
