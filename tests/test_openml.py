@@ -97,7 +97,7 @@ def test_what_cannot_be_fetched_does_not_stop_the_rest(served, tmp_path):
         repeats=1,
         fetch=True,
     )
-    assert found.missing == ["banana"]
+    assert found.absent == ["banana"]
     assert [cell.dataset for cell in found.outcomes] == ["thyroid"]
 
 
