@@ -99,7 +99,7 @@ def _page(paper: Paper, module: str, shown: list[Shown]) -> list[str]:
 def _shown(experiment: Experiment, module: str, data: Path, cache: Path) -> Shown:
     repeats = SHOWN.get(experiment.name, experiment.repeats)
     found = reproduced(experiment.name, data=data, cache=cache, repeats=repeats, n_jobs=-1)
-    pairs = [pair for table in found.results for pair in table.pairs if pair.apart is not None]
+    pairs = [pair for table in found.results for pair in table.pairs if pair.z_score is not None]
     counts = f"{len(pairs)} | {sum(pair.is_far for pair in pairs)}" if pairs else " | "
     link = f"[`{experiment.name}`](reproduced/{module}.md#{experiment.name})"
     line = f"| {link} | {experiment.title} | {_of(repeats, experiment)} | {counts} |"

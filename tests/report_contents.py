@@ -58,7 +58,7 @@ def feature_table(names, *, resampled=True, seed=0):
         ranks=list(range(1, n_features + 1)),
         weights=weights.tolist(),
         kept=(np.arange(n_features) < min(10, n_features)).tolist(),
-        ranks_alone=(rng.permutation(n_features) + 1).tolist(),
+        univariate_ranks=(rng.permutation(n_features) + 1).tolist(),
         rank_low=low.tolist() if resampled else None,
         rank_high=high.tolist() if resampled else None,
         frequency=frequency.tolist() if resampled else None,
@@ -219,11 +219,13 @@ def mixed_contents():
     share = [0.0, 0.002, *np.linspace(0.0, 0.4, 28).tolist()]
     return replace(
         whole,
-        features=replace(whole.features, missing=share, alone="the squared correlation with the target"),
+        features=replace(
+            whole.features, missing=share, univariate_score="the squared correlation with the target"
+        ),
         distributions=[with_levels(best, ("Bern", "Graz", "Ulm"), 3), *others],
         samples=None,
         absent={"samples": "The target is a number."},
-        thirds="Lower, middle and upper are the thirds of the samples by their target.",
+        tertiles="Lower, middle and upper are the thirds of the samples by their target.",
     )
 
 
@@ -268,7 +270,7 @@ def evil_contents():
         method_words=evil,
         summary=list(EVIL),
         facts=[(each, each) for each in EVIL],
-        features=replace(whole.features, words=list(EVIL), missing=[0.1] * len(EVIL), alone=evil),
+        features=replace(whole.features, words=list(EVIL), missing=[0.1] * len(EVIL), univariate_score=evil),
         convergence=replace(whole.convergence, meaning=evil, words=list(EVIL)),
         stability=replace(whole.stability, words=list(EVIL)),
         samples=replace(

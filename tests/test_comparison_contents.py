@@ -22,7 +22,7 @@ def contents():
 
 def judged(contents, name, classifier="knn"):
     found = next(each for each in contents.methods if each.name == name)
-    return next(each for each in found.judgments if each.classifier == classifier)
+    return next(each for each in found.classifier_results if each.classifier == classifier)
 
 
 def test_differences_are_taken_fold_by_fold(contents):
@@ -53,12 +53,12 @@ def test_numbers_are_those_of_the_comparison(contents):
     # Two rankings one way, two the other: of six pairs two agree fully, four are opposite.
     assert fisher.ranking_stability == pytest.approx((2 - 4) / 6)
     assert irelief.seconds == pytest.approx(0.25)
-    assert irelief.judgments[0].folds == [1.0, 0.9, 1.0, 1.0]
-    assert irelief.judgments[0].accuracy.value == pytest.approx(0.975)
-    assert irelief.judgments[0].tradeoff == pytest.approx(2 * 0.975 / 1.975)
+    assert irelief.classifier_results[0].folds == [1.0, 0.9, 1.0, 1.0]
+    assert irelief.classifier_results[0].accuracy.value == pytest.approx(0.975)
+    assert irelief.classifier_results[0].tradeoff == pytest.approx(2 * 0.975 / 1.975)
     assert fisher.selection_stability.upper <= 1.0
     assert (baseline.is_baseline, baseline.seconds, baseline.ranking_stability) == (True, None, None)
-    assert baseline.judgments[0].tradeoff is None
+    assert baseline.classifier_results[0].tradeoff is None
     assert baseline.selection_stability == Estimate(None, None, None)
     assert contents.facts[0] == ("Samples", "40")
 

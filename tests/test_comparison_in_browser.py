@@ -46,7 +46,7 @@ def evil_contents():
         evil_comparison(EVIL),
         evil_origin(EVIL),
         feature_names=EVIL[:4],
-        judges=dict.fromkeys(EVIL, EVIL[0]),
+        classifier_descriptions=dict.fromkeys(EVIL, EVIL[0]),
         title=" ".join(EVIL),
         notes=EVIL,
         warnings=EVIL,

@@ -510,7 +510,7 @@ def python_order(features, field):
         "name": features.names,
         "weight": features.weights,
         "kept": features.kept,
-        "alone": features.ranks_alone,
+        "alone": features.univariate_ranks,
         "low": features.rank_low,
         "frequency": features.frequency,
     }
@@ -569,7 +569,7 @@ def test_the_file_holds_the_shown_rows(reader):
         assert int(row["rank"]) == features.ranks[place]
         assert float(row["weight"]) == features.weights[place]
         assert row["kept"] == ("yes" if features.kept[place] else "no")
-        assert int(row["rank_alone"]) == features.ranks_alone[place]
+        assert int(row["rank_alone"]) == features.univariate_ranks[place]
         assert float(row["rank_low"]) == features.rank_low[place]
         assert float(row["rank_high"]) == features.rank_high[place]
         assert float(row["frequency"]) == features.frequency[place]

@@ -15,7 +15,7 @@ from highrelief import FREL, EnsembleWeighting, Lmba, Relief, ReliefF, VarianceR
 from highrelief.papers import frel_2015
 from highrelief.papers.data import Sets
 from highrelief.papers.experiment import Cell
-from highrelief.papers.runner import carry_out, named, plan
+from highrelief.papers.runner import find_experiment, plan, run_plan
 from highrelief.stability import stability_score
 
 pytestmark = pytest.mark.slow
@@ -34,10 +34,12 @@ def looks(tmp_path_factory):
         fewer.setattr(frel_2015, "MEMBERS", (1, 20))
         fewer.setattr(frel_2015, "N_FOLDS", 3)
         for name in FIGURES:
-            planned = plan(named(name), data=data, cache=data / "cache", repeats=2, datasets=["tox_171"])
+            planned = plan(
+                find_experiment(name), data=data, cache=data / "cache", repeats=2, datasets=["tox_171"]
+            )
             # The trade-off is made of cells that others have.
-            assert bool(planned.left) == (name != "frel-fig5")
-            found[name] = carry_out(planned)
+            assert bool(planned.remaining) == (name != "frel-fig5")
+            found[name] = run_plan(planned)
     return data, found
 
 
@@ -48,41 +50,43 @@ def test_numbers_of_the_protocol_are_the_papers():
 
 def test_sets_that_are_not_at_hand_are_named(tmp_path):
     written_set(tmp_path, "tox_171")
-    planned = plan(named("frel-fig1"), data=tmp_path, cache=tmp_path / "cache", repeats=1)
-    assert planned.absent == ["smk_can_187", "leukemia_golub", "prostate_singh"]
+    planned = plan(find_experiment("frel-fig1"), data=tmp_path, cache=tmp_path / "cache", repeats=1)
+    assert planned.missing == ["smk_can_187", "leukemia_golub", "prostate_singh"]
     # In a folder that has it, it is run.
     written_set(tmp_path, "smk_can_187")
-    again = plan(named("frel-fig1"), data=tmp_path, cache=tmp_path / "cache", repeats=1)
-    assert {cell.dataset for cell in again.left} == {"tox_171", "smk_can_187"}
+    again = plan(find_experiment("frel-fig1"), data=tmp_path, cache=tmp_path / "cache", repeats=1)
+    assert {cell.dataset for cell in again.remaining} == {"tox_171", "smk_can_187"}
 
 
 def test_every_figure_gives_numbers(looks):
     for name, outcomes in looks[1].items():
-        tables = named(name).results(outcomes)
+        tables = find_experiment(name).results(outcomes)
         assert len(tables) == {"frel-fig1": 3, "frel-fig3": 1, "frel-fig4": 1}.get(name, 2)
         for table in tables:
-            assert all(pair.theirs is None and -100.0 <= pair.ours.mean <= 100.0 for pair in table.pairs)
-            assert {pair.ours.n for pair in table.pairs} == {2}
-        assert named(name).results({}) is not None
+            assert all(
+                pair.published is None and -100.0 <= pair.reproduced.mean <= 100.0 for pair in table.pairs
+            )
+            assert {pair.reproduced.n for pair in table.pairs} == {2}
+        assert find_experiment(name).results({}) is not None
         json.dumps(list(outcomes.values()), allow_nan=False)
 
 
 def test_the_tables_are_in_the_papers_order(looks):
-    literal, again, against = named("frel-fig1").results(looks[1]["frel-fig1"])
+    literal, again, against = find_experiment("frel-fig1").results(looks[1]["frel-fig1"])
     seven = ["En-Relief", "En-ReliefF", "En-Fisher", "En-Log+L2", "En-Log+L1", "En-Square+L2", "VR-Lmba"]
     assert literal.row_names[:7] == again.row_names[:7] == seven
     assert literal.column_names == ["tox_171"]
     assert against.column_names == ["m = 1", "m = 20"]
-    (bars,) = named("frel-fig3").results(looks[1]["frel-fig3"])
+    (bars,) = find_experiment("frel-fig3").results(looks[1]["frel-fig3"])
     assert bars.column_names == ["1NN", "3NN", "linear SVM", "polynomial SVM"]
     assert bars.row_names[:2] == ["tox_171: Lmba", "tox_171: Relief"]
 
 
 def test_what_is_said_of_lambda_is_what_was_measured(looks):
-    for table in named("frel-fig2").results(looks[1]["frel-fig2"]):
-        ours = {(pair.row, pair.column): pair.ours.mean for pair in table.pairs}
+    for table in find_experiment("frel-fig2").results(looks[1]["frel-fig2"]):
+        reproduced = {(pair.row, pair.column): pair.reproduced.mean for pair in table.pairs}
         changes = [
-            ours[f"tox_171: {row}", "λ = 10"] - ours[f"tox_171: {row}", "λ = 0.001"]
+            reproduced[f"tox_171: {row}", "λ = 10"] - reproduced[f"tox_171: {row}", "λ = 0.001"]
             for row in ("Log+L2", "En-Log+L2, re-ranked")
         ]
         assert table.remarks[-1].endswith(f"Log+L2 {changes[0]:+.1f}, En-Log+L2 {changes[1]:+.1f}.")
@@ -91,10 +95,10 @@ def test_what_is_said_of_lambda_is_what_was_measured(looks):
 def test_every_figure_is_drawn(looks):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     for name, outcomes in looks[1].items():
-        pictures = named(name).figures(outcomes)
+        pictures = find_experiment(name).figures(outcomes)
         assert all(picture.axes for picture in pictures.values())
         assert len(pictures) == (2 if name == "frel-fig1" else 1)
-        assert named(name).figures({}) == {}
+        assert find_experiment(name).figures({}) == {}
 
 
 # What is measured
@@ -216,9 +220,9 @@ def test_trade_off_is_the_harmonic_mean(looks):
     assert frel_2015.trade_off(0.5, 1.0) == pytest.approx(2 / 3)
     assert frel_2015.trade_off(-0.1, 0.1) == 0.0
     outcomes = looks[1]["frel-fig5"]
-    _, table = named("frel-fig5").results(outcomes)
+    _, table = find_experiment("frel-fig5").results(outcomes)
     pair = next(each for each in table.pairs if (each.row, each.column) == ("tox_171: En-Fisher", "3NN"))
     stable = [outcomes[Cell("tox_171", "stability of En-Fisher", r)]["20"]["re-ranked"] for r in (0, 1)]
     right = [outcomes[Cell("tox_171", "accuracy of En-Fisher", r)]["3NN"] for r in (0, 1)]
     expected = [200 * s * a / (s + a) for s, a in zip(stable, right, strict=True)]
-    assert pair.ours.mean == pytest.approx(np.mean(expected))
+    assert pair.reproduced.mean == pytest.approx(np.mean(expected))

@@ -27,13 +27,15 @@ from highrelief.papers.im4e_2012 import (
     standardized,
     verdict,
 )
-from highrelief.papers.runner import carry_out, named, plan
+from highrelief.papers.runner import find_experiment, plan, run_plan
 
 pytestmark = pytest.mark.slow
 
 
 def quickly(name, data, *, repeats, datasets):
-    return carry_out(plan(named(name), data=data, cache=data / "cache", repeats=repeats, datasets=datasets))
+    return run_plan(
+        plan(find_experiment(name), data=data, cache=data / "cache", repeats=repeats, datasets=datasets)
+    )
 
 
 # The illustration
@@ -44,18 +46,18 @@ def test_quality_warns_of_margins_that_hang_on_one_sample(tmp_path):
     hit = outcomes[Cell("lost_hit", "", 0)]["losses"]
     miss = outcomes[Cell("lost_miss", "", 0)]["losses"]
     # As Tables 1 and 2 have it: the margin alone prefers the one, the total loss the other, and rightly so.
-    for ours, theirs in (
+    for reproduced, published in (
         (hit, im4e_2012.PUBLISHED["lost_hit"]),
         (miss, im4e_2012.PUBLISHED["lost_miss"]),
     ):
         for column in ("L", "Q", "T", "L after", "T after"):
             place = im4e_2012.COLUMNS.index(column)
-            order = theirs["w(1,2)"][place] < theirs["w(2,3)"][place]
-            assert (ours["w(1,2)"][column] < ours["w(2,3)"][column]) == order, column
+            order = published["w(1,2)"][place] < published["w(2,3)"][place]
+            assert (reproduced["w(1,2)"][column] < reproduced["w(2,3)"][column]) == order, column
     # Only the entropy of the class that loses a sample changes.
     assert hit["w(2,3)"]["E_miss"] == hit["w(2,3)"]["E_miss after"] == pytest.approx(hit["w(1,2)"]["E_miss"])
     assert miss["w(2,3)"]["E_hit"] == miss["w(2,3)"]["E_hit after"] == pytest.approx(miss["w(1,2)"]["E_hit"])
-    first, second = named("im4e-fig1").results(outcomes)
+    first, second = find_experiment("im4e-fig1").results(outcomes)
     assert "total loss w(1,2)" in first.remarks[0]
     assert "total loss w(2,3)" in second.remarks[0]
 
@@ -87,19 +89,19 @@ def table_5(tmp_path_factory):
 
 def test_table_5_beside_the_paper(table_5):
     outcomes, _ = table_5
-    (table,) = named("im4e-table5").results(outcomes)
+    (table,) = find_experiment("im4e-table5").results(outcomes)
     assert table.row_names == ["EC", "PARK"]
     assert table.column_names[:13] == [*im4e_2012.METHODS[:-1], "LOGO, eq. 10"]
     pairs = {(pair.row, pair.column): pair for pair in table.pairs}
     for name in ("ADT", "BN", "RBF"):
-        assert pairs["EC", name].ours is None
-        assert pairs["EC", name].theirs is not None
+        assert pairs["EC", name].reproduced is None
+        assert pairs["EC", name].published is not None
     for name in ("CART", "SVM1", "LOGO, eq. 10"):
-        assert pairs["EC", name].theirs is None
+        assert pairs["EC", name].published is None
     folds = [outcomes[Cell("parkinsons", "", repeat)]["accuracy"] for repeat in (0, 1)]
-    assert pairs["PARK", "I-M4E"].ours.mean == pytest.approx(np.mean([each["I-M4E"] for each in folds]))
+    assert pairs["PARK", "I-M4E"].reproduced.mean == pytest.approx(np.mean([each["I-M4E"] for each in folds]))
     kernels = [np.mean([each[name] for each in folds]) for name in ("SVM1", "SVM2", "SVM3", "SVMP", "SVMR")]
-    assert pairs["PARK", "SMO"].ours.mean == pytest.approx(max(kernels))
+    assert pairs["PARK", "SMO"].reproduced.mean == pytest.approx(max(kernels))
     assert "on 2 sets, by at least 2 of 100 folds: IB1 " in table.remarks[0]
     assert table.remarks[1].startswith("Theirs, by 100 folds: ADT 1/1/9, BN 0/2/9, ")
     assert table.remarks[1].endswith("LOGO 2/4/5.")
@@ -143,10 +145,10 @@ def test_the_width_is_the_best_of_internal_cross_validation(table_5):
     data = sets.get("parkinsons")
     fold = Fold(data.X, data.y, 0)
     right = dict.fromkeys(MARGIN_LEARNERS["I-M4E"].settings, 0)
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(fold.known, fold.y):
+    for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(fold.X_train, fold.y):
         for sigma in right:
-            model = IM4E(sigma=sigma, max_iter=20, scale=None).fit(fold.known[train], fold.y[train])
-            right[sigma] += np.sum(model.predict(fold.known[test]) == fold.y[test])
+            model = IM4E(sigma=sigma, max_iter=20, scale=None).fit(fold.X_train[train], fold.y[train])
+            right[sigma] += np.sum(model.predict(fold.X_train[test]) == fold.y[test])
     assert outcomes[Cell("parkinsons", "", 0)]["chosen"]["I-M4E"][0] == max(right, key=right.get)
     assert next(iter(right)) == 1.0
     assert min(right) == pytest.approx(2.0**-13)
@@ -197,10 +199,10 @@ def test_a_win_takes_significance_and_half_a_per_cent():
 
 
 def test_missing_values_become_the_mean_and_constants_stay():
-    known = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
-    scaled, new = standardized(known, np.array([[np.nan, 5.0], [5.0, 6.0]]))
+    X_train = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
+    scaled, X_test = standardized(X_train, np.array([[np.nan, 5.0], [5.0, 6.0]]))
     assert np.array_equal(scaled, [[-1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-    assert np.array_equal(new, [[0.0, 0.0], [3.0, 1.0]])
+    assert np.array_equal(X_test, [[0.0, 0.0], [3.0, 1.0]])
     scaled, _ = standardized(np.full((3, 1), np.nan), np.ones((1, 1)))
     assert np.array_equal(scaled, np.zeros((3, 1)))
 
@@ -216,9 +218,9 @@ def test_the_rule_under_other_weights():
     random = np.random.default_rng(0)
     X, y = random.standard_normal((30, 4)), np.arange(30) % 2
     model = IM4E(sigma=1.0, scale=None, max_iter=3, tol=0.0).fit(X, y)
-    new = random.standard_normal((20, 4))
+    X_test = random.standard_normal((20, 4))
     rule = expected_distance(X, y, model.feature_weights_, 1.0)
-    assert np.array_equal(rule(new), model.predict(new))
+    assert np.array_equal(rule(X_test), model.predict(X_test))
 
 
 # Genes
@@ -234,13 +236,13 @@ def genes(tmp_path_factory):
 def test_tables_3_and_4_beside_the_paper(genes):
     for name, methods in (("im4e-table3", im4e_2012.METHODS_3), ("im4e-table4", im4e_2012.METHODS_4)):
         outcomes = quickly(name, genes, repeats=1, datasets=("colon_alon",))
-        inside, on_all = named(name).results(outcomes)
+        inside, on_all = find_experiment(name).results(outcomes)
         assert inside.title.endswith("in the training folds")
         assert on_all.title.endswith("those of the test too")
         assert inside.column_names[: len(methods)] == list(methods)
         pairs = {pair.column: pair for pair in inside.pairs}
         (found,) = outcomes.values()
-        assert pairs["I-M4E"].ours.mean == found[im4e_2012.IN_FOLDS]["accuracy"]["I-M4E"]
+        assert pairs["I-M4E"].reproduced.mean == found[im4e_2012.IN_FOLDS]["accuracy"]["I-M4E"]
         json.dumps(found, allow_nan=False)
     sizes = [
         n

@@ -20,16 +20,16 @@ from highrelief.papers.irelief_2007 import (
     Figure14,
     Split,
     _found,
-    compared_by_test,
     curve_at,
     cuts,
     irelief,
     mislabeled,
-    tuned,
+    paired_verdict,
+    tune,
     weighted_error,
 )
 from highrelief.papers.results import p_value
-from highrelief.papers.runner import carry_out, named, plan
+from highrelief.papers.runner import find_experiment, plan, run_plan
 
 pytestmark = pytest.mark.slow
 
@@ -62,8 +62,8 @@ def folder(tmp_path_factory):
 
 
 def run(name, folder, *, repeats=1, datasets):
-    experiment = named(name)
-    outcomes = carry_out(
+    experiment = find_experiment(name)
+    outcomes = run_plan(
         plan(experiment, data=folder, cache=folder / "cache", repeats=repeats, datasets=datasets)
     )
     json.dumps(list(outcomes.values()), allow_nan=False)
@@ -85,29 +85,31 @@ def pictures(experiment, outcomes):
 
 
 def test_table_2(uci):
-    errors, tests = named("irelief-table2").results(uci)
+    errors, tests = find_experiment("irelief-table2").results(uci)
     assert errors.row_names == ["ringnorm, 0 %", "ringnorm, 10 %", "yeast, 0 %", "yeast, 10 %"]
     found = {(pair.row, pair.column): pair for pair in errors.pairs}
     runs = [uci[Cell("ringnorm", "10 %", repeat)] for repeat in range(2)]
     pair = found["ringnorm, 10 %", "RELIEF"]
-    assert pair.ours.mean == pytest.approx(100 * np.mean([r["methods"]["RELIEF"]["error"] for r in runs]))
-    assert (pair.theirs.mean, pair.theirs.deviation, pair.theirs.n) == (34.0, 4.5, 20)
-    assert found["ringnorm, 0 %", "KNN (clean)"].theirs.mean == 39.2
+    assert pair.reproduced.mean == pytest.approx(
+        100 * np.mean([r["methods"]["RELIEF"]["error"] for r in runs])
+    )
+    assert (pair.published.mean, pair.published.deviation, pair.published.n) == (34.0, 4.5, 20)
+    assert found["ringnorm, 0 %", "KNN (clean)"].published.mean == 39.2
     assert ("ringnorm, 10 %", "KNN (clean)") not in found
     # Simba is for two classes, the other margin for more.
-    assert found["ringnorm, 0 %", "Simba"].theirs is None
+    assert found["ringnorm, 0 %", "Simba"].published is None
     assert ("yeast, 0 %", "Simba") not in found
-    assert found["yeast, 0 %", "I-RELIEF-1"].ours.mean > 0.0
+    assert found["yeast, 0 %", "I-RELIEF-1"].reproduced.mean > 0.0
     first, *_ = tests.pairs
-    assert str(first.theirs) == "0.47"
+    assert str(first.published) == "0.47"
     # One run is no test.
-    assert tests.pairs[-1].ours is None
+    assert tests.pairs[-1].reproduced is None
     assert "theirs, on nine sets: 9/9/0" in tests.remarks[0]
 
 
 def test_figures_of_the_same_runs(uci, folder):
     for name in ("irelief-fig5", "irelief-fig6"):
-        experiment = named(name)
+        experiment = find_experiment(name)
         (table,) = experiment.results(uci)
         assert len(table.row_names) == 4
         assert len(pictures(experiment, uci).axes) == 4
@@ -116,14 +118,14 @@ def test_figures_of_the_same_runs(uci, folder):
         ("irelief-fig8", "waveform"),
         ("irelief-fig9", "diabetis"),
     ):
-        experiment = named(name)
+        experiment = find_experiment(name)
         assert experiment.datasets == (dataset,)
         of_one = {Cell(dataset, share, 0): uci[Cell("ringnorm", share, 0)] for share in experiment.settings}
         (table,) = experiment.results(of_one)
         assert len(table.row_names) == 6
         assert len(pictures(experiment, of_one).axes) == 6
-    again = plan(named("irelief-fig7"), data=folder, cache=folder / "cache", datasets=("ringnorm",))
-    assert again.left == []
+    again = plan(find_experiment("irelief-fig7"), data=folder, cache=folder / "cache", datasets=("ringnorm",))
+    assert again.remaining == []
 
 
 def test_a_cell_does_what_the_paper_says(uci, folder):
@@ -133,27 +135,27 @@ def test_a_cell_does_what_the_paper_says(uci, folder):
     train, test = data.split(1, 400)
     X = np.hstack([data.X, cell.random("irrelevant").standard_normal((len(data.X), 50))])
     low, width = X[train].min(axis=0), np.ptp(X[train], axis=0)
-    known, new = (X[train] - low) / width, (X[test] - low) / width
+    X_train, X_test = (X[train] - low) / width, (X[test] - low) / width
     y = mislabeled(data.y[train].astype(np.int64), 0.1, cell.random("mislabeled"))
-    k = best_count(known, y)
+    k = best_count(X_train, y)
     assert outcome["K"] == k
-    plain = KNeighborsClassifier(k).fit(known, y)
-    assert outcome["noisy"] == pytest.approx(1.0 - plain.score(new, data.y[test]))
-    ours = outcome["methods"]["I-RELIEF"]
-    w = IRelief(sigma=ours["value"], scale=None).fit(known, y).feature_weights_
-    best = np.argsort(-w)[: ours["n_features"]]
-    chosen = KNeighborsClassifier(k).fit(known[:, best], y)
-    assert ours["error"] == pytest.approx(1.0 - chosen.score(new[:, best], data.y[test]))
-    assert ours["area"] == pytest.approx(roc_auc_score(np.arange(53) < 3, w))
+    plain = KNeighborsClassifier(k).fit(X_train, y)
+    assert outcome["noisy"] == pytest.approx(1.0 - plain.score(X_test, data.y[test]))
+    reproduced = outcome["methods"]["I-RELIEF"]
+    w = IRelief(sigma=reproduced["value"], scale=None).fit(X_train, y).feature_weights_
+    best = np.argsort(-w)[: reproduced["n_features"]]
+    chosen = KNeighborsClassifier(k).fit(X_train[:, best], y)
+    assert reproduced["error"] == pytest.approx(1.0 - chosen.score(X_test[:, best], data.y[test]))
+    assert reproduced["area"] == pytest.approx(roc_auc_score(np.arange(53) < 3, w))
 
 
-def wrong_by_number(learn, judge, w):
+def wrong_by_number(fitting, validation, w):
     """How many samples 3-NN gets wrong with the 1, 2, … features of largest weight, of which all are > 0."""
     order = np.argsort(-w)[: np.count_nonzero(w > 0)]
-    squares = np.cumsum((judge[0][:, np.newaxis, order] - learn[0][:, order]) ** 2, axis=2)
+    squares = np.cumsum((validation[0][:, np.newaxis, order] - fitting[0][:, order]) ** 2, axis=2)
     nearest = np.argsort(squares, axis=1)[:, :3]
-    votes = learn[1][nearest].sum(axis=1)
-    return np.sum((votes >= 2) != judge[1][:, np.newaxis], axis=0)
+    votes = fitting[1][nearest].sum(axis=1)
+    return np.sum((votes >= 2) != validation[1][:, np.newaxis], axis=0)
 
 
 def test_values_and_numbers_of_features_are_chosen_on_training_samples(folder):
@@ -163,17 +165,17 @@ def test_values_and_numbers_of_features_are_chosen_on_training_samples(folder):
     for method in (IRELIEF, RELIEF):
         wrong, curves = np.zeros(len(method.values)), np.zeros((len(method.values), 53))
         for train, test in folds_of(y):
-            learn, judge = (X[train], y[train]), (X[test], y[test])
+            fitting, validation = (X[train], y[train]), (X[test], y[test])
             for place, value in enumerate(method.values):
-                w = np.maximum(method.weigh(learn, value), 0.0)
+                w = np.maximum(method.weigh(fitting, value), 0.0)
                 factors = np.sqrt(w)
-                weighted = (learn[0] * factors, learn[1]), (judge[0] * factors, judge[1])
+                weighted = (fitting[0] * factors, fitting[1]), (validation[0] * factors, validation[1])
                 wrong[place] += wrong_by_number(*weighted, w)[-1]
-                counts = wrong_by_number(learn, judge, w)
+                counts = wrong_by_number(fitting, validation, w)
                 curves[place] += np.append(counts, np.repeat(counts[-1], 53 - len(counts)))
         best = int(np.argmin(wrong))
         at = [curves[best, number - 1] for number in cuts(53)]
-        assert tuned(method, split, 3) == (best, int(np.argmin(at)))
+        assert tune(method, split, 3) == (best, int(np.argmin(at)))
 
 
 def test_wrong_labels():
@@ -188,21 +190,23 @@ def test_features_without_weight_are_not_chosen():
     random = np.random.default_rng(0)
     X = random.standard_normal((40, 5))
     y = (X[:, 0] > 0).astype(np.int64)
-    learn, judge = (X[:30], y[:30]), (X[30:], y[30:])
+    fitting, validation = (X[:30], y[:30]), (X[30:], y[30:])
     w = np.array([0.0, 2.0, 0.0, 1.0, -1.0])
-    found = curve_at(range(1, 6), w, np.arange(5), learn, judge, 3)
+    found = curve_at(range(1, 6), w, np.arange(5), fitting, validation, 3)
     plain = [
         1.0 - KNeighborsClassifier(3).fit(X[:30][:, chosen], y[:30]).score(X[30:][:, chosen], y[30:])
         for chosen in ([1], [1, 3])
     ]
     assert found == pytest.approx([plain[0], *[plain[1]] * 4])
     # Equal weights: by lot.
-    equal = curve_at([1], np.ones(5), np.array([4, 3, 2, 0, 1]), learn, judge, 3)
+    equal = curve_at([1], np.ones(5), np.array([4, 3, 2, 0, 1]), fitting, validation, 3)
     only = KNeighborsClassifier(3).fit(X[:30, [3]], y[:30]).score(X[30:, [3]], y[30:])
     assert equal == pytest.approx([1.0 - only])
     factors = np.sqrt(np.maximum(w, 0.0))
     model = KNeighborsClassifier(3).fit(X[:30] * factors, y[:30])
-    assert weighted_error(w, learn, judge, 3) == pytest.approx(1.0 - model.score(X[30:] * factors, y[30:]))
+    assert weighted_error(w, fitting, validation, 3) == pytest.approx(
+        1.0 - model.score(X[30:] * factors, y[30:])
+    )
 
 
 def test_original_features_found_at_each_number_of_irrelevant_ones():
@@ -216,15 +220,15 @@ def test_original_features_found_at_each_number_of_irrelevant_ones():
 
 
 def test_t_test():
-    ours, rival = [1.0, 2.0, 3.0, 4.0], [2.0, 3.5, 3.5, 5.5]
-    difference = np.subtract(ours, rival)
+    reproduced, rival = [1.0, 2.0, 3.0, 4.0], [2.0, 3.5, 3.5, 5.5]
+    difference = np.subtract(reproduced, rival)
     t = difference.mean() / (difference.std(ddof=1) / 2.0)
     assert t == pytest.approx(-4.7, abs=0.05)
-    assert p_value(ours, rival) == pytest.approx(0.0182, abs=1e-4)
-    assert (compared_by_test(ours, rival), compared_by_test(rival, ours)) == (1, -1)
-    assert compared_by_test([1.0, 2.0], [2.0, 1.0]) == 0
+    assert p_value(reproduced, rival) == pytest.approx(0.0182, abs=1e-4)
+    assert (paired_verdict(reproduced, rival), paired_verdict(rival, reproduced)) == (1, -1)
+    assert paired_verdict([1.0, 2.0], [2.0, 1.0]) == 0
     assert p_value([1.0], [2.0]) is None
-    assert p_value(ours, ours) == 1.0
+    assert p_value(reproduced, reproduced) == 1.0
 
 
 def test_numbers_are_those_of_the_paper():
@@ -250,7 +254,7 @@ def test_numbers_are_those_of_the_paper():
 def test_widths_and_starts(folder):
     experiment, outcomes = run("irelief-fig11", folder, repeats=2, datasets=("waveform",))
     (table,) = experiment.results(outcomes)
-    found = {(pair.row, pair.column): pair.ours.mean for pair in table.pairs}
+    found = {(pair.row, pair.column): pair.reproduced.mean for pair in table.pairs}
     assert found["sigma = 5", "converged, %"] == 100.0
     assert found["sigma = 5", "iterations"] < found["sigma = 0.2", "iterations"]
     assert len(pictures(experiment, outcomes).axes) == 2
@@ -261,7 +265,7 @@ def test_widths_and_starts(folder):
     assert outcome["ends_apart"] < 1e-3
     experiment, outcomes = run("irelief-fig10", folder, datasets=("twonorm", "waveform"))
     (table,) = experiment.results(outcomes)
-    found = {(pair.row, pair.column): pair.ours.mean for pair in table.pairs}
+    found = {(pair.row, pair.column): pair.reproduced.mean for pair in table.pairs}
     assert found["twonorm", "sigma = 1"] == pytest.approx(100.0, abs=0.01)
     assert found["waveform", "sigma = 5"] > 90.0
     assert len(pictures(experiment, outcomes).axes) == 2
@@ -270,10 +274,10 @@ def test_widths_and_starts(folder):
 def test_online_against_batch(folder):
     experiment, outcomes = run("irelief-fig12", folder, repeats=2, datasets=("ringnorm",))
     (table,) = experiment.results(outcomes)
-    found = {(pair.row, pair.column): pair.ours.mean for pair in table.pairs}
+    found = {(pair.row, pair.column): pair.reproduced.mean for pair in table.pairs}
     assert found["ringnorm, after 600 samples", "a = 1"] < found["ringnorm, after 60 samples", "a = 1"]
     pictures(experiment, outcomes)
-    figure_13, (one, *_) = named("irelief-fig13"), outcomes.items()
+    figure_13, (one, *_) = find_experiment("irelief-fig13"), outcomes.items()
     (table,) = figure_13.results(dict([one]))
     assert len(table.row_names) == 3
     pictures(figure_13, dict([one]))
@@ -293,9 +297,9 @@ def test_watched_weights_are_those_of_the_estimator(folder):
 
 
 def test_microarrays_by_leave_one_out(folder):
-    experiment = named("irelief-fig14")
+    experiment = find_experiment("irelief-fig14")
     planned = plan(experiment, data=folder, cache=folder, datasets=("srbct", "dlbcl_gems"))
-    assert len(planned.left) == 20
+    assert len(planned.remaining) == 20
     # Every sample is left out once.
     y = Sets(folder).get("srbct").y
     assert sorted(np.concatenate([irelief_2007.batch_of(y, name) for name in experiment.settings])) == list(

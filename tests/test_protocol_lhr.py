@@ -11,7 +11,7 @@ from highrelief.datasets import make_fermat_spiral
 from highrelief.papers import lhr_2014
 from highrelief.papers.data import DataSet, Sets
 from highrelief.papers.experiment import Cell
-from highrelief.papers.runner import carry_out, named, not_run, plan
+from highrelief.papers.runner import find_experiment, not_run, plan, run_plan
 
 pytestmark = pytest.mark.slow
 
@@ -104,9 +104,9 @@ def test_the_twoing_rule_is_half_of_what_gini_gains(samples):
     for j, gained in enumerate(lhr_2014.gini(X, y)):
         best = 0.0
         for value in np.unique(X[:, j])[:-1]:
-            left, right = y[X[:, j] <= value], y[X[:, j] > value]
-            apart = 2.0 * abs(left.mean() - right.mean())
-            best = max(best, len(left) * len(right) / len(y) ** 2 * apart**2 / 4.0)
+            left, count_correct = y[X[:, j] <= value], y[X[:, j] > value]
+            apart = 2.0 * abs(left.mean() - count_correct.mean())
+            best = max(best, len(left) * len(count_correct) / len(y) ** 2 * apart**2 / 4.0)
         assert gained == pytest.approx(2.0 * len(y) * best, abs=1e-9)
 
 
@@ -208,15 +208,15 @@ def test_classifiers_are_those_that_are_named(samples):
     from sklearn.svm import SVC
 
     X, y = samples[0][:, :3], samples[1]
-    choice = lhr_2014.Chosen((10.0, 1.0), 5, (3, 1.0))
-    found = lhr_2014.right(X[:30], y[:30], X[30:], y[30:], choice)
+    choice = lhr_2014.Hyperparameters((10.0, 1.0), 5, (3, 1.0))
+    found = lhr_2014.count_correct(X[:30], y[:30], X[30:], y[30:], choice)
     # γ = 1/(features × variance) is what scikit-learn calls "scale".
     for name, model in (("SVM", SVC(C=10.0, gamma="scale")), ("KNN", KNeighborsClassifier(5))):
         plainly = make_pipeline(MinMaxScaler(), model).fit(X[:30], y[:30]).predict(X[30:])
         assert found[name] == np.sum(plainly == y[30:])
     assert set(found) == set(lhr_2014.CLASSIFIERS)
     assert all(0 <= count <= 10 for count in found.values())
-    picked = lhr_2014.chosen(X, y)
+    picked = lhr_2014.tune_classifiers(X, y)
     assert picked.svm in lhr_2014.SVM_CHOICES
     assert picked.hknn in lhr_2014.HKNN_CHOICES
 
@@ -235,25 +235,25 @@ def short_spiral():
 def spiral_outcomes(little_choice):
     """A repeat at none and one at 1,000 irrelevant features; fewer points than the paper has."""
     cells = [Cell("spiral_one_turn", "0", 0), Cell("spiral_one_turn", "1000", 1)]
-    return {cell: named("lhr-table1").run(cell, short_spiral()) for cell in cells}
+    return {cell: find_experiment("lhr-table1").run(cell, short_spiral()) for cell in cells}
 
 
 def test_the_tables_of_the_spiral(spiral_outcomes):
     json.dumps(list(spiral_outcomes.values()), allow_nan=False)
-    tables = named("lhr-table1").results(spiral_outcomes)
+    tables = find_experiment("lhr-table1").results(spiral_outcomes)
     assert len(tables) == 6
     assert [("inside the fold" in table.title) for table in tables] == [False] * 3 + [True] * 3
     assert tables[0].row_names == ["1 turn, 0", "1 turn, 1,000"]
     assert tables[0].column_names == [*lhr_2014.CLASSIFIERS, "Aver."]
-    ours = {(pair.row, pair.column): pair for pair in tables[0].pairs}
-    mean = np.mean([ours["1 turn, 0", name].ours.mean for name in lhr_2014.CLASSIFIERS])
-    assert ours["1 turn, 0", "Aver."].ours.mean == pytest.approx(mean)
-    assert ours["1 turn, 0", "Aver."].theirs.mean == 75.2
+    reproduced = {(pair.row, pair.column): pair for pair in tables[0].pairs}
+    mean = np.mean([reproduced["1 turn, 0", name].reproduced.mean for name in lhr_2014.CLASSIFIERS])
+    assert reproduced["1 turn, 0", "Aver."].reproduced.mean == pytest.approx(mean)
+    assert reproduced["1 turn, 0", "Aver."].published.mean == 75.2
     # Without irrelevant features there is nothing to select, and neighbors know their own branch.
-    assert ours["1 turn, 0", "KNN"].ours.mean > 90.0
-    assert len(named("lhr-table2").results(spiral_outcomes)) == 3
-    (found,) = named("lhr-fig1").results(spiral_outcomes)
-    both = {pair.column: pair.ours.mean for pair in found.pairs if pair.row == "1 turn, 0"}
+    assert reproduced["1 turn, 0", "KNN"].reproduced.mean > 90.0
+    assert len(find_experiment("lhr-table2").results(spiral_outcomes)) == 3
+    (found,) = find_experiment("lhr-fig1").results(spiral_outcomes)
+    both = {pair.column: pair.reproduced.mean for pair in found.pairs if pair.row == "1 turn, 0"}
     assert both["LHR"] == both["I-RELIEF"] == 2.0
 
 
@@ -265,7 +265,7 @@ def test_a_cell_of_the_spiral_again(spiral_outcomes):
     from sklearn.preprocessing import MinMaxScaler
 
     cell = Cell("spiral_one_turn", "1000", 1)
-    X, y, _ = lhr_2014.hidden(cell, short_spiral())
+    X, y, _ = lhr_2014.with_irrelevant_features(cell, short_spiral())
     with pytest.warns(Warning, match="LHR often does not"):
         weights = LHRelief(n_features_to_select=5).fit(X, y).feature_weights_
     kept = X[:, np.argsort(-weights)[:5]]
@@ -277,7 +277,7 @@ def test_the_spiral_is_hidden_where_ties_do_not_find_it():
     data = short_spiral()
     places = []
     for repeat in range(3):
-        X, y, relevant = lhr_2014.hidden(Cell("spiral_one_turn", "1000", repeat), data)
+        X, y, relevant = lhr_2014.with_irrelevant_features(Cell("spiral_one_turn", "1000", repeat), data)
         assert X.shape == (N_POINTS, 1002)
         assert len(relevant) == 2
         # The points of the file, with their classes, in some order.
@@ -312,31 +312,33 @@ def test_features_without_a_weight_are_not_kept():
 
 @pytest.fixture(scope="module")
 def gene_outcomes(data, little_choice):
-    planned = plan(named("lhr-table5"), data=data, cache=data / "cache", datasets=("gcm", "colon_alon"))
-    assert planned.absent == ["gcm"]
-    return carry_out(planned)
+    planned = plan(
+        find_experiment("lhr-table5"), data=data, cache=data / "cache", datasets=("gcm", "colon_alon")
+    )
+    assert planned.missing == ["gcm"]
+    return run_plan(planned)
 
 
 def test_the_tables_of_gene_sets(gene_outcomes, data):
     json.dumps(list(gene_outcomes.values()), allow_nan=False)
-    tables = named("lhr-table5").results(gene_outcomes)
+    tables = find_experiment("lhr-table5").results(gene_outcomes)
     assert len(tables) == 10
     assert tables[0].column_names == ["colon_alon"]
     assert tables[0].row_names == list(lhr_2014.TABLE_5["SVM"])
     by_place = {(pair.row, pair.column): pair for pair in tables[0].pairs}
-    assert by_place["SumM", "colon_alon"].ours is None
-    assert by_place["SumV", "colon_alon"].ours == by_place["Gini", "colon_alon"].ours
-    assert by_place["LHR", "colon_alon"].theirs.mean == 87.1
+    assert by_place["SumM", "colon_alon"].reproduced is None
+    assert by_place["SumV", "colon_alon"].reproduced == by_place["Gini", "colon_alon"].reproduced
+    assert by_place["LHR", "colon_alon"].published.mean == 87.1
     # Table 4 and the figure have cells of the same: nothing is left to do for them.
     for name in ("lhr-table4", "lhr-fig2"):
-        again = plan(named(name), data=data, cache=data / "cache", datasets=("colon_alon",))
-        assert again.left == []
-    first, _ = named("lhr-table4").results(gene_outcomes)
-    ours = {(pair.row, pair.column): pair.ours for pair in first.pairs}
-    assert ours["LHR-SVM", "colon_alon"] == by_place["LHR", "colon_alon"].ours
-    assert ours["BMSF-SVM", "colon_alon"] is None
-    for table in named("lhr-fig2").results(gene_outcomes):
-        assert all(pair.ours is None or 0.0 <= pair.ours.mean <= 100.0 for pair in table.pairs)
+        again = plan(find_experiment(name), data=data, cache=data / "cache", datasets=("colon_alon",))
+        assert again.remaining == []
+    first, _ = find_experiment("lhr-table4").results(gene_outcomes)
+    reproduced = {(pair.row, pair.column): pair.reproduced for pair in first.pairs}
+    assert reproduced["LHR-SVM", "colon_alon"] == by_place["LHR", "colon_alon"].reproduced
+    assert reproduced["BMSF-SVM", "colon_alon"] is None
+    for table in find_experiment("lhr-fig2").results(gene_outcomes):
+        assert all(pair.reproduced is None or 0.0 <= pair.reproduced.mean <= 100.0 for pair in table.pairs)
 
 
 def test_genes_are_selected_without_the_sample_that_is_left_out(gene_outcomes, data):
@@ -374,15 +376,15 @@ def test_prostate1_is_the_training_samples():
 
 def test_figures_are_drawn(spiral_outcomes, gene_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
-    (first,) = named("lhr-fig1").figures(spiral_outcomes).values()
+    (first,) = find_experiment("lhr-fig1").figures(spiral_outcomes).values()
     assert [ax.get_title() for ax in first.axes] == ["(a) 1 turn", "(b) ten-fold", "(c) leave-one-out"]
     assert sum(len(line.get_xdata()) for line in first.axes[0].lines) == N_POINTS
-    (second,) = named("lhr-fig2").figures(gene_outcomes).values()
+    (second,) = find_experiment("lhr-fig2").figures(gene_outcomes).values()
     assert [ax.get_title() for ax in second.axes] == ["colon_alon"]
 
 
 def test_every_table_and_figure_is_run_or_named():
     shown = {f"lhr-table{i}" for i in range(1, 6)} | {"lhr-fig1", "lhr-fig2"}
     run = {name for name in shown if name not in not_run()}
-    assert {named(name).name for name in run} == run
+    assert {find_experiment(name).name for name in run} == run
     assert shown - run == {"lhr-table3"}

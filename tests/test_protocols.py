@@ -18,7 +18,7 @@ from highrelief.papers import lfe_2008, runner
 from highrelief.papers.data import GENERATED, BadSetError, DataSet, NoSuchSetError, Sets
 from highrelief.papers.experiment import Cell, Experiment, best_count, curve, error
 from highrelief.papers.results import Estimate, Pair, Results, measured, p_value
-from highrelief.papers.runner import Kept, carry_out, experiments, named, not_run, plan
+from highrelief.papers.runner import Checkpoints, experiments, find_experiment, not_run, plan, run_plan
 
 pytestmark = pytest.mark.slow
 
@@ -54,21 +54,21 @@ class Counting(Experiment):
 def counting(monkeypatch):
     experiment = Counting()
     monkeypatch.setattr(Counting, "asked", 0)
-    monkeypatch.setattr("highrelief.papers.runner.named", lambda name: experiment)
+    monkeypatch.setattr("highrelief.papers.runner.find_experiment", lambda name: experiment)
     return experiment
 
 
 def test_what_is_done_is_not_done_again(counting, folder, tmp_path):
     planned = plan(counting, data=folder, cache=tmp_path / "cache", repeats=2)
-    assert planned.absent == ["nowhere"]
-    assert [cell.name for cell in planned.left[:2]] == ["thyroid//0", "twonorm//0"]
+    assert planned.missing == ["nowhere"]
+    assert [cell.name for cell in planned.remaining[:2]] == ["thyroid//0", "twonorm//0"]
     assert planned.seconds(1) == 8.0
     told = []
-    first = carry_out(planned, tell=lambda done, total: told.append((done, total)))
+    first = run_plan(planned, progress=lambda done, total: told.append((done, total)))
     assert (counting.asked, told[-1]) == (4, (4, 4))
     again = plan(counting, data=folder, cache=tmp_path / "cache", repeats=3)
-    assert (len(again.done), len(again.left)) == (4, 2)
-    more = carry_out(again)
+    assert (len(again.done), len(again.remaining)) == (4, 2)
+    more = run_plan(again)
     assert counting.asked == 6
     assert {cell: more[cell] for cell in first} == first
     # Cells that were measured say how long the rest takes.
@@ -77,20 +77,20 @@ def test_what_is_done_is_not_done_again(counting, folder, tmp_path):
 
 def test_sets_and_repeats_that_are_asked_for(counting, folder, tmp_path, monkeypatch):
     planned = plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=["thyroid", "thyroid"])
-    assert [cell.name for cell in planned.left] == ["thyroid//0"]
-    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=[]).left) == 2
+    assert [cell.name for cell in planned.remaining] == ["thyroid//0"]
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1, datasets=[]).remaining) == 2
     # Who asks for more where the paper has one run gets one.
     monkeypatch.setattr(Counting, "repeats", 1)
-    assert len(plan(counting, data=folder, cache=tmp_path, repeats=9).left) == 2
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=9).remaining) == 2
 
 
 def test_an_interruption_keeps_what_is_done(counting, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(Counting, "most", 3, raising=False)
     with pytest.raises(KeyboardInterrupt):
-        carry_out(plan(counting, data=folder, cache=tmp_path, repeats=3))
+        run_plan(plan(counting, data=folder, cache=tmp_path, repeats=3))
     monkeypatch.setattr(Counting, "most", math.inf, raising=False)
     planned = plan(counting, data=folder, cache=tmp_path, repeats=3)
-    assert (len(planned.done), len(planned.left)) == (3, 3)
+    assert (len(planned.done), len(planned.remaining)) == (3, 3)
 
 
 @pytest.mark.usefixtures("usual_handler")
@@ -98,7 +98,7 @@ def test_an_interruption_while_processes_are_started_is_not_lost():
     done = []
 
     def start():
-        with runner._deaf_children():
+        with runner._interrupts_blocked_in_children():
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.05)
             done.append(1)
@@ -115,27 +115,29 @@ def test_an_interruption_while_processes_are_started_is_not_lost():
 
 def test_processes_hear_no_interruption():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        with runner._deaf_children():
+        with runner._interrupts_blocked_in_children():
             found = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ())
         assert signal.SIGINT in found.result()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_a_torn_line_spoils_no_other(counting, folder, tmp_path):
-    carry_out(plan(counting, data=folder, cache=tmp_path, repeats=1))
+    run_plan(plan(counting, data=folder, cache=tmp_path, repeats=1))
     path = tmp_path / "counting.jsonl"
     path.write_text(path.read_text() + '\n{"dataset": "thyr')
-    carry_out(plan(counting, data=folder, cache=tmp_path, repeats=2))
+    run_plan(plan(counting, data=folder, cache=tmp_path, repeats=2))
     planned = plan(counting, data=folder, cache=tmp_path, repeats=2)
-    assert (len(planned.done), len(planned.left)) == (4, 0)
+    assert (len(planned.done), len(planned.remaining)) == (4, 0)
 
 
 def test_other_data_and_other_versions_are_computed_anew(counting, folder, tmp_path, monkeypatch):
-    carry_out(plan(counting, data=folder, cache=tmp_path, repeats=1))
+    run_plan(plan(counting, data=folder, cache=tmp_path, repeats=1))
     written_set(folder, "thyroid", seed=7)
-    assert [c.dataset for c in plan(counting, data=folder, cache=tmp_path, repeats=1).left] == ["thyroid"]
+    assert [c.dataset for c in plan(counting, data=folder, cache=tmp_path, repeats=1).remaining] == [
+        "thyroid"
+    ]
     monkeypatch.setattr(Counting, "version", 2)
-    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1).left) == 2
+    assert len(plan(counting, data=folder, cache=tmp_path, repeats=1).remaining) == 2
 
 
 def test_random_numbers_belong_to_the_cell():
@@ -195,13 +197,13 @@ def test_generated_sets_need_no_folder(name, tmp_path):
 
 def test_apart_in_standard_errors():
     pair = Pair("a", "b", Estimate(12.0, 3.0, 9), Estimate(10.0, 4.0, 16))
-    assert pair.apart == pytest.approx(2.0 / math.hypot(1.0, 1.0))
+    assert pair.z_score == pytest.approx(2.0 / math.hypot(1.0, 1.0))
     assert not pair.is_far
     assert Pair("a", "b", Estimate(14.0, 3.0, 9), Estimate(10.0, 4.0, 16)).is_far
-    assert Pair("a", "b", Estimate(14.0, 3.0, 9), None).apart is None
-    assert Pair("a", "b", Estimate(14.0), Estimate(10.0, 4.0, 16)).apart is None
+    assert Pair("a", "b", Estimate(14.0, 3.0, 9), None).z_score is None
+    assert Pair("a", "b", Estimate(14.0), Estimate(10.0, 4.0, 16)).z_score is None
     # Without a published deviation ours stands in.
-    assert Pair("a", "b", Estimate(12.0, 3.0, 9), Estimate(10.0, None, 9)).apart == pytest.approx(
+    assert Pair("a", "b", Estimate(12.0, 3.0, 9), Estimate(10.0, None, 9)).z_score == pytest.approx(
         2.0 / math.hypot(1.0, 1.0)
     )
 
@@ -255,15 +257,16 @@ def test_judges_are_nearest_neighbors():
     from sklearn.neighbors import KNeighborsClassifier
 
     random = np.random.default_rng(0)
-    known, new = random.standard_normal((50, 4)), random.standard_normal((30, 4))
-    y, y_new = (known[:, 0] > 0).astype(int), (new[:, 0] > 0).astype(int)
+    X_train, X_test = random.standard_normal((50, 4)), random.standard_normal((30, 4))
+    y, y_test = (X_train[:, 0] > 0).astype(int), (X_test[:, 0] > 0).astype(int)
     for k in (1, 5):
         wrong = [
-            1.0 - KNeighborsClassifier(k).fit(known[:, :t], y).score(new[:, :t], y_new) for t in (1, 2, 3, 4)
+            1.0 - KNeighborsClassifier(k).fit(X_train[:, :t], y).score(X_test[:, :t], y_test)
+            for t in (1, 2, 3, 4)
         ]
-        assert curve(known, y, new, y_new, k, 6) == pytest.approx([*wrong, wrong[-1], wrong[-1]])
-        assert error(known, y, new, y_new, k) == pytest.approx(wrong[-1])
-    assert best_count(known, y) in range(1, 16, 2)
+        assert curve(X_train, y, X_test, y_test, k, 6) == pytest.approx([*wrong, wrong[-1], wrong[-1]])
+        assert error(X_train, y, X_test, y_test, k) == pytest.approx(wrong[-1])
+    assert best_count(X_train, y) in range(1, 16, 2)
 
 
 # All experiments
@@ -275,12 +278,12 @@ def test_every_experiment_says_what_it_is():
         assert each.name == name
         assert each.title
         assert each.datasets
-        assert named(name) is not None
+        assert find_experiment(name) is not None
     assert not set(known) & set(not_run())
     with pytest.raises(LookupError, match="did you mean lfe-table"):
-        named("lfe-table")
+        find_experiment("lfe-table")
     with pytest.raises(LookupError, match="sizes of the sets"):
-        named("lfe-table1")
+        find_experiment("lfe-table1")
 
 
 @pytest.fixture(scope="module")
@@ -290,38 +293,44 @@ def lfe_outcomes(tmp_path_factory):
     written_set(data, "thyroid")
     written_set(data, "twonorm", seed=1)
     planned = plan(
-        named("lfe-table2"), data=data, cache=data / "cache", repeats=2, datasets=("twonorm", "thyroid")
+        find_experiment("lfe-table2"),
+        data=data,
+        cache=data / "cache",
+        repeats=2,
+        datasets=("twonorm", "thyroid"),
     )
-    return carry_out(planned), data
+    return run_plan(planned), data
 
 
 def test_the_experiments_of_the_lfe_paper(lfe_outcomes):
     pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
     outcomes, data = lfe_outcomes
-    table, tests = named("lfe-table2").results(outcomes)
-    assert {pair.theirs.text for pair in tests.pairs if pair.row == "thyroid"} == {"0.001+", "0.36+"}
+    table, tests = find_experiment("lfe-table2").results(outcomes)
+    assert {pair.published.text for pair in tests.pairs if pair.row == "thyroid"} == {"0.001+", "0.36+"}
     assert table.row_names == ["twonorm", "thyroid"]
     assert table.column_names == list(lfe_2008.METHODS)
     for pair in table.pairs:
-        ours = [
+        reproduced = [
             100 * run["errors"].get(pair.column, 0)
             for cell, run in outcomes.items()
             if cell.dataset == pair.row
         ]
         if pair.column != "NCA":
-            assert pair.ours.mean == pytest.approx(np.mean(ours))
-        assert 0.0 <= pair.ours.mean < 50.0
-        assert pair.theirs.n == 20
-    (curves,) = named("lfe-fig2").results(outcomes)
-    assert all(pair.theirs is None for pair in curves.pairs)
-    (times,) = named("lfe-table3").results(outcomes)
-    assert all(pair.ours.mean > 0 for pair in times.pairs)
+            assert pair.reproduced.mean == pytest.approx(np.mean(reproduced))
+        assert 0.0 <= pair.reproduced.mean < 50.0
+        assert pair.published.n == 20
+    (curves,) = find_experiment("lfe-fig2").results(outcomes)
+    assert all(pair.published is None for pair in curves.pairs)
+    (times,) = find_experiment("lfe-table3").results(outcomes)
+    assert all(pair.reproduced.mean > 0 for pair in times.pairs)
     for name in ("lfe-fig2", "lfe-fig3"):
-        (picture,) = named(name).figures(outcomes).values()
+        (picture,) = find_experiment(name).figures(outcomes).values()
         assert picture.axes
     # The figures have the same cells: nothing is left to do for them.
-    again = plan(named("lfe-fig2"), data=data, cache=data / "cache", repeats=2, datasets=("thyroid",))
-    assert again.left == []
+    again = plan(
+        find_experiment("lfe-fig2"), data=data, cache=data / "cache", repeats=2, datasets=("thyroid",)
+    )
+    assert again.remaining == []
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
@@ -334,37 +343,41 @@ def test_a_cell_does_what_the_paper_says(lfe_outcomes):
     outcome, held = outcomes[cell], Sets(data).get("twonorm")
     split = lfe_2008.split_of(cell, held)
     train, test = held.split(1, 140)
-    assert split.known.shape == (len(train), 3 + lfe_2008.N_IRRELEVANT)
-    assert split.known.min(axis=0) == pytest.approx(0.0)
-    assert split.known.max(axis=0) == pytest.approx(1.0)
+    assert split.X_train.shape == (len(train), 3 + lfe_2008.N_IRRELEVANT)
+    assert split.X_train.min(axis=0) == pytest.approx(0.0)
+    assert split.X_train.max(axis=0) == pytest.approx(1.0)
     # The irrelevant features are drawn anew for every run, and never depend on the class.
-    assert not np.allclose(split.known[:, -1], lfe_2008.split_of(Cell("twonorm", "", 2), held).known[:, -1])
+    assert not np.allclose(
+        split.X_train[:, -1], lfe_2008.split_of(Cell("twonorm", "", 2), held).X_train[:, -1]
+    )
     k = outcome["chosen"]["K"]
-    plainly = KNeighborsClassifier(k).fit(split.known, split.y)
-    assert outcome["errors"]["KNN"] == pytest.approx(1.0 - plainly.score(split.new, held.y[test]))
-    A = lfe_2008.lfe_directions((split.known, split.y), outcome["chosen"]["M"])[:, : outcome["chosen"]["LFE"]]
-    projected = KNeighborsClassifier(k).fit(split.known @ A, split.y)
-    assert outcome["errors"]["LFE"] == pytest.approx(1.0 - projected.score(split.new @ A, held.y[test]))
+    plainly = KNeighborsClassifier(k).fit(split.X_train, split.y)
+    assert outcome["errors"]["KNN"] == pytest.approx(1.0 - plainly.score(split.X_test, held.y[test]))
+    A = lfe_2008.lfe_directions((split.X_train, split.y), outcome["chosen"]["M"])[
+        :, : outcome["chosen"]["LFE"]
+    ]
+    projected = KNeighborsClassifier(k).fit(split.X_train @ A, split.y)
+    assert outcome["errors"]["LFE"] == pytest.approx(1.0 - projected.score(split.X_test @ A, held.y[test]))
 
 
 def test_kept_cells_are_read_back(counting, tmp_path):
-    kept = Kept(tmp_path, counting)
-    kept.add(Cell("thyroid", "s", 1), {"a": 1.5}, data="d", seconds=0.25)
-    assert kept.outcomes({"thyroid": "d"}) == {Cell("thyroid", "s", 1): {"a": 1.5}}
-    assert kept.outcomes({"thyroid": "other"}) == {}
-    assert kept.seconds() == {"thyroid/s": [0.25]}
+    checkpoints = Checkpoints(tmp_path, counting)
+    checkpoints.add(Cell("thyroid", "s", 1), {"a": 1.5}, data="d", seconds=0.25)
+    assert checkpoints.outcomes({"thyroid": "d"}) == {Cell("thyroid", "s", 1): {"a": 1.5}}
+    assert checkpoints.outcomes({"thyroid": "other"}) == {}
+    assert checkpoints.seconds() == {"thyroid/s": [0.25]}
 
 
 @pytest.mark.parametrize(
     "line", [b"\xc3", b"[]", b"1", b"{}", b'{"dataset": "thyroid"}', b"[" * 100_000, b"\0"]
 )
 def test_a_line_that_is_not_ours_spoils_no_other(counting, tmp_path, line):
-    kept = Kept(tmp_path, counting)
-    kept.add(Cell("thyroid", "s\u2028", 1), {"a": 1.5}, data="d", seconds=0.25)
+    checkpoints = Checkpoints(tmp_path, counting)
+    checkpoints.add(Cell("thyroid", "s\u2028", 1), {"a": 1.5}, data="d", seconds=0.25)
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes() + b"\n" + line)
-    kept.add(Cell("thyroid", "s", 2), {"a": 2.5}, data="d", seconds=0.25)
-    found = kept.outcomes({"thyroid": "d"})
+    checkpoints.add(Cell("thyroid", "s", 2), {"a": 2.5}, data="d", seconds=0.25)
+    found = checkpoints.outcomes({"thyroid": "d"})
     assert found == {Cell("thyroid", "s\u2028", 1): {"a": 1.5}, Cell("thyroid", "s", 2): {"a": 2.5}}
 
 
@@ -372,6 +385,6 @@ def test_a_cell_is_on_the_disk_when_it_is_kept(counting, tmp_path, monkeypatch):
     reached = []
     fsync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (reached.append(os.fstat(handle).st_ino), fsync(handle)))
-    Kept(tmp_path, counting).add(Cell("thyroid", "s", 1), {"a": 1.5}, data="d", seconds=0.25)
+    Checkpoints(tmp_path, counting).add(Cell("thyroid", "s", 1), {"a": 1.5}, data="d", seconds=0.25)
     (path,) = tmp_path.iterdir()
     assert reached == [path.stat().st_ino, tmp_path.stat().st_ino]

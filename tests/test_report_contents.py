@@ -45,9 +45,9 @@ from highrelief.base.progress import watching
 from highrelief.catalog import METHODS, REFERENCES, WRAPPERS, address, as_text
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
 from highrelief.inspection.report.diagnostics import RankSpread, n_best, stability
-from highrelief.inspection.report.features import Weights, act_together, evenly, quartiles
+from highrelief.inspection.report.features import Weights, evenly, interacting_features, quartiles
 from highrelief.inspection.report.findings import contents
-from highrelief.inspection.report.inputs import given
+from highrelief.inspection.report.inputs import report_inputs
 from highrelief.inspection.report.page import ranking_page
 from highrelief.inspection.report.wording import two_digits
 from highrelief.selection.halves import HalfFits, agreement, fits_to_halves, halves, members
@@ -76,7 +76,7 @@ def test_every_weighter_has_a_report(entry, table):
     assert features.ranks == sorted(estimator.ranking_.tolist())
     assert features.weights == estimator.feature_weights_[order].tolist()
     assert features.kept == estimator.get_support()[order].tolist()
-    assert features.ranks_alone == FisherScore().fit(X, y).ranking_[order].tolist()
+    assert features.univariate_ranks == FisherScore().fit(X, y).ranking_[order].tolist()
     assert found.stability is not None, found.absent
     assert sum(features.frequency) == pytest.approx(found.stability.n_best)
     assert all(low <= high for low, high in zip(features.rank_low, features.rank_high, strict=True))
@@ -278,7 +278,7 @@ def test_a_strong_signal_is_always_there():
     together = [sentence for sentence in found.features.words if "far down alone" in sentence]
     far = [
         name
-        for name, rank in zip(found.features.names[:2], found.features.ranks_alone[:2], strict=True)
+        for name, rank in zip(found.features.names[:2], found.features.univariate_ranks[:2], strict=True)
         if rank > 20
     ]
     assert all(name in " ".join(together) for name in far)
@@ -696,7 +696,7 @@ def test_other_types(dtype):
     X, y = discrete_table()
     X = X.astype(dtype)
     found = report(ReliefF().fit(X, y), X, y, resamples=4).contents
-    assert found.features.ranks_alone == [
+    assert found.features.univariate_ranks == [
         int(FisherScore().fit(X.astype(float), y).ranking_[int(name[1:])]) for name in found.features.names
     ]
 
@@ -885,19 +885,19 @@ def test_acting_together_takes_more_than_chance():
     """Where the best are half of all, every feature is among them in half of the halves."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 12)), np.arange(60) % 2
-    asked = given(ReliefF().fit(X, y), X, y, feature_names=None, sample_names=None)
-    best = asked.order[0]
-    alone = 13 - asked.ranks
+    inputs = report_inputs(ReliefF().fit(X, y), X, y, feature_names=None, sample_names=None)
+    best = inputs.order[0]
+    alone = 13 - inputs.ranks
     frequency = np.full(12, 0.5)
     frequency[best] = 0.7
     spread = RankSpread(frequency, frequency, frequency)
-    assert act_together(asked, Weights.of(asked), alone, spread) == []
+    assert interacting_features(inputs, Weights.of(inputs), alone, spread) == []
     frequency[best] = 0.8
-    assert act_together(asked, Weights.of(asked), alone, spread) == [(f"x{best}", 12)]
+    assert interacting_features(inputs, Weights.of(inputs), alone, spread) == [(f"x{best}", 12)]
     # The third of 12 is not among the best, though it is among the first ten.
     frequency[:] = 0.5
-    frequency[asked.order[3]] = 1.0
-    assert act_together(asked, Weights.of(asked), np.full(12, 12), spread) == []
+    frequency[inputs.order[3]] = 1.0
+    assert interacting_features(inputs, Weights.of(inputs), np.full(12, 12), spread) == []
 
 
 def test_equals_are_counted_with_the_best():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from highrelief import EnsembleWeighting, FisherScore, ReliefF, RReliefF, report
-from highrelief.inspection.report.features import ranks_alone
+from highrelief.inspection.report.features import univariate_ranks
 from highrelief.inspection.report.findings import contents
-from highrelief.inspection.report.inputs import given, thirds, thirds_in_words
+from highrelief.inspection.report.inputs import describe_tertiles, report_inputs, tertiles
 from highrelief.selection.redundancy import pairwise_pearson, pearson
 
 
@@ -24,8 +24,8 @@ def mixed_table(seed=0, n_samples=80):
     return X, y
 
 
-def plain_given(estimator, X, y):
-    return given(estimator.fit(X, y), X, y, feature_names=None, sample_names=None)
+def plain_inputs(estimator, X, y):
+    return report_inputs(estimator.fit(X, y), X, y, feature_names=None, sample_names=None)
 
 
 class TestMissing:
@@ -87,7 +87,7 @@ class TestCategories:
             y,
             resamples=4,
             feature_names=["town", "grade", "a", "b", "c", "d"],
-            words={"town": ["Bern", "Graz", "Linz", "Ulm"]},
+            value_labels={"town": ["Bern", "Graz", "Linz", "Ulm"]},
         )
         assert set(found.features.names[:2]) == {"town", "grade"}
         shown = {each.feature: each for each in found.distributions}
@@ -120,13 +120,13 @@ class TestCategories:
         X, y = mixed_table()
         X[:, 1] -= 1.0
         words = {"x1": ["no", "yes"]}
-        found = contents(ReliefF().fit(X, y), X, y, resamples=0, words=words)
+        found = contents(ReliefF().fit(X, y), X, y, resamples=0, value_labels=words)
         [shown] = [each for each in found.distributions if each.levels]
         assert (shown.feature, shown.levels) == ("x1", ["no", "yes"])
         assert "x1" in found.correlations.names
         # A median stands for what is missing, between the two.
         filled = np.where(np.isnan(X), 0.5, X)
-        found = contents(FisherScore().fit(filled, y), filled, y, resamples=0, words=words)
+        found = contents(FisherScore().fit(filled, y), filled, y, resamples=0, value_labels=words)
         assert not any(each.levels for each in found.distributions)
 
     def test_frames_say_which_they_are(self):
@@ -162,11 +162,11 @@ class TestAlone:
         X = X[~np.isnan(X).any(axis=1)]
         y = y[: len(X)]
         expected = FisherScore().fit(X, y).ranking_
-        assert ranks_alone(plain_given(ReliefF(), X, y)).tolist() == expected.tolist()
+        assert univariate_ranks(plain_inputs(ReliefF(), X, y)).tolist() == expected.tolist()
         # A category of two values scores as the numbers 0 and 1 do.
-        two = plain_given(ReliefF(categorical_features=[1]), X, y)
+        two = plain_inputs(ReliefF(categorical_features=[1]), X, y)
         if np.unique(X[:, 1]).size == 2:
-            assert ranks_alone(two).tolist() == expected.tolist()
+            assert univariate_ranks(two).tolist() == expected.tolist()
 
     def test_what_is_missing_takes_no_part(self):
         rng = np.random.default_rng(1)
@@ -174,7 +174,7 @@ class TestAlone:
         X[:, 0] += 3.0 * y
         X[:, 1] += 1.0 * y
         X[::3, 0] = np.nan
-        ranks = ranks_alone(plain_given(ReliefF(), X, y))
+        ranks = univariate_ranks(plain_inputs(ReliefF(), X, y))
         scores = []
         for place in range(4):
             known = ~np.isnan(X[:, place])
@@ -184,10 +184,10 @@ class TestAlone:
     def test_the_order_of_the_numbers_of_a_category_does_not_matter(self):
         X, y = mixed_table(n_samples=200)
         y = (np.nan_to_num(X[:, 0]) % 2).astype(int)
-        found = ranks_alone(plain_given(ReliefF(categorical_features=[0, 1]), X, y))
+        found = univariate_ranks(plain_inputs(ReliefF(categorical_features=[0, 1]), X, y))
         other = X.copy()
         other[:, 0] = np.array([3.0, 1.0, 0.0, 2.0, np.nan])[np.nan_to_num(X[:, 0], nan=4.0).astype(int)]
-        again = ranks_alone(plain_given(ReliefF(categorical_features=[0, 1]), other, y))
+        again = univariate_ranks(plain_inputs(ReliefF(categorical_features=[0, 1]), other, y))
         assert found.tolist() == again.tolist()
         assert found[0] == 1
 
@@ -196,7 +196,7 @@ class TestAlone:
         X = rng.normal(size=(90, 5))
         y = X[:, 3] - 0.5 * X[:, 1] + 0.1 * rng.normal(size=90)
         expected = [np.corrcoef(X[:, place], y)[0, 1] ** 2 for place in range(5)]
-        ranks = ranks_alone(plain_given(RReliefF(), X, y))
+        ranks = univariate_ranks(plain_inputs(RReliefF(), X, y))
         assert ranks.tolist() == (np.argsort(np.argsort(-np.array(expected))) + 1).tolist()
 
 
@@ -214,7 +214,7 @@ class TestNumericTarget:
         assert not any("class" in sentence for sentence in found.summary)
         assert found.facts[1][0] == "Target"
         assert set(found.features.names[:2]) == {"x0", "x1"}
-        assert found.features.alone == "the squared correlation with the target"
+        assert found.features.univariate_score == "the squared correlation with the target"
         assert found.samples is None
         assert found.absent["samples"].startswith("The target is a number")
         assert "class by class" not in " ".join(found.stability.words)
@@ -231,7 +231,7 @@ class TestNumericTarget:
         X, y = table
         page = report(RReliefF().fit(X, y), X, y, resamples=0).html
         assert "Best features, third by third" in page
-        assert thirds_in_words(y) in page
+        assert describe_tertiles(y) in page
         assert "alike within a class" not in page
 
     def test_few_different_targets(self, table):
@@ -249,5 +249,5 @@ class TestNumericTarget:
 
 
 def test_thirds_hold_equal_targets_together():
-    assert thirds(np.arange(9.0)).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert thirds(np.array([1.0, 1.0, 1.0, 1.0, 2.0])).tolist() == [0, 0, 0, 0, 2]
+    assert tertiles(np.arange(9.0)).tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert tertiles(np.array([1.0, 1.0, 1.0, 1.0, 2.0])).tolist() == [0, 0, 0, 0, 2]

@@ -1,4 +1,4 @@
-"""Artificial data with known relevant features, and ways to make data harder.
+"""Synthetic data with known relevant features, irrelevant features and label noise.
 
 The generators ``make_...`` return X, y and a mask of the relevant columns. Their irrelevant columns come last
 unless ``shuffle_features`` is set, and NumPy's global random state is neither read nor changed.
@@ -180,8 +180,8 @@ def make_waveform(
 
     where (a, b) is (1, 2) in class 0, (1, 3) in class 1 and (2, 3) in class 2.
 
-    Columns i = 1 and i = 21 are marked irrelevant: all three waves are 0 there. With 2 classes column i = 10
-    tells nothing alone (h3 is halfway between h1 and h2), only with the others.
+    Columns i = 1 and i = 21 are marked irrelevant: all three waves are 0 there. With 2 classes column
+    i = 10 is informative only in combination with others (h3 is halfway between h1 and h2).
 
     Parameters
     ----------
@@ -302,14 +302,13 @@ def make_xor(
     shuffle_features: bool = False,
     random_state: RandomSource = None,
 ) -> Labeled:
-    r"""Draw parity data: all relevant features together tell the class, no proper subset tells anything.
+    r"""Draw parity data: the relevant features determine the class, no proper subset is informative.
 
     .. math::
         y = \Big[\prod_{j \le \text{order}} \operatorname{sign}(x_j) > 0\Big] \text{ (continuous)}, \qquad
         y = \sum_{j \le \text{order}} x_j \bmod 2 \text{ (binary)}
 
-    Irrelevant features have the distribution of the relevant ones, so that no column can be told from
-    another without y.
+    Irrelevant features have the distribution of the relevant ones.
 
     Parameters
     ----------
@@ -396,8 +395,8 @@ def make_epistasis(
         Minor allele frequency m of the relevant loci, one for all or one for each; above 0, at most 0.5.
     heritability : float, default=0.2
         Share of the variance of the disease that the genotypes explain; above 0 and below 1. If none of
-        10 000 random tables has this heritability with all f(g) in [0, 1], a ValueError tells which
-        heritability the same seed can reach.
+        10 000 random tables has this heritability with all f(g) in [0, 1], a ValueError states which
+        heritability the same seed reaches.
     prevalence : float, default=0.5
         Share K of cases in the population; above 0 and below 1. In the sample it is always one half.
     n_irrelevant : int, default=0
@@ -495,14 +494,14 @@ def add_irrelevant_features(
     ((2, 5), [True, True, False, False, False])
     """
     check_count("n_irrelevant", n_irrelevant, at_least=0)
-    given = np.asarray(X)
-    if given.ndim != 2:
-        raise ValueError(f"X must be a dense array with 2 dimensions, but has {given.ndim}.")
-    dtype = np.float32 if given.dtype == np.float32 else np.float64
+    original = np.asarray(X)
+    if original.ndim != 2:
+        raise ValueError(f"X must be a dense array with 2 dimensions, but has {original.ndim}.")
+    dtype = np.float32 if original.dtype == np.float32 else np.float64
     rng = random_generator("random_state", random_state)
-    noise = rng.standard_normal((len(given), n_irrelevant))
-    X_new = np.hstack([given.astype(dtype), noise.astype(dtype)])
-    return X_new, np.arange(X_new.shape[1]) < given.shape[1]
+    noise = rng.standard_normal((len(original), n_irrelevant))
+    X_new = np.hstack([original.astype(dtype), noise.astype(dtype)])
+    return X_new, np.arange(X_new.shape[1]) < original.shape[1]
 
 
 def flip_labels(
@@ -594,7 +593,7 @@ def _draw_penetrance(
 def _draw_classes(
     n_samples: int, n_classes: int, n_irrelevant: int, shuffle_features: bool, random_state: RandomSource
 ) -> tuple[NDArray[np.int64], np.random.RandomState]:
-    """Check what all generators share; classes in random order, and the source to draw the rest from."""
+    """Check the shared parameters; return class codes in random order and the random generator."""
     check_count("n_samples", n_samples, at_least=n_classes)
     check_count("n_irrelevant", n_irrelevant, at_least=0)
     check_flag("shuffle_features", shuffle_features)
@@ -609,7 +608,7 @@ def _arrange(
     shuffle_features: bool,
     rng: np.random.RandomState,
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.bool_]]:
-    """Mark the relevant columns, and permute them if asked."""
+    """Mark the relevant columns, and permute all columns if requested."""
     relevant = np.zeros(X.shape[1], dtype=np.bool_)
     relevant[columns] = True
     if shuffle_features:
@@ -619,7 +618,7 @@ def _arrange(
 
 
 def _check_probability(name: str, value: Any) -> None:
-    """Raise unless ``value`` is a number between 0 and 1, neither of them included."""
+    """Raise unless ``value`` is a number in the open interval (0, 1)."""
     check_number(name, value, above=0)
     if value >= 1:
         raise ValueError(f"{name}={value!r} must be a finite number > 0 and < 1.")

@@ -1,8 +1,12 @@
-"""``highrelief.save`` and ``highrelief.load``: fitted or unfitted estimators in files that run nothing.
+"""``highrelief.save`` and ``highrelief.load``: estimators in files that cannot execute code.
 
-A file is one of skops (numbers as arrays, the rest as JSON), with a second JSON that says who wrote it. To
-load it builds objects of known types only: those of this package that are listed here, and those of
-scikit-learn, NumPy and SciPy that skops knows. A pickle is neither written nor read.
+A file is in the format of skops (arrays and JSON), with a second JSON for the version. Loading creates
+objects of known types only: those of this package that are listed here, and those of scikit-learn, NumPy and
+SciPy that skops trusts. Pickles are neither written nor read.
+
+Compiled code uses row indices, class codes and lengths without checks and expects finite numbers. A fit
+guarantees them; a file may contain anything. Therefore ``load`` validates arrays and numbers by the tables
+below, class by class; a missing part is not needed.
 """
 
 from __future__ import annotations
@@ -30,30 +34,25 @@ from .base.validation import LARGEST_WEIGHT
 from .io.files import written_whole
 from .methods.online import Reservoir
 
-# Whether the parts of an estimator that comes from a file fit together.
-#
-# Compiled code follows places of samples, codes of classes and lengths without a check, and expects finite
-# numbers. After a fit they are right; a file may contain any. The tables below state, class by class, what
-# its arrays and numbers may be; a part that is not there is not needed.
+# Validation of loaded estimators
 
-
-#: Types of arrays, as kernels know them: in the order of the bytes of this machine.
+#: Array types of the kernels, in native byte order.
 _TYPES = {"f": (np.float64, np.float32), "i": (np.int64,), "b": (np.bool_,)}
 _HEAVIEST = LARGEST_WEIGHT[0]
 
 
 @dataclass(frozen=True)
 class _Array:
-    """An array: sizes by name (None: any), its kind, and the least and the largest value."""
+    """Rule for an array: sizes by name (None: any), kind, and bounds of the values."""
 
     shape: tuple[str | None, ...]
     kind: str = "f"
     least: float = -np.inf
     most: float | str = np.inf
-    #: Whether values may be missing (NaN); whether they may be infinite as well.
+    #: Whether values may be missing (NaN), and whether they may be infinite.
     gaps: bool = False
     infinite: bool = False
-    #: Whether rows need not follow each other: NumPy alone works on it.
+    #: Whether any memory layout is allowed, since only NumPy uses the array.
     any_order: bool = False
 
     def fits(self, value: Any, sizes: Mapping[str, int]) -> bool:
@@ -61,11 +60,11 @@ class _Array:
             return False
         if value.ndim != len(self.shape) or not (value.flags.c_contiguous or self.any_order):
             return False
-        wanted = zip(value.shape, self.shape, strict=True)
-        if any(name is not None and size != sizes[name] for size, name in wanted):
+        expected = zip(value.shape, self.shape, strict=True)
+        if any(name is not None and size != sizes[name] for size, name in expected):
             return False
         known = value[~np.isnan(value)] if self.gaps else value
-        # The largest place among so many is one less.
+        # The largest index is one less than the size.
         most = sizes[self.most] - 1 if isinstance(self.most, str) else self.most
         finite = self.infinite or bool(np.isfinite(known).all())
         return finite and bool(np.all((known >= self.least) & (known <= most)))
@@ -73,7 +72,7 @@ class _Array:
 
 @dataclass(frozen=True)
 class _Number:
-    """A number: a whole one or not, finite, and the least and the largest value."""
+    """Rule for a finite number: integer or not, and bounds."""
 
     whole: bool = False
     least: float = -np.inf
@@ -88,7 +87,7 @@ class _Number:
 
 _FEATURES = _Array(("features",))
 
-#: Of estimators.
+#: Rules for estimators.
 _ESTIMATOR: dict[str, _Array | _Number] = {
     "n_features_in_": _Number(whole=True, least=1),
     "feature_weights_": _FEATURES,
@@ -107,7 +106,7 @@ _ESTIMATOR: dict[str, _Array | _Number] = {
     "n_samples_seen_": _Number(whole=True, least=0, most=2.0**62),
     "_renewal": _Number(whole=True, least=0, most=2.0**62),
 }
-#: Of what they are made of. ``rows`` are those that the first array has.
+#: Rules for their parts; ``rows`` is the length of the first array.
 _SCALING: dict[str, _Array | _Number] = {
     "offset": _FEATURES,
     "divisor": _Array(("features",), least=np.nextafter(0.0, 1.0)),
@@ -141,7 +140,7 @@ _RESERVOIR: dict[str, _Array | _Number] = {
     "codes": _Array(("rows",), "i", least=0, most="classes"),
     "low": _FEATURES,
     "high": _FEATURES,
-    # Far out of the first batch these are no numbers, and are seen to be none.
+    # NaN for values far outside the first batch, which is detected later.
     "mean": _Array(("features",), gaps=True, infinite=True),
     "squares": _Array(("features",), least=0.0, gaps=True, infinite=True),
     "n_seen": _Number(whole=True, least=0, most=2.0**62),
@@ -149,7 +148,7 @@ _RESERVOIR: dict[str, _Array | _Number] = {
 
 
 def misfits(value: Any) -> Iterator[str]:
-    """Names of the estimators of ours, inside of a value, whose parts do not fit together."""
+    """Yield the names of the estimators of this package, nested in a value, that violate the rules."""
     waiting, seen = [value], set()
     while waiting:
         each = waiting.pop()
@@ -170,7 +169,7 @@ def misfits(value: Any) -> Iterator[str]:
 
 
 def _fits(parts: dict[str, Any]) -> bool:
-    """Whether the attributes of an estimator are numbers of its features and classes, and its parts too."""
+    """Return whether the attributes of an estimator and its parts satisfy the rules."""
     inner = [name for name in ("_scaling", "_references", "_reservoir", "_decision") if name in parts]
     known = {name: parts[name] for name in _ESTIMATOR if parts.get(name) is not None}
     if not inner and not known:
@@ -184,14 +183,14 @@ def _fits(parts: dict[str, Any]) -> bool:
 
 
 def _match(parts: Mapping[str, Any], rules: Mapping[str, _Array | _Number], sizes: Mapping[str, int]) -> bool:
-    """Whether the parts are what the rules ask for; those that rules do not name are not looked at."""
+    """Return whether the parts satisfy the rules; parts without a rule are ignored."""
     return all(rule.fits(parts[name], sizes) for name, rule in rules.items() if name in parts)
 
 
 def _is_whole(
     value: Any, kind: type, rules: Mapping[str, _Array | _Number], sizes: Mapping[str, int]
 ) -> bool:
-    """Whether it is an object of a class, with all the parts that the rules name, as they ask for."""
+    """Return whether an object is of a class and has all parts of the rules."""
     return type(value) is kind and rules.keys() <= vars(value).keys() and _match(vars(value), rules, sizes)
 
 
@@ -205,7 +204,7 @@ def _decides(decision: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> 
 
 
 def _refers(references: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> bool:
-    """Whether the samples that new ones are compared with are whole, and of the estimator's features."""
+    """Return whether the reference samples of predictions satisfy the rules."""
     if getattr(references, "n_classes", None) != sizes["classes"]:
         return False
     if type(references) is ClassHyperplanes:
@@ -232,7 +231,7 @@ def _refers(references: Any, parts: dict[str, Any], sizes: Mapping[str, int]) ->
 
 
 def _streams(reservoir: Any, parts: dict[str, Any], sizes: Mapping[str, int]) -> bool:
-    """Whether the samples that a stream has kept are of its features and classes."""
+    """Return whether the reservoir of a stream satisfies the rules."""
     sizes = {**sizes, "rows": len(reservoir.rows)}
     size = getattr(reservoir, "size", None)
     return (
@@ -245,7 +244,7 @@ def _streams(reservoir: Any, parts: dict[str, Any], sizes: Mapping[str, int]) ->
 
 
 def _draws(generator: Any) -> bool:
-    """Whether a generator of random numbers is at a place of its state: NumPy does not check it."""
+    """Return whether the position of a random generator is valid, which NumPy does not check."""
     bits = (
         generator._bit_generator if isinstance(generator, np.random.RandomState) else generator.bit_generator
     )
@@ -257,12 +256,14 @@ def _draws(generator: Any) -> bool:
 _CHECKS = {"_scaling": _scales, "_references": _refers, "_reservoir": _streams, "_decision": _decides}
 
 
-#: Goes up when what is in a file changes so that an older version would read it wrongly.
+# Saving and loading
+
+#: Increased when an older version would misread a file.
 FORMAT = 1
 _ABOUT = "highrelief.json"
-#: More of it is not read.
+#: Maximum size of the version record.
 _ABOUT_BYTES = 1000
-#: What fitted estimators are made of, beside themselves.
+#: Classes of the parts of fitted estimators.
 _PARTS = (
     "_engine.class_distances.ClassDistances",
     "_engine.hyperplanes.ClassHyperplanes",
@@ -270,7 +271,7 @@ _PARTS = (
     "_engine.scaling.Scaling",
     "base.meta.Decision",
 )
-#: Of scikit-learn, and not known to skops, though nothing but numbers and flags: what folds are cut by.
+#: Splitters of scikit-learn, which have only numbers and flags but are unknown to skops.
 _SPLITTERS = (
     "GroupKFold",
     "KFold",
@@ -283,7 +284,7 @@ _SPLITTERS = (
     "StratifiedKFold",
     "StratifiedShuffleSplit",
 )
-#: And what searches score by; older scorers hold what metadata they ask for, which is names and flags.
+#: Scorers of searches; older ones have metadata requests, which are names and flags.
 _SCORERS = (
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.utils._metadata_requests.MetadataRequest",
@@ -292,17 +293,17 @@ _SCORERS = (
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
-    """Write an estimator into a file that :func:`load` reads, whole or not at all.
+    """Write an estimator atomically to a file that :func:`load` reads.
 
-    Any estimator of this package, fitted or not, and scikit-learn's pipelines and searches with ours inside.
-    A stream (``OnlineIRelief``) goes on after loading to the same bits.
+    Supported are all estimators of this package, fitted or not, and pipelines and searches of scikit-learn
+    around them. A stream (``OnlineIRelief``) continues after loading with bitwise identical results.
 
     Parameters
     ----------
     estimator : estimator
-        What to keep.
+        The estimator.
     path : str or path
-        The file; what is there is written over. Its usual ending is ``.skops``.
+        The file, overwritten if it exists. The usual extension is ``.skops``.
 
     Returns
     -------
@@ -347,21 +348,21 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> Any:
     """Return the estimator that :func:`save` wrote into a file.
 
-    The types that a file names are looked at before anything is built, and none but known ones are. That its
-    parts fit together is looked at too; whether its weights are right is not.
+    The types named in the file are checked before any object is created. The consistency of its parts is
+    validated, but not the values of the weights.
 
     Parameters
     ----------
     path : str or path
         The file.
     trusted : iterable of str or type, default=()
-        Further types that may be built, as the error names them: of packages that you know, in files of which
-        you know who made them. To build one may run code of its package.
+        Further types to trust, as named in the error. Creating them may run code of their packages: trust
+        only packages and files of known origin.
 
     Returns
     -------
     estimator : estimator
-        As it was saved; weights and predictions have the same bits.
+        The saved estimator; weights and predictions are bitwise identical.
     """
     skops = _skops("load")
     source = Path(path)
@@ -389,24 +390,24 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     return estimator
 
 
-def _skops(who: str) -> Any:
-    """Return skops.io; one sentence where it is not installed."""
+def _skops(caller: str) -> Any:
+    """Return skops.io; raise with a remedy if it is not installed."""
     try:
         import skops.io  # noqa: PLC0415
     except ModuleNotFoundError as error:
         missing = str(error.name).split(".")[0]
         raise ImportError(
-            f"highrelief.{who} needs {missing}, which is not installed: pip install 'highrelief[save]'"
+            f"highrelief.{caller} needs {missing}, which is not installed: pip install 'highrelief[save]'"
             " installs it."
         ) from error
     return skops.io
 
 
 def _known() -> list[str]:
-    """Names of the types that may be built, beside those that skops knows."""
-    ours = [f"{home}.{name}" for name, home in highrelief._HOMES.items()]
+    """Return the names of trusted types, besides those of skops."""
+    own_types = [f"{home}.{name}" for name, home in highrelief._HOMES.items()]
     folds = [f"sklearn.model_selection._split.{name}" for name in _SPLITTERS]
-    return [*(f"highrelief.{name}" for name in (*ours, *_PARTS)), *folds, *_SCORERS]
+    return [*(f"highrelief.{name}" for name in (*own_types, *_PARTS)), *folds, *_SCORERS]
 
 
 def _names(trusted: Iterable[str | type]) -> list[str]:
@@ -416,22 +417,22 @@ def _names(trusted: Iterable[str | type]) -> list[str]:
 
 
 def _unknown(skops: Any, content: bytes, more: Iterable[str]) -> list[str]:
-    """Types that a file names and nobody knows, in order."""
+    """Return the sorted names of untrusted types in a file."""
     return sorted({*skops.get_untrusted_types(data=content)} - {*_known(), *more})
 
 
 def _check_origin(name: str, content: bytes) -> None:
-    """Refuse what :func:`save` has not written, or in a way to come; say it if another version has."""
+    """Raise unless :func:`save` wrote the file in a known format; warn about other versions."""
     from packaging.version import Version  # noqa: PLC0415 (comes with skops)
 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive, archive.open(_ABOUT) as file:
             about = json.loads(file.read(_ABOUT_BYTES))
-        # As a version is written: it goes into a command that the user is told to run.
+        # Parse the version: it becomes part of a command in the message.
         made_by, way = Version(about["version"]), about["format"]
         if type(way) is not int:
             raise TypeError(f"format={way!r} is no whole number")
-    except Exception as error:  # whatever is wrong with it
+    except Exception as error:
         raise ValueError(f"{name} was not written by highrelief.save, and is not read.") from error
     here = Version(highrelief.__version__)
     if way > FORMAT:

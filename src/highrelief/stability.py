@@ -1,11 +1,11 @@
-r"""How much the rankings or selections of several fits agree.
+r"""Stability: agreement of the rankings or selections of several fits.
 
 Rankings are compared by :func:`spearman`; selections by :func:`jaccard`, :func:`kuncheva` and
-:func:`nogueira`. The last two are corrected for chance: selections that have nothing to do with each other
-score 0 on average, however many features they keep. :func:`stability_score` fits an estimator to random
-subsets of the samples and compares what comes out.
+:func:`nogueira`. The last two are corrected for chance: independent selections score 0 on average, whatever
+their size. :func:`stability_score` fits an estimator to random subsets of the samples and compares the
+results.
 
-Every measure takes one ranking, or one selection, per row. Two rows at least are needed.
+Every measure takes one ranking, or one selection, per row, and needs at least two rows.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ __all__ = [
     "stability_score",
 ]
 
-#: What ``stability_score`` can measure.
+#: Measures of ``stability_score``.
 MEASURES = ("spearman", "jaccard", "kuncheva", "nogueira")
 
 
 class NogueiraStability(NamedTuple):
     """Nogueira's estimate of the stability of a selection, and its confidence interval."""
 
-    #: At most 1; 0 on average for selections at random; nan if nothing, or everything, was selected.
+    #: At most 1; 0 on average for random selections; nan if nothing or everything was selected.
     stability: float
-    #: Ends of the interval, from asymptotic normality; they may lie beyond 1.
+    #: Bounds of the asymptotic interval; they may exceed 1.
     lower: float
     upper: float
 
@@ -102,17 +102,17 @@ def jaccard(supports: ArrayLike) -> float:
 
     .. math:: J = \frac{2}{c (c - 1)} \sum_{l < l'} \frac{|A_l \cap A_{l'}|}{|A_l \cup A_{l'}|}
 
-    Not corrected for chance: who keeps nearly all features looks stable.
+    Not corrected for chance: selections of nearly all features appear stable.
 
     Parameters
     ----------
     supports : array-like of shape (n_selections, n_features)
-        True, or 1, where a feature is kept, one row for each fit.
+        Masks of the selected features, one row for each fit.
 
     Returns
     -------
     stability : float
-        In [0, 1]. Two selections of nothing are the same: 1.
+        In [0, 1]; two empty selections score 1.
 
     Examples
     --------
@@ -120,13 +120,13 @@ def jaccard(supports: ArrayLike) -> float:
     >>> jaccard([[1, 1, 0, 0], [1, 0, 1, 0]])
     0.3333333333333333
     """
-    kept = _checked_supports(supports)
-    sizes = kept.sum(axis=1)
-    shared = kept @ kept.T
+    selected = _checked_supports(supports)
+    sizes = selected.sum(axis=1)
+    shared = selected @ selected.T
     either = sizes[:, np.newaxis] + sizes - shared
     parts = np.divide(shared, either, out=np.ones_like(shared), where=either > 0.0)
     np.fill_diagonal(parts, 0.0)
-    return _within(parts.sum() / (len(kept) * (len(kept) - 1)), 0.0, 1.0)
+    return _within(parts.sum() / (len(selected) * (len(selected) - 1)), 0.0, 1.0)
 
 
 def kuncheva(supports: ArrayLike) -> float:
@@ -134,17 +134,17 @@ def kuncheva(supports: ArrayLike) -> float:
 
     .. math:: I(A, B) = \frac{r d - k^2}{k (d - k)}
 
-    with k features of d in each and r in both; 0 on average for selections at random.
+    with k features of d in each and r in both; 0 on average for random selections.
 
     Parameters
     ----------
     supports : array-like of shape (n_selections, n_features)
-        True, or 1, where a feature is kept, one row for each fit; the same number in every row.
+        Masks of the selected features, one row for each fit; the same number in every row.
 
     Returns
     -------
     stability : float
-        In [−1, 1]; nan if nothing, or everything, is kept: there was no choice.
+        In [−1, 1]; nan if nothing or everything is selected.
 
     References
     ----------
@@ -157,18 +157,18 @@ def kuncheva(supports: ArrayLike) -> float:
     >>> kuncheva([[1, 1, 0, 0], [1, 1, 0, 0]]), kuncheva([[1, 1, 0, 0], [1, 0, 1, 0]])
     (1.0, 0.0)
     """
-    kept = _checked_supports(supports)
-    sizes = kept.sum(axis=1)
+    selected = _checked_supports(supports)
+    sizes = selected.sum(axis=1)
     if np.any(sizes != sizes[0]):
         raise ValueError(
             f"kuncheva compares selections of the same size, but the rows of supports keep"
             f" {int(sizes.min())} to {int(sizes.max())} features; use nogueira, which does without."
         )
-    n, d, k = len(kept), kept.shape[1], sizes[0]
+    n, d, k = len(selected), selected.shape[1], sizes[0]
     if k in {0, d}:
         return float("nan")
-    # r summed over ordered pairs, from how often each feature is kept.
-    times = kept.sum(axis=0)
+    # r summed over ordered pairs, from the selection counts.
+    times = selected.sum(axis=0)
     mean_shared = np.sum(times * (times - 1.0)) / (n * (n - 1))
     return float((mean_shared * d - k**2) / (k * (d - k)))
 
@@ -185,16 +185,16 @@ def nogueira(supports: ArrayLike, *, confidence: float = 0.95) -> NogueiraStabil
     Parameters
     ----------
     supports : array-like of shape (n_selections, n_features)
-        True, or 1, where a feature is kept, one row for each fit.
+        Masks of the selected features, one row for each fit.
     confidence : float, default=0.95
-        Of the interval. It holds for independent selections; fits to overlapping subsets of one table are
-        not, and only tell how stable the selection is under leaving samples out.
+        Confidence level of the interval. It assumes independent selections; fits to overlapping subsets are
+        dependent, and measure only the stability under leaving samples out.
 
     Returns
     -------
     result : NogueiraStability
-        ``stability`` with the interval from ``lower`` to ``upper``; all nan if nothing, or everything, is
-        kept in every row.
+        ``stability`` with the interval from ``lower`` to ``upper``; all nan if nothing or everything is
+        selected in every row.
 
     References
     ----------
@@ -208,17 +208,17 @@ def nogueira(supports: ArrayLike, *, confidence: float = 0.95) -> NogueiraStabil
     0.33333333333333326
     """
     check_number("confidence", confidence, above=0.0, below=1.0)
-    kept = _checked_supports(supports)
-    m, d = kept.shape
-    sizes = kept.sum(axis=1)
-    share, mean_size = kept.mean(axis=0), sizes.mean()
+    selected = _checked_supports(supports)
+    m, d = selected.shape
+    sizes = selected.sum(axis=1)
+    share, mean_size = selected.mean(axis=0), sizes.mean()
     at_random = mean_size / d * (1.0 - mean_size / d)
     if at_random == 0.0:
         return NogueiraStability(*3 * [float("nan")])
     stability = 1.0 - m / (m - 1) * np.mean(share * (1.0 - share)) / at_random
-    # What each selection contributes, and from it the variance of the estimate.
+    # The contributions of the selections give the variance of the estimate.
     parts = (
-        kept @ share / d
+        selected @ share / d
         - sizes * mean_size / d**2
         + stability / 2.0 * (2.0 * sizes * mean_size / d**2 - sizes / d - mean_size / d + 1.0)
     ) / at_random
@@ -230,11 +230,11 @@ def nogueira(supports: ArrayLike, *, confidence: float = 0.95) -> NogueiraStabil
 class StabilityBySize(NamedTuple):
     """Nogueira's stability of the best 1, 2, … features."""
 
-    #: (n_sizes,) how many features count as the best.
+    #: (n_sizes,) numbers of best features.
     sizes: NDArray[np.int64]
-    #: (n_sizes,) nan where it cannot be told.
+    #: (n_sizes,) nan where undefined.
     stability: NDArray[np.float64]
-    #: (n_sizes,) ends of the intervals.
+    #: (n_sizes,) bounds of the intervals.
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
 
@@ -242,23 +242,22 @@ class StabilityBySize(NamedTuple):
 def stability_by_size(
     weights: ArrayLike, sizes: ArrayLike | None = None, *, confidence: float = 0.95
 ) -> StabilityBySize:
-    """Nogueira's stability of the best k features, for several k.
+    """Return Nogueira's stability of the best k features, for several k.
 
     Parameters
     ----------
     weights : array-like of shape (n_fits, n_features)
         Weights, larger = better, one row for each fit.
     sizes : array-like of shape (n_sizes,), default=None
-        The k, each below n_features. None: 1, 2, 5, 10, 20, 50, …, or all of them if there are fewer than 20.
+        Values of k below n_features. None: 1, 2, 5, 10, 20, 50, …, or all for at most 20 features.
     confidence : float, default=0.95
-        Of the intervals, as in :func:`nogueira`.
+        Confidence level of the intervals, as in :func:`nogueira`.
 
     Returns
     -------
     curve : StabilityBySize
-        nan for a k at which some row does not say which features are the best: its k-th and its next weight
-        are the same, as in a row with fewer than k weights that are not 0. To take those of lower index
-        would make rows agree on features that none of them chose.
+        nan for a k at which the k-th and the next weight of some row are equal, as in a row with fewer than k
+        non-zero weights. Breaking ties by index would make rows agree on features that none of them selected.
 
     Examples
     --------
@@ -269,33 +268,33 @@ def stability_by_size(
     """
     rows = _checked_rows(weights, "weights")
     n_features = rows.shape[1]
-    wanted = checked_sizes(sizes, n_features)
-    falling = np.argsort(-rows, axis=1, kind="stable")
-    ordered = np.take_along_axis(rows, falling, axis=1)
-    results = np.full((len(wanted), 3), np.nan)
+    checked = checked_sizes(sizes, n_features)
+    order = np.argsort(-rows, axis=1, kind="stable")
+    ordered = np.take_along_axis(rows, order, axis=1)
+    results = np.full((len(checked), 3), np.nan)
     supports = np.zeros(rows.shape, dtype=bool)
-    for place, size in enumerate(wanted):
+    for place, size in enumerate(checked):
         if np.all(ordered[:, size - 1] > ordered[:, size]):
             supports[:] = False
-            np.put_along_axis(supports, falling[:, :size], True, axis=1)
+            np.put_along_axis(supports, order[:, :size], True, axis=1)
             results[place] = nogueira(supports, confidence=confidence)
-    return StabilityBySize(wanted, *results.T)
+    return StabilityBySize(checked, *results.T)
 
 
 def checked_sizes(sizes: ArrayLike | None, n_features: int) -> NDArray[np.int64]:
-    """How many features count as the best: what was asked for, or the usual numbers."""
+    """Return the validated numbers of best features, or the default ones."""
     if n_features < 2:
         raise ValueError("There is a single feature: no choice that could be stable.")
-    wanted = usual_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
-    if not wanted.size:
+    checked = default_sizes(n_features) if sizes is None else np.atleast_1d(np.asarray(sizes))
+    if not checked.size:
         raise ValueError("sizes is empty: it must say how many features count as the best.")
-    for size in wanted:
+    for size in checked:
         check_count("sizes", plain(size), at_most=n_features - 1, of="features that leave out one")
-    return wanted.astype(np.int64)
+    return checked.astype(np.int64)
 
 
-def usual_sizes(n_features: int) -> NDArray[np.int64]:
-    """1, 2, 5, 10, … below the number of features; all where these are few."""
+def default_sizes(n_features: int) -> NDArray[np.int64]:
+    """Return 1, 2, 5, 10, … below the number of features; all for at most 20."""
     if n_features <= 20:
         return np.arange(1, n_features)
     steps = (np.array([1, 2, 5]) * 10 ** np.arange(len(str(n_features)))[:, np.newaxis]).ravel()
@@ -317,44 +316,43 @@ def stability_score(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> float | NogueiraStability:
-    """How much the results of an estimator agree that is fitted to random subsets of the samples.
+    """Measure the stability of an estimator over random subsets of the samples.
 
-    The protocol of Li et al. (2015): c subsets of a share of the samples, drawn without replacement and
-    without regard to classes; one ranking or selection from each; :func:`spearman` or another measure.
+    The protocol of Li et al. (2015): c subsets, drawn without replacement and not stratified; one ranking or
+    selection from each; :func:`spearman` or another measure.
 
     Parameters
     ----------
     estimator : estimator
         A weighter, or any estimator with ``feature_importances_`` or ``coef_``; for measures of selections
-        also any that selects, by ``get_support``. Also a pipeline that ends in one. Cloned, not changed.
+        also any with ``get_support``. Also a pipeline that ends in one. It is cloned.
     X : array-like of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,)
-        Their classes.
+        Class labels.
     n_subsets : int, default=10
         Number of subsets, c.
     fraction : float, default=0.9
         Share of the samples in each, below 1.
     groups : array-like of shape (n_samples,), default=None
-        Samples of the same group are all in a subset, or none of them.
+        Group labels: a subset has all samples of a group or none.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts; a subset is drawn from samples, not from copies.
+        Sample weights; subsets are drawn from samples regardless of their weights.
     batches : array-like of shape (n_samples,), default=None
-        Handed on to the fits, if the estimator takes them.
+        Batch labels, passed to the fits if the estimator supports them.
     measure : {"spearman", "jaccard", "kuncheva", "nogueira"}, default="spearman"
         How results are compared. The last three compare selections.
     n_features : int, float or None, default=None
-        What is selected by the weights: that many features, or that share; None what the estimator's own
-        ``get_support`` says.
+        Number or share of features selected by their weights; None: the estimator's ``get_support``.
     n_jobs : int or None, default=None
-        How many fits at a time; does not change the result.
+        Number of parallel fits; does not change the result.
     random_state : int, RandomState or None, default=None
-        Which subsets are drawn.
+        Seed of the subsets.
 
     Returns
     -------
     stability : float, or NogueiraStability
-        What the measure returns.
+        The result of the measure.
 
     References
     ----------
@@ -391,13 +389,13 @@ def stability_score(
 
 
 class _SubsetFits(ResampledWeighter):
-    """The fits of a score, in its words."""
+    """The fits of a score, with its parameter names in messages."""
 
     _size_name = "fraction"
 
 
 def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
-    """Which features a fitted estimator keeps; of a pipeline or a search as :func:`weights_of` says."""
+    """Return the features that a fitted estimator selects, in a pipeline or search those of its last step."""
     inside = innermost(fitted)
     if not hasattr(inside, "get_support"):
         raise ValueError(
@@ -413,13 +411,13 @@ def _support_of(fitted: Any, n_features: int) -> NDArray[np.bool_]:
 
 
 class _SubsetSelections(_SubsetFits):
-    """The fits of a score that needs to know only what is kept: the rows of ``member_weights_``."""
+    """The fits of a score of selections: rows of ``member_weights_`` are masks."""
 
     _ask = staticmethod(_support_of)
 
 
 def _best(weights: NDArray[np.float64], n_features: Any) -> NDArray[np.bool_]:
-    """The features that weigh most, so many in each row."""
+    """Return masks of the features with the largest weights in each row."""
     if is_share(n_features):
         check_number("n_features", n_features, above=0.0, at_most=1.0)
     else:
@@ -433,7 +431,7 @@ def accuracy_tradeoff(stability: float, accuracy: float) -> float:
     Parameters
     ----------
     stability : float
-        At most 1; one below 0, which is worse than chance, counts as 0.
+        At most 1; a negative stability, worse than chance, counts as 0.
     accuracy : float
         Share of samples that are classified correctly, in [0, 1].
 
@@ -464,16 +462,16 @@ def _checked_rows(rows: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _checked_supports(supports: ArrayLike) -> NDArray[np.float64]:
-    """Selections as 0 and 1."""
-    kept = _checked_rows(supports, "supports")
-    if np.any((kept != 0.0) & (kept != 1.0)):
+    """Return selections as 0 and 1."""
+    selected = _checked_rows(supports, "supports")
+    if np.any((selected != 0.0) & (selected != 1.0)):
         raise ValueError(
             "supports must hold True or False, or 1 and 0, for each feature; the first k of rankings are"
             " rankings <= k."
         )
-    return kept
+    return selected
 
 
 def _within(mean: float, least: float, most: float) -> float:
-    """A mean that rounding must not carry beyond its bounds."""
+    """Clip a mean to its bounds, which rounding may exceed."""
     return float(min(max(mean, least), most))

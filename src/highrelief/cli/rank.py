@@ -151,22 +151,22 @@ def interactions_of(
     ranking: Ranking, *, n_jobs: int | None = None, watcher: Watcher = NOBODY
 ) -> InteractionTable | str:
     """Weigh the best features of a ranking again without one another; or why not, in a sentence."""
-    from ..inspection.report.findings import found_interactions  # noqa: PLC0415  the fit need not wait for it
+    from ..inspection.report.findings import measure_top_interactions  # noqa: PLC0415  the fit need not wait for it
 
     request, table = ranking.request, ranking.table
     with watcher.working("Weighing the best features without one another"):
-        return found_interactions(
+        return measure_top_interactions(
             ranking.estimator,
             table.X,
             table.y,
-            asked=request.interactions,
+            requested=request.interactions,
             resamples=request.resamples,
             random_state=request.seed,
             n_jobs=n_jobs,
             groups=table.groups,
             batches=table.batches,
             feature_names=table.feature_names,
-            words=table.levels,
+            value_labels=table.levels,
         )
 
 

@@ -55,7 +55,7 @@ def write_report(
             data=_digests(ranking.table.digest),
             time={"Started": ranking.started.isoformat(timespec="seconds")}
             | {f"{part.capitalize()} took": f"{seconds:.2f} s" for part, seconds in ranking.seconds.items()},
-            words=ranking.table.levels,
+            value_labels=ranking.table.levels,
             again=f"highrelief rank --repeat {shlex.quote(str(folder / 'run.json'))}",
         )
         page = ranking_page(contents)

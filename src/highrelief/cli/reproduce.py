@@ -14,7 +14,7 @@ from ..papers.data import SOURCES, BadSetError, FetchError, Sets
 from ..papers.data import fetch as fetch_set
 from ..papers.experiment import Cell, Experiment, Outcome
 from ..papers.results import Results
-from ..papers.runner import Plan, carry_out, named, plan, wanted_sets
+from ..papers.runner import Plan, find_experiment, plan, requested_datasets, run_plan
 from .endings import RunError, UsageError
 from .output import write_file, write_folder
 from .request import as_text
@@ -88,8 +88,8 @@ def reproduced(
     if data is not None and not data.is_dir():
         raise UsageError(f"There is no folder {data}.")
     try:
-        experiment = named(name)
-        wanted = wanted_sets(experiment, datasets)
+        experiment = find_experiment(name)
+        wanted = requested_datasets(experiment, datasets)
         failed = _fetch(wanted, Sets(data, cache), cache, watcher) if fetch else []
         planned = plan(experiment, data=data, cache=cache, datasets=wanted, repeats=repeats)
     except BadSetError as error:
@@ -97,28 +97,30 @@ def reproduced(
     except (LookupError, ValueError) as error:
         raise UsageError(str(error.args[0])) from error
     watcher.note(f"{experiment.name}: {experiment.title}")
-    for each in _about_sets(planned.absent, planned.made):
+    for each in _about_sets(planned.missing, planned.generated):
         watcher.note(each)
     if not planned.datasets and failed:
         raise RunError(failed[0])
     if not planned.datasets:
         raise UsageError(
-            f"None of its sets is at hand ({', '.join(planned.absent)}); --data says where they are,"
+            f"None of its sets is at hand ({', '.join(planned.missing)}); --data says where they are,"
             " --fetch gets those that OpenML has."
         )
     outcomes = _all_cells(planned, n_jobs, watcher)
-    return Reproduction(experiment, outcomes, experiment.results(outcomes), planned.absent, planned.made)
+    return Reproduction(
+        experiment, outcomes, experiment.results(outcomes), planned.missing, planned.generated
+    )
 
 
 def _all_cells(planned: Plan, n_jobs: int | None, watcher: Watcher) -> dict[Cell, Outcome]:
     """Compute what is left, and tell what the user has to know of it."""
-    n_cells = len(planned.done) + len(planned.left)
+    n_cells = len(planned.done) + len(planned.remaining)
     begin = f"{n_cells:,} cell{'s' * (n_cells != 1)}, {len(planned.done):,} of them done"
-    rest = f"; the rest will take about {spoken(planned.seconds(n_jobs))}" if planned.left else ""
+    rest = f"; the rest will take about {spoken(planned.seconds(n_jobs))}" if planned.remaining else ""
     watcher.note(f"{begin}{rest}.")
     try:
         with watcher.working(f"Running {planned.experiment.name}") as tell:
-            return carry_out(planned, n_jobs=n_jobs, tell=tell)
+            return run_plan(planned, n_jobs=n_jobs, progress=tell)
     except KeyboardInterrupt:
         watcher.note("What is done is kept: the same command goes on from here.")
         raise
@@ -153,7 +155,8 @@ def spoken(seconds: float) -> str:
 def far_apart(results: Sequence[Results]) -> list[str]:
     """What lies more than two standard errors from what was published."""
     return [
-        f"{pair.row}, {pair.column}: {pair.ours} against {pair.theirs}, {pair.apart:+.1f} standard errors"
+        f"{pair.row}, {pair.column}: {pair.reproduced} against {pair.published},"
+        f" {pair.z_score:+.1f} standard errors"
         for table in results
         for pair in table.pairs
         if pair.is_far

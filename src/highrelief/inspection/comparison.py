@@ -1,4 +1,4 @@
-"""Several methods side by side: accuracy by nested cross-validation, stability, their trade-off, time."""
+"""Comparison of methods: accuracy by nested cross-validation, stability, their trade-off, and time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..stability import NogueiraStability, accuracy_tradeoff, nogueira, spearman
 
 __all__ = ["Accuracy", "Comparison", "MethodResult", "compare"]
 
-#: What the selections are judged by, if nothing else is given: the classifiers of Li et al. (2015).
+#: Default classifiers that evaluate the selections (Li et al. 2015).
 CLASSIFIERS: dict[str, Any] = {
     "knn": make_pipeline(MinMaxScaler(), KNeighborsClassifier(N_NEIGHBORS)),
     "linear-svm": make_pipeline(StandardScaler(), SVC(kernel="linear", C=1.0)),
@@ -38,7 +38,7 @@ ALL_FEATURES = "all features"
 
 #: Rows to fit, rows left out.
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
-#: Told after each method in each fold: how many of them are done, of how many, and which came last.
+#: Called after each method in each fold with (done, total, name of the method).
 Progress = Callable[[int, int, str], None]
 
 
@@ -46,12 +46,12 @@ Progress = Callable[[int, int, str], None]
 class Accuracy:
     """Accuracy of one classifier after one method, in the outer folds."""
 
-    #: (n_folds,) share of the samples left out that are classified correctly.
+    #: (n_folds,) accuracy on the samples left out.
     folds: NDArray[np.float64]
-    #: (n_folds,) numbers of samples that were fitted, and that were left out.
+    #: (n_folds,) numbers of samples fitted and left out.
     n_fitted: NDArray[np.int64]
     n_left_out: NDArray[np.int64]
-    #: Of the interval.
+    #: Confidence level of the interval.
     confidence: float = 0.95
 
     @property
@@ -66,42 +66,41 @@ class Accuracy:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """Ends of a confidence interval of the mean, see ``accuracy_interval``."""
+        """Confidence interval of the mean, see :func:`accuracy_interval`."""
         return accuracy_interval(self.folds, self.n_fitted, self.n_left_out, confidence=self.confidence)
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What one method did in the outer folds."""
+    """Results of one method over the outer folds."""
 
     name: str
-    #: By name of the classifier.
+    #: Accuracy by classifier.
     accuracy: dict[str, Accuracy]
     #: (n_folds, n_features) weights; None for the baseline.
     weights: NDArray[np.float64] | None
-    #: (n_folds, n_features) which features were kept.
+    #: (n_folds, n_features) selected features.
     selections: NDArray[np.bool_]
-    #: (n_folds,) seconds on the clock to weigh the fitted samples of the fold once; the first of a method may
-    #: hold the time to load or compile its kernels.
+    #: (n_folds,) wall time of one fit; the first of a method may include loading or compiling its kernels.
     seconds: NDArray[np.float64]
 
     @property
     def n_features(self) -> NDArray[np.int64]:
-        """Number of features kept in each fold."""
+        """Number of selected features in each fold."""
         return self.selections.sum(axis=1)
 
     @cached_property
     def ranking_stability(self) -> float:
-        """Mean rank correlation of the weights of the folds; nan for the baseline, or for one fold."""
+        """Mean rank correlation of the weights over the folds; nan for the baseline or a single fold."""
         if self.weights is None or len(self.weights) < 2:
             return float("nan")
         return spearman(self.weights)
 
     @cached_property
     def selection_stability(self) -> NogueiraStability:
-        """Nogueira's measure of the selections; nan where there was no choice, or for one fold.
+        """Nogueira's stability of the selections; nan for the baseline or a single fold.
 
-        Its interval is that of independent selections; those of folds share most of their samples.
+        Its interval assumes independent selections; those of folds share most of their samples.
         """
         if len(self.selections) < 2:
             return NogueiraStability(*3 * [float("nan")])
@@ -120,17 +119,17 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What :func:`compare` found."""
+    """Result of :func:`compare`."""
 
-    #: In the order they were given; the last is the baseline that keeps all features.
+    #: In the order of the arguments; the last is the baseline with all features.
     methods: list[MethodResult]
-    #: Rows to select and fit by, and rows that were left out, fold by fold.
+    #: Indices of the fitted samples and of those left out, by fold.
     folds: list[Fold]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One flat row of plain numbers for each method and classifier, for tables and JSON.
+        """Yield one flat row of plain numbers for each method and classifier.
 
-        None where there is nothing to tell, such as the stability of all features.
+        None where a value is undefined, such as the stability of all features.
         """
         for method in self.methods:
             selection = method.selection_stability
@@ -150,8 +149,8 @@ class Comparison:
                     "tradeoff": method.tradeoff[name],
                     "seconds": float(np.median(method.seconds)),
                 }
-                told = {key: None if np.isnan(value) else value for key, value in numbers.items()}
-                yield {"method": method.name, "classifier": name, **told}
+                values = {key: None if np.isnan(value) else value for key, value in numbers.items()}
+                yield {"method": method.name, "classifier": name, **values}
 
 
 def compare(
@@ -170,50 +169,49 @@ def compare(
     random_state: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare methods by the two-loop protocol: what is left out of a fold takes no part in the selection.
+    """Compare methods by nested cross-validation.
 
-    In every outer fold, the same for all methods, missing values become the median of the feature, each
-    method weighs the features, a :class:`~highrelief.CrossValidatedSelector` chooses how many to keep, and
-    the classifiers are fitted to the kept features: all by the samples that are fitted in the fold. Then the
-    others are classified. The number of features is chosen by k-NN, once for all classifiers, so that a
-    method has one selection in a fold. (The inner folds share the medians; that touches the choice of a
-    number, not the samples left out.)
+    The outer folds are the same for all methods. On the training samples of each, missing values are replaced
+    by the median of the feature, each method weighs the features, a
+    :class:`~highrelief.CrossValidatedSelector` chooses how many to select, and the classifiers are fitted to
+    the selected features; then the samples left out are classified. The number of features is chosen by k-NN,
+    once for all classifiers, so that a method has one selection per fold. (The inner folds share the medians,
+    which affects the chosen number only.)
 
     Parameters
     ----------
     methods : mapping of str to estimator
-        Weighters, or other estimators with ``feature_importances_`` or ``coef_``, by name. Cloned, not
-        changed.
+        Weighters, or other estimators with ``feature_importances_`` or ``coef_``, by name. They are cloned.
     X : array-like of shape (n_samples, n_features)
-        The samples; nan where a value is missing.
+        The samples, with NaN for missing values.
     y : array-like of shape (n_samples,)
-        Their classes.
+        Class labels.
     groups : array-like of shape (n_samples,), default=None
-        Samples of the same group are never on both sides of a fold, outer or inner.
+        Group labels: samples of a group stay on one side of every fold, outer and inner.
     batches : array-like of shape (n_samples,), default=None
-        Batches, for the fits of the methods, which must all take them; the classifiers see one table.
+        Batch labels for the fits of the methods, which must all support them; classifiers ignore them.
     cv, inner_cv : int, splitter or list of pairs, default=10 and 5
-        The outer folds, and those that choose the number of features. A number means stratified folds, the
-        outer ones shuffled by ``random_state``. Pairs name rows of X, and are for the outer folds only.
+        The outer folds, and the inner ones that choose the number of features. An int means stratified folds,
+        the outer ones shuffled by ``random_state``. Pairs of row indices are allowed for the outer folds
+        only.
     cuts : "auto" or array-like, default="auto"
-        Numbers of features that are tried, see :class:`~highrelief.CrossValidatedSelector`.
+        Candidate numbers of features, see :class:`~highrelief.CrossValidatedSelector`.
     classifiers : sequence of str or mapping of str to classifier, default=("knn", "linear-svm")
         "knn": 3-NN on features scaled to [0, 1]; "linear-svm": a linear support vector machine, C = 1, on
-        standardized features; both scaled by what is fitted. Or classifiers by name.
+        standardized features; both scaled by the training samples. Or classifiers by name.
     confidence : float, default=0.95
-        Of the intervals of the accuracy.
+        Confidence level of the intervals of the accuracy.
     n_jobs : int or None, default=None
-        Threads. Methods run one after another, so that their times can be compared.
+        Number of threads. Methods run one after another, so that their times can be compared.
     random_state : int, RandomState or None, default=None
-        How the samples are shuffled, and what random numbers methods and classifiers draw that leave them to
-        chance.
+        Seed of the outer folds, and of methods and classifiers whose ``random_state`` is None.
     progress : callable, default=None
-        Called with (done, total, name of the method) after each method in each fold.
+        Called after each method in each fold with (done, total, name of the method).
 
     Returns
     -------
     comparison : Comparison
-        Results by method; the last is the baseline, all features.
+        Results by method; the last is the baseline with all features.
 
     References
     ----------
@@ -240,26 +238,34 @@ def compare(
     refuse_dask(X, "compare")
     check_number("confidence", confidence, above=0.0, below=1.0)
     _check_methods(methods)
-    judges = _judges(classifiers)
+    evaluators = _named_classifiers(classifiers)
     X, y = _checked(X, y)
-    everyone = np.ones(len(y), dtype=bool)
-    together, measured = label_codes("groups", groups, everyone), label_codes("batches", batches, everyone)
+    all_samples = np.ones(len(y), dtype=bool)
+    group_codes, batch_codes = (
+        label_codes("groups", groups, all_samples),
+        label_codes("batches", batches, all_samples),
+    )
     random = random_generator("random_state", random_state)
-    folds = _outer_folds(cv, X, y, together, random)
+    folds = _outer_folds(cv, X, y, group_codes, random)
     _check_inner(inner_cv)
 
     trials: dict[str, list[_Trial]] = {name: [] for name in (*methods, ALL_FEATURES)}
     for fold in folds:
-        part = _Part.of(X, y, together, measured, fold, int(random.randint(SEEDS)))
+        outer_fold = _OuterFold.of(X, y, group_codes, batch_codes, fold, int(random.randint(SEEDS)))
         for name, done in trials.items():
             if name == ALL_FEATURES:
                 choice = _Choice(None, np.ones(X.shape[1], dtype=bool), 0.0)
             else:
                 selector = CrossValidatedSelector(
-                    methods[name], cv=inner_cv, cuts=cuts, n_jobs=n_jobs, random_state=part.seed
+                    methods[name], cv=inner_cv, cuts=cuts, n_jobs=n_jobs, random_state=outer_fold.seed
                 )
-                choice = _choice(name, selector, part)
-            done.append(_Trial(choice, {judge: _score(each, part, choice) for judge, each in judges.items()}))
+                choice = _choice(name, selector, outer_fold)
+            done.append(
+                _Trial(
+                    choice,
+                    {classifier: _score(each, outer_fold, choice) for classifier, each in evaluators.items()},
+                )
+            )
             if progress is not None:
                 progress(sum(map(len, trials.values())), len(folds) * len(trials), name)
     return Comparison([_result(name, done, folds, confidence) for name, done in trials.items()], folds)
@@ -272,16 +278,16 @@ def accuracy_interval(
     *,
     confidence: float = 0.95,
 ) -> tuple[float, float]:
-    r"""Confidence interval of an accuracy from the scores of J folds, which share the samples they fit.
+    r"""Return a confidence interval of an accuracy from the scores of J folds.
 
-    Nadeau and Bengio (2003) correct the variance of the mean for what the folds have in common,
+    Nadeau and Bengio (2003) correct the variance of the mean for the overlap of the training samples,
 
     .. math:: \Bigl( \frac{1}{J} + \frac{n_\mathrm{left out}}{n_\mathrm{fitted}} \Bigr) S^2,
 
-    and take Student's t with J − 1 degrees of freedom; made for random splits, it is a rule of thumb for
-    folds, for which no unbiased variance exists. It has the length 0 where all folds score the same, such as
-    1, which no finite number of samples can show: the interval is widened, where necessary, to hold that of
-    Wilson (1927) for a share of as many samples as were left out, once each.
+    and use Student's t with J − 1 degrees of freedom. It was derived for random splits and is a rule of thumb
+    for folds, for which no unbiased variance exists. It has length 0 if all folds have the same score, such
+    as 1. Therefore it is widened, where necessary, to include Wilson's interval (1927) for as many samples as
+    were left out, counted once each.
 
     Parameters
     ----------
@@ -290,12 +296,12 @@ def accuracy_interval(
     n_fitted, n_left_out : array of shape (n_folds,)
         Numbers of samples.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence level.
 
     Returns
     -------
     lower, upper : float
-        Within [0, 1].
+        Bounds within [0, 1].
 
     References
     ----------
@@ -310,7 +316,7 @@ def accuracy_interval(
     (0.929, 1.0)
     """
     mean = float(np.mean(scores))
-    # Each sample is left out at most once in J folds; repeated folds are of the same samples again.
+    # Repeated folds leave the same samples out again.
     n_tested = min(float(np.sum(n_left_out)), float(np.max(n_fitted + n_left_out)))
     z = float(ndtri(0.5 + 0.5 * confidence))
     middle = (mean + z**2 / (2.0 * n_tested)) / (1.0 + z**2 / n_tested)
@@ -328,10 +334,10 @@ def difference_interval(
     *,
     confidence: float = 0.95,
 ) -> tuple[float, float]:
-    """Confidence interval of the difference of two accuracies in the same folds.
+    """Return a confidence interval of the difference of two accuracies in the same folds.
 
-    That of Nadeau and Bengio (2003), see :func:`accuracy_interval`, for what one scores above the other fold
-    by fold: what makes a fold easy or hard for both takes no part in it.
+    The interval of Nadeau and Bengio (2003), see :func:`accuracy_interval`, for the differences paired by
+    fold.
 
     Parameters
     ----------
@@ -340,13 +346,12 @@ def difference_interval(
     n_fitted, n_left_out : array of shape (n_folds,)
         Numbers of samples.
     confidence : float, default=0.95
-        Of the interval.
+        Confidence level.
 
     Returns
     -------
     lower, upper : float
-        nan where nothing can be told: for one fold, or if the difference is the same in all, which says
-        nothing about how it varies.
+        nan for a single fold, or if the difference is the same in all folds.
 
     References
     ----------
@@ -362,7 +367,7 @@ def difference_interval(
     """
     mean = float(np.mean(differences))
     half = float("nan")
-    # Equal up to what rounding leaves of differences of shares.
+    # Differences of shares are equal up to rounding.
     if len(differences) > 1 and np.ptp(differences) > 1e-12:
         half = _half_width(differences, n_fitted, n_left_out, confidence)
     return mean - half, mean + half
@@ -371,7 +376,7 @@ def difference_interval(
 def _half_width(
     values: NDArray[np.float64], n_fitted: NDArray[np.int64], n_left_out: NDArray[np.int64], confidence: float
 ) -> float:
-    """How far the interval of Nadeau and Bengio reaches to either side of the mean."""
+    """Return half the width of the interval of Nadeau and Bengio (2003)."""
     shared = float(np.mean(n_left_out) / np.mean(n_fitted))
     t = float(stdtrit(len(values) - 1, 0.5 + 0.5 * confidence))
     return t * float(np.sqrt((1.0 / len(values) + shared) * np.var(values, ddof=1)))
@@ -381,8 +386,8 @@ def _half_width(
 
 
 @dataclass(frozen=True)
-class _Part:
-    """An outer fold, missing values filled in by what is fitted in it."""
+class _OuterFold:
+    """Samples of an outer fold, imputed by the medians of the training samples."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -403,16 +408,16 @@ class _Part:
         seed: int,
     ) -> Self:
         fitted, left_out = fold
-        known, new = X[fitted], X[left_out]
+        X_fitted, X_left_out = X[fitted], X[left_out]
         if np.isnan(X).any():
-            imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(known)
-            known, new = imputer.transform(known), imputer.transform(new)
-        of_groups, of_batches = (None if each is None else each[fitted] for each in (groups, batches))
-        return cls(known, y[fitted], of_groups, of_batches, new, y[left_out], seed)
+            imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(X_fitted)
+            X_fitted, X_left_out = imputer.transform(X_fitted), imputer.transform(X_left_out)
+        fitted_groups, fitted_batches = (None if each is None else each[fitted] for each in (groups, batches))
+        return cls(X_fitted, y[fitted], fitted_groups, fitted_batches, X_left_out, y[left_out], seed)
 
 
 class _Choice(NamedTuple):
-    """What a method says in a fold."""
+    """Weights and selection of a method in a fold."""
 
     weights: NDArray[np.float64] | None
     support: NDArray[np.bool_]
@@ -420,34 +425,36 @@ class _Choice(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """A method in a fold, and how the classifiers did after it."""
+    """Selection of a method in a fold, and the accuracies of the classifiers."""
 
     choice: _Choice
     scores: dict[str, float]
 
 
-def _choice(name: str, selector: CrossValidatedSelector, part: _Part) -> _Choice:
-    """Weigh, and choose a number of features, by what is fitted in a fold."""
+def _choice(name: str, selector: CrossValidatedSelector, fold: _OuterFold) -> _Choice:
+    """Fit a selector to the training samples of a fold."""
     try:
-        selector.fit(part.X, part.y, groups=part.groups, batches=part.batches)
+        selector.fit(fold.X, fold.y, groups=fold.groups, batches=fold.batches)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}: {error}") from error
     return _Choice(selector.feature_weights_, selector.get_support(), selector.refit_time_)
 
 
-def _score(classifier: Any, part: _Part, choice: _Choice) -> float:
-    """Accuracy on the samples left out by the features that were chosen without them."""
-    model = seeded_clone(classifier, unseeded(classifier), part.seed)
-    model.fit(part.X[:, choice.support], part.y)
-    return float(np.mean(model.predict(part.X_new[:, choice.support]) == part.y_new))
+def _score(classifier: Any, fold: _OuterFold, choice: _Choice) -> float:
+    """Return the accuracy of a classifier on the samples left out."""
+    model = seeded_clone(classifier, unseeded(classifier), fold.seed)
+    model.fit(fold.X[:, choice.support], fold.y)
+    return float(np.mean(model.predict(fold.X_new[:, choice.support]) == fold.y_new))
 
 
 def _result(name: str, trials: list[_Trial], folds: list[Fold], confidence: float) -> MethodResult:
     n_fitted, n_left_out = np.array([[len(rows) for rows in fold] for fold in folds]).T
     accuracy = {
-        judge: Accuracy(np.array([each.scores[judge] for each in trials]), n_fitted, n_left_out, confidence)
-        for judge in trials[0].scores
+        classifier: Accuracy(
+            np.array([each.scores[classifier] for each in trials]), n_fitted, n_left_out, confidence
+        )
+        for classifier in trials[0].scores
     }
     weights = [each.choice.weights for each in trials if each.choice.weights is not None]
     return MethodResult(
@@ -505,15 +512,15 @@ def _check_methods(methods: Any) -> None:
         raise ValueError(f"{ALL_FEATURES!r} is the name of the baseline; give the method another.")
 
 
-def _judges(classifiers: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Classifiers by name."""
+def _named_classifiers(classifiers: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the classifiers by name."""
     if isinstance(classifiers, Mapping):
-        judges = dict(classifiers)
+        named = dict(classifiers)
     else:
         names = [classifiers] if isinstance(classifiers, str) else list(classifiers)
         for name in names:
             check_choice("classifiers", name, tuple(CLASSIFIERS))
-        judges = {name: CLASSIFIERS[name] for name in names}
-    if not judges:
+        named = {name: CLASSIFIERS[name] for name in names}
+    if not named:
         raise ValueError("classifiers is empty; use at least one.")
-    return judges
+    return named

@@ -1,4 +1,4 @@
-"""Which features act together: how much of the weight of each disappears when another is left out."""
+"""Interactions: the share of the weight of each feature that it loses when another is left out."""
 
 from __future__ import annotations
 
@@ -28,129 +28,131 @@ from ..base.selector import WeightSelector, falling
 from ..base.validation import check_structure, label_codes, refuse_dask, warn_user
 from ..selection.halves import checked_halves, halves, why_not
 
-# Clones of an estimator, fitted to some of the features: what becomes of weights without another.
+__all__ = ["InteractionTable", "Pair", "interactions"]
 
-
-#: Norms that methods give their weights.
+#: Norms to which methods normalize their weights.
 _NORMS = (1, 2, np.inf)
-#: Weights with all features, and of each (row) without another (column).
+#: Weights with all features, and of each feature (row) without another (column).
 Weights = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-class Told(NamedTuple):
-    """What fits are told."""
+class FitData(NamedTuple):
+    """Data of the fits."""
 
     X: Any
     y: Any
     sample_weight: Any = None
     batches: Any = None
 
-    def more(self, rows: Any = slice(None)) -> dict[str, Any]:
-        """What there is beside X and y, for some of the samples."""
-        given = {"sample_weight": self.sample_weight, "batches": self.batches}
-        return {name: np.asarray(value)[rows] for name, value in given.items() if value is not None}
+    def fit_params(self, rows: Any = slice(None)) -> dict[str, Any]:
+        """Return the keyword arguments of ``fit`` for some of the samples."""
+        optional = {"sample_weight": self.sample_weight, "batches": self.batches}
+        return {name: np.asarray(value)[rows] for name, value in optional.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Refits:
-    """Fits to some of the features of a table, by places among those that are looked at."""
+    """Fits of clones to subsets of the examined features."""
 
     estimator: Any
-    told: Told
-    #: Places of the features in the table.
+    data: FitData
+    #: Column indices of the examined features.
     features: NDArray[np.int64]
-    #: Which features of the table are categories; None: the estimator knows by itself.
+    #: Mask of the categorical features of X; None: the estimator detects them.
     categorical: NDArray[np.bool_] | None
 
     @classmethod
-    def among(cls, features: NDArray[np.int64], estimator: Any, told: Told) -> Self:
-        """Refits among these features, by who weighs them."""
-        weigher = _who_weighs(estimator)
-        _refuse_ranks(weigher)
-        parameter = categories_parameter(weigher)
-        chosen = weigher.get_params()[parameter] if parameter else None
+    def among(cls, features: NDArray[np.int64], estimator: Any, data: FitData) -> Self:
+        """Return the refits of an estimator among some features."""
+        weighting = _weighting_estimator(estimator)
+        _refuse_ranks(weighting)
+        parameter = categories_parameter(weighting)
+        chosen = weighting.get_params()[parameter] if parameter else None
         mask = None
-        if chosen is not None and isinstance(innermost(weigher), WeightSelector):
-            mask = chosen_features(chosen, as_columns(told.X), feature_names(estimator, told.X))
-        return cls(weigher, told, features, mask)
+        if chosen is not None and isinstance(innermost(weighting), WeightSelector):
+            mask = chosen_features(chosen, as_columns(data.X), feature_names(estimator, data.X))
+        return cls(weighting, data, features, mask)
 
     @property
-    def ours(self) -> bool:
-        """Whether fits may run in threads."""
+    def runs_in_threads(self) -> bool:
+        """Whether the estimator is of this package, so that fits may run in threads."""
         return isinstance(self.estimator, WeightSelector)
 
     def weights(self, rows: NDArray[np.int64], among: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
-        """Weights of some of the features, fitted to some of the samples."""
+        """Return the weights of some of the features, fitted to some of the samples."""
         return weights_of(self._fitted(rows, among, seed), among.size)
 
     def _fitted(self, rows: NDArray[np.int64], among: NDArray[np.int64], seed: int) -> Any:
         places = self.features[among]
-        member = _without_sizes(self.estimator, places, int(np.shape(self.told.X)[1]))
+        member = _without_sizes(self.estimator, places, int(np.shape(self.data.X)[1]))
         if self.categorical is not None:
             member.set_params(**{categories_parameter(member): self.categorical[places]})
         member = seeded_clone(member, unseeded(member), seed)
-        X = _safe_indexing(_safe_indexing(self.told.X, places, axis=1), rows)
-        # How far a refit has come is not what anybody asks.
-        with watching(_nobody):
-            member.fit(X, _safe_indexing(self.told.y, rows), **self.told.more(rows))
+        X = _safe_indexing(_safe_indexing(self.data.X, places, axis=1), rows)
+        # The progress of a single refit is not reported.
+        with watching(_ignore_progress):
+            member.fit(X, _safe_indexing(self.data.y, rows), **self.data.fit_params(rows))
         return member
 
     def table(self, rows: NDArray[np.int64], seed: int) -> Weights:
-        """Weights with all features, and of each without another, in the same units."""
-        everyone = np.arange(self.features.size)
-        member = self._fitted(rows, everyone, seed)
-        weights = weights_of(member, everyone.size)
+        """Return the weights with all features, and of each without another, in the same units."""
+        all_places = np.arange(self.features.size)
+        member = self._fitted(rows, all_places, seed)
+        weights = weights_of(member, all_places.size)
         norm = _norm(member, weights)
-        without = np.full((everyone.size, everyone.size), np.nan)
-        for left_out in everyone:
-            others = np.delete(everyone, left_out)
+        without = np.full((all_places.size, all_places.size), np.nan)
+        for left_out in all_places:
+            others = np.delete(all_places, left_out)
             found = self.weights(rows, others, seed)
             unit = 1.0 if norm is None else _share(weights, others, norm)
             without[others, left_out] = unit * found
         return weights, without
 
     def table_or_none(self, rows: NDArray[np.int64], seed: int) -> Weights | None:
-        """The same; None where the method cannot be fitted to these samples."""
+        """Return the table, or None if the method cannot be fitted to these samples."""
         try:
             return self.table(rows, seed)
         except ValueError:
             return None
 
 
-def _nobody(done: int, total: int) -> None:
-    """Hear how far a fit has come, and tell nobody."""
+def _ignore_progress(done: int, total: int) -> None:
+    """Discard the progress of a fit."""
 
 
 def feature_names(estimator: Any, X: Any) -> Any:
-    """Names of all features; None if they have none."""
+    """Return the names of all features; None if there are none."""
     names = getattr(X, "columns", None)
     return getattr(innermost(estimator), "feature_names_in_", None) if names is None else np.asarray(names)
 
 
-def best_features(estimator: Any, told: Told, n_features: int) -> NDArray[np.int64]:
-    """The best features that vary, by the estimator if it is fitted, or by a clone."""
+def best_features(estimator: Any, data: FitData, n_features: int) -> NDArray[np.int64]:
+    """Return the best non-constant features, by the estimator if it is fitted or by a clone."""
     fitted = estimator
     try:
         check_is_fitted(innermost(fitted))
     except NotFittedError:
-        fitted = clone(fitted).fit(told.X, told.y, **told.more())
-    order = falling(ranked_by(fitted, weights_of(fitted, int(np.shape(told.X)[1]))))
-    best = [j for j in order[:n_features] if _varies(_safe_indexing(told.X, [int(j)], axis=1))]
+        fitted = clone(fitted).fit(data.X, data.y, **data.fit_params())
+    order = falling(ranked_by(fitted, weights_of(fitted, int(np.shape(data.X)[1]))))
+    best = [j for j in order[:n_features] if _varies(_safe_indexing(data.X, [int(j)], axis=1))]
     if len(best) < 2:
-        raise ValueError(f"Of the best {n_features} features {len(best)} vary: it takes two to interact.")
+        raise ValueError(
+            "Interactions need at least two non-constant features; only"
+            f" {len(best)} of the top {n_features} {'varies' if len(best) == 1 else 'vary'}."
+        )
     return np.array(best, dtype=np.int64)
 
 
 def _varies(column: Any) -> bool:
-    """Whether a column, of numbers or words, has two known values."""
+    """Return whether a column has two different values that are not missing."""
     values = column.toarray() if sparse.issparse(column) else np.asarray(column)
-    # What is missing differs from itself.
+    # NaN differs from itself.
     known = {each for each in values.ravel().tolist() if each is not None and each == each}  # noqa: PLR0124
     return len(known) > 1
 
 
 def places_of(features: Sequence[Any], names: Any, n_features: int) -> NDArray[np.int64]:
-    """Places of features that the user names."""
+    """Return the column indices of features given by index or name."""
     known = {} if names is None else {str(name): place for place, name in enumerate(names)}
     places = []
     for each in features:
@@ -165,8 +167,8 @@ def places_of(features: Sequence[Any], names: Any, n_features: int) -> NDArray[n
     return np.array(places, dtype=np.int64)
 
 
-def _who_weighs(estimator: Any) -> Any:
-    """What is inside of selectors that pass on the weights of a single fit as they are."""
+def _weighting_estimator(estimator: Any) -> Any:
+    """Return the estimator inside selectors that do not change the weights of a single fit."""
     while isinstance(estimator, MetaWeighter) and hasattr(estimator, "estimator_"):
         own = getattr(innermost(estimator.estimator_), "feature_weights_", None)
         if own is None or not np.array_equal(own, estimator.feature_weights_):
@@ -176,7 +178,7 @@ def _who_weighs(estimator: Any) -> Any:
 
 
 def _without_sizes(estimator: Any, places: NDArray[np.int64], n_features: int) -> Any:
-    """A clone that asks for nothing that fewer features do not have."""
+    """Return a clone whose parameters fit to fewer features."""
     member = clone(estimator)
     changes: dict[str, Any] = {}
     for name, value in member.get_params(deep=True).items():
@@ -189,7 +191,7 @@ def _without_sizes(estimator: Any, places: NDArray[np.int64], n_features: int) -
 
 
 def _refuse_ranks(estimator: Any) -> None:
-    """Ranks among fewer features are other numbers: nothing disappears from them."""
+    """Raise if an estimator averages ranks, which depend on the number of features."""
     for name, value in estimator.get_params(deep=True).items():
         if name.rpartition("__")[2] == "aggregate" and isinstance(value, str) and value == "ranks":
             raise ValueError(
@@ -199,9 +201,9 @@ def _refuse_ranks(estimator: Any) -> None:
 
 
 def _norm(fitted: Any, weights: NDArray[np.float64]) -> float | None:
-    """The norm in which a method brings weights to length 1; None if they have a size of their own.
+    """Return the norm to which a method normalizes its weights; None if it does not.
 
-    Members of an ensemble do so each by itself: the mean of their weights is shorter.
+    Members of an ensemble are normalized separately; their mean is shorter.
     """
     inside = fit_inside(innermost(fitted))
     vectors = [weights]
@@ -215,66 +217,64 @@ def _norm(fitted: Any, weights: NDArray[np.float64]) -> float | None:
 
 
 def _share(weights: NDArray[np.float64], others: NDArray[np.int64], norm: float) -> float:
-    """How long the weights of the others are, as a part of all."""
+    """Return the norm of the weights of the others, relative to that of all."""
     length = float(np.linalg.norm(weights, norm))
     return float(np.linalg.norm(weights[others], norm)) / length if length > 0.0 else 1.0
 
 
-__all__ = ["InteractionTable", "Pair", "interactions"]
-
-#: Probability that noise alone makes any of the pairs stand out.
+#: Family-wise error rate over all pairs.
 _LEVEL = 0.05
-#: Least part of a weight that counts: without any one of the others, neighbors are a little nearer.
+#: Smallest loss that counts: leaving out any feature changes the neighbors a little.
 _LEAST = 0.1
-#: Time for half of the samples, of that for all: a quarter where it grows with their square, and some more.
+#: Time for half of the samples relative to all: a quarter if quadratic, and some overhead.
 _OF_HALF = 0.3
-#: Fewest halves that a standard error is told from.
+#: Fewest halves for a standard error.
 _FEWEST = 4
 
 
 class Pair(NamedTuple):
-    """Two features, by their places in the table, and what becomes of each without the other."""
+    """Two features, by column index, and the loss of each without the other."""
 
     first: int
     second: int
-    #: Part of the first one's weight that disappears without the second, and the other way round.
+    #: Share of the first one's weight that it loses without the second, and vice versa.
     loss_of_first: float
     loss_of_second: float
-    #: Whether it is more than noise; None if noise was not measured.
+    #: Whether the loss is beyond noise; None if noise was not measured.
     first_is_clear: bool | None
     second_is_clear: bool | None
 
 
 @dataclass(frozen=True)
 class InteractionTable:
-    """How much of each feature's weight disappears when another is left out: what ``interactions`` finds."""
+    """Result of :func:`interactions`: losses of weight when another feature is left out."""
 
-    #: (m,) places of the features in the table, the best first.
+    #: (m,) column indices of the features, the best first.
     features: NDArray[np.int64]
     names: list[str]
-    #: (m,) weights in the fit to these features.
+    #: (m,) weights of the fit to these features.
     weights: NDArray[np.float64]
-    #: (m, m) weight of the feature of the row in the fit without that of the column, in the same units; nan
-    #: on the diagonal.
+    #: (m, m) weight of the row's feature in the fit without the column's, in the same units; nan on the
+    #: diagonal.
     weights_without: NDArray[np.float64]
     #: (m, m) standard errors of ``losses``, and of ``weights`` (m,); None if noise was not measured.
     noise: NDArray[np.float64] | None = None
     weight_noise: NDArray[np.float64] | None = None
-    #: Halves of the samples by which it was.
+    #: Number of halves of the samples by which noise was measured.
     n_resamples: int = 0
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """(m, m) part of the row's weight that disappears without the column: 1 all, 0 nothing, < 0 it grows.
+        """(m, m) share of the row's weight lost without the column: 1 all, 0 nothing, < 0 a gain.
 
-        nan on the diagonal, and in the rows of features that do not weigh more than 0 here.
+        nan on the diagonal and in the rows of features without a positive weight here.
         """
         own = np.where(self.weights > 0.0, self.weights, np.nan)[:, np.newaxis]
         return 1.0 - self.weights_without / own
 
     @property
     def weighs(self) -> NDArray[np.bool_]:
-        """(m,) which features weigh more than 0 here, beyond noise if that was measured."""
+        """(m,) which features have a positive weight here, beyond noise if that was measured."""
         if self.weight_noise is None:
             return self.weights > 0.0
         bound = stdtrit(self.n_resamples - 1, 1.0 - _LEVEL / self.weights.size)
@@ -282,9 +282,9 @@ class InteractionTable:
 
     @property
     def clear(self) -> NDArray[np.bool_] | None:
-        """(m, m) which losses are more than noise, at 95 % for all of them together; None if not measured.
+        """(m, m) which losses are beyond noise at a family-wise level of 5 %; None if not measured.
 
-        And at least a tenth, of features whose own weight is more than noise.
+        They must be at least 0.1, of features whose own weight is beyond noise.
         """
         if self.noise is None:
             return None
@@ -294,12 +294,12 @@ class InteractionTable:
             return (np.abs(self.losses) > np.maximum(bound, _LEAST)) & self.weighs[:, np.newaxis]
 
     def pairs(self) -> list[Pair]:
-        """Every two features once: those beyond noise first, the largest loss first.
+        """Return every pair of features: those beyond noise first, then by loss.
 
         Returns
         -------
         pairs : list of Pair
-            The better feature of each is the first.
+            The better feature of each pair comes first.
         """
         losses, clear = self.losses, self.clear
         found = []
@@ -319,7 +319,7 @@ def _strength(pair: Pair) -> tuple[bool, float]:
 
 
 class TooLongError(RuntimeError):
-    """More time would be needed than there is."""
+    """The computation would exceed its time limit."""
 
 
 def interactions(
@@ -336,57 +336,56 @@ def interactions(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> InteractionTable:
-    r"""How much of each feature's weight disappears when another one is left out: which act together.
+    r"""Measure the share of each feature's weight that it loses when another one is left out.
 
     The estimator is fitted to the best m features only, then m times without one of them:
 
     .. math:: \mathrm{loss}_{fg} = 1 - w_f^{(-g)} / w_f
 
-    Near 1, f says nothing without g: they act together, as the two features of an exclusive or. Near 0, f
-    does not need g. Below 0, f weighs more without g: they say the same, and share the credit. Methods whose
-    weights have a norm of 1 divide it among fewer without g; their :math:`w^{(-g)}` is multiplied by the norm
-    of w without g first, so that 0 still means that nothing changes.
+    Near 1, f is irrelevant without g: the two matter only in combination, as in an exclusive or. Near 0, f
+    does not need g. Below 0, f has a larger weight without g: the two are redundant and share their weight.
+    Methods with weights of norm 1 distribute it over fewer features without g; therefore :math:`w^{(-g)}` is
+    first multiplied by the norm of w without g, so that 0 still means no change.
 
-    Noise: the same is done with halves of the samples, two at a time that share none. A statistic of half the
-    samples, drawn without replacement, spreads around that of all about as that of all around the truth: the
-    standard deviation over the halves is the standard error of the loss. Losses are clear of noise if they
-    are beyond Student's t at 95 % for all pairs together (Bonferroni), if they are at least a tenth (without
-    any one of the others, neighbors are a little nearer, and many samples show it), and if the weight of f
-    itself is beyond noise (of next to nothing, any part is noise).
+    Noise is estimated by repeating this on disjoint halves of the samples. A statistic of half the samples,
+    drawn without replacement, varies around that of all samples about as the latter around the truth: the
+    standard deviation over the halves is the standard error of the loss. A loss is clear of noise if it
+    exceeds Student's t at 95 % for all pairs (Bonferroni), if it is at least 0.1 (leaving out any feature
+    changes the neighbors a little, which many samples make significant), and if the weight of f itself is
+    beyond noise.
 
-    A clear loss says that the weight of f depends on g *in this method, among these features*. That the two
-    act together on the target follows if the weight without g is about 0; which of three that act together
-    does what, it does not tell. The features were chosen by the same samples: those there by chance are
-    within noise, but a pair of which one is not among the best m is not seen at all.
+    A clear loss means that the weight of f depends on g *in this method, among these features*. The two
+    interact if the weight without g is about 0. Interactions of three features are not resolved. The features
+    were chosen on the same samples: those selected by chance stay within noise, but pairs with a feature
+    outside the best m are not seen.
 
     Parameters
     ----------
     estimator : estimator
         A weighter, a meta-estimator around one, or any estimator with ``feature_importances_`` or ``coef_``.
-        Fitted to X, its ranking says which features are the best; otherwise a clone is fitted first. It is
-        not changed.
+        If fitted, its ranking defines the best features; otherwise a clone is fitted first. It is not
+        changed.
     X : {array-like, sparse matrix} or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,)
-        Their classes, or what else the estimator is to be told.
+        Class labels, or the target of the estimator.
     features : sequence of int or of str, default=None
-        Places or names of the features to look at, at least two; None: the best.
+        Indices or names of at least two features to examine; None: the best.
     n_features : int, default=12
-        m: how many of the best, at least 2; constant ones are left out. The others among them stand for the
-        rest of the table: with very few features, neighbors are near by these alone.
+        Number m of best features, at least 2; constant ones are left out. The others stand in for the rest of
+        the table: with very few features, neighbors would depend on the pair alone.
     n_resamples : int, default=20
-        Number of halves, an even one; 0 or None: noise is not measured.
+        Number of halves (even); 0 or None: noise is not measured.
     sample_weight : array-like of shape (n_samples,), default=None
-        Given to every fit, if not None.
+        Passed to every fit, if not None.
     groups : array-like of shape (n_samples,), default=None
-        Samples of the same group are in one half.
+        Group labels: samples of a group stay in one half.
     batches : array-like of shape (n_samples,), default=None
-        Given to every fit, if not None.
+        Passed to every fit, if not None.
     n_jobs : int or None, default=None
-        How many halves at a time; does not change the result.
+        Number of halves in parallel; does not change the result.
     random_state : int, RandomState or None, default=None
-        Which halves are drawn, and where random numbers of the fits begin, the same in all fits to the same
-        samples.
+        Seed of the halves and of the fits; fits to the same samples share a seed.
 
     Returns
     -------
@@ -396,12 +395,12 @@ def interactions(
 
     See Also
     --------
-    highrelief.plots.InteractionDisplay : The picture.
+    highrelief.plots.InteractionDisplay : Plot of the losses.
 
     Notes
     -----
-    (m + 1)·(1 + ``n_resamples``) fits to m features: for 12 of them, tables so small that all together seldom
-    take longer than the first fit to all features.
+    (m + 1)·(1 + ``n_resamples``) fits to m features: for m = 12 they seldom take longer than one fit to all
+    features.
 
     Examples
     --------
@@ -444,10 +443,10 @@ def interactions_within(
     n_jobs: int | None,
     random_state: Any,
 ) -> InteractionTable:
-    """The same as :func:`interactions`, in about so many seconds of work.
+    """Run :func:`interactions` within a time limit in seconds; None: no limit.
 
-    Raises :class:`TooLongError` if the fits to all samples would take longer, and does not measure the noise
-    if that would.
+    Raises :class:`TooLongError` if the fits to all samples would exceed it, and skips noise if the fits to
+    halves would.
     """
     refuse_dask(X, "interactions")
     check_structure(X)
@@ -455,16 +454,16 @@ def interactions_within(
     resamples = checked_halves("n_resamples", n_resamples, or_none=True)
     random = random_generator("random_state", random_state)
     seeds = random.randint(SEEDS, size=resamples // 2 + 1)
-    told = Told(X, y, sample_weight, batches)
+    data = FitData(X, y, sample_weight, batches)
     names = feature_names(estimator, X)
     if features is None:
-        best = best_features(estimator, told, n_features)
+        best = best_features(estimator, data, n_features)
     else:
         best = places_of(features, names, int(np.shape(X)[1]))
-    refits = Refits.among(best, estimator, told)
+    refits = Refits.among(best, estimator, data)
     rows, seed = np.arange(_num_samples(X)), int(seeds[-1])
     begin = time.process_time()
-    with _unwarned():
+    with _warnings_ignored():
         if seconds is not None:
             refits.weights(rows, np.arange(best.size), seed)
             if (time.process_time() - begin) * (best.size + 1) > seconds:
@@ -481,23 +480,23 @@ def interactions_within(
     if reason is not None:
         warn_user(reason.replace("Stability", "Noise"), UserWarning)
         return table
-    of_groups = label_codes("groups", groups, np.ones(rows.size, dtype=bool))
-    pairs = [halves(np.random.RandomState(each), codes, of_groups) for each in seeds[:-1]]
-    parts = [half for pair in pairs for half in pair]
-    with _unwarned():
-        found = run_some(
+    group_codes = label_codes("groups", groups, np.ones(rows.size, dtype=bool))
+    pairs = [halves(np.random.RandomState(each), codes, group_codes) for each in seeds[:-1]]
+    half_rows = [half for pair in pairs for half in pair]
+    with _warnings_ignored():
+        half_tables = run_some(
             lambda half: refits.table_or_none(half, seed),
-            parts,
+            half_rows,
             lambda: False,
-            ours=refits.ours,
+            ours=refits.runs_in_threads,
             n_jobs=n_jobs,
         )
-    return _with_noise(table, [each for each in found if each is not None])
+    return _with_noise(table, [each for each in half_tables if each is not None])
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
-    """Refits say nothing: whether each of them settles is not what is asked."""
+def _warnings_ignored() -> Iterator[None]:
+    """Suppress the warnings of refits, such as those of convergence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -512,7 +511,7 @@ def _with_noise(
         )
         return table
     own = np.where(table.weights > 0.0, table.weights, np.nan)[:, np.newaxis]
-    # Of the differences, in units of the weights of all samples: no half divides by next to nothing.
+    # Relative to the weights of all samples, so that no half divides by a weight near 0.
     differences = np.stack([weights[:, np.newaxis] - without for weights, without in of_halves])
     noise = differences.std(axis=0, ddof=1) / own
     weight_noise = np.stack([weights for weights, _ in of_halves]).std(axis=0, ddof=1)
@@ -520,7 +519,7 @@ def _with_noise(
 
 
 def _codes(estimator: Any, y: Any) -> NDArray[np.int64]:
-    """Places of the classes; all 0 where y does not hold classes."""
+    """Return class codes; all 0 for a continuous target."""
     labels = np.asarray(y)
     if takes_measurements(innermost(estimator)):
         return np.zeros(len(labels), dtype=np.int64)

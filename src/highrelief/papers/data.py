@@ -1,4 +1,4 @@
-"""The papers' data sets: from folders, or made where only a generator is needed."""
+"""Data sets of the papers: read from folders, generated, or fetched from OpenML."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sklearn.datasets import fetch_openml, load_digits
 from ..datasets import make_fermat_spiral, make_ringnorm, make_twonorm, make_waveform
 from ..io.files import written_whole
 
-# Sets that are made here: by a generator, or by hand where a paper explains something by a few points.
+# Generated sets
 
 
-#: Samples, classes, and the places of the target and of the sample that it loses.
+#: X, y, and the indices of the target and of the sample that it loses.
 Example = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def lost_hit() -> Example:
-    """A target whose hits are all alike in features 1, 2; in 2, 3 one of them is much nearer than the rest.
+    """Return a target whose hits are equally near in features 1, 2, while in 2, 3 one is much nearer.
 
-    Misses are as far in features 1, 2 as in 2, 3.
+    Misses have the same distances in both.
     """
     hits = [
         (1.3, 0.1, 0.1),
@@ -52,9 +52,9 @@ def lost_hit() -> Example:
 
 
 def lost_miss() -> Example:
-    """A target whose misses are all alike in features 1, 2; in 2, 3 one of them is much nearer than the rest.
+    """Return a target whose misses are equally near in features 1, 2, while in 2, 3 one is much nearer.
 
-    Hits are as far in features 1, 2 as in 2, 3.
+    Hits have the same distances in both.
     """
     hits = [
         (1.9, 0.1, 1.9),
@@ -85,20 +85,19 @@ def _around_target(
 
 
 def shifted_digits() -> tuple[NDArray[np.float32], NDArray[np.int16], None]:
-    """The handwritten digits that come with scikit-learn, even and odd, somewhere on larger images.
+    """Return scikit-learn's digits, even against odd, at random positions of larger images.
 
-    Each pixel becomes four, and each digit of 16 by 16 is put at a random place of 24 by 24.
+    Each pixel becomes four, and each 16 × 16 digit is placed on 24 × 24 pixels.
     """
-    held = load_digits()
-    places = np.random.default_rng(0).integers(24 - 16, size=(len(held.target), 2), endpoint=True)
-    X = np.zeros((len(held.target), 24, 24), dtype=np.float32)
-    for image, small, (top, left) in zip(X, held.images, places, strict=True):
+    digits = load_digits()
+    places = np.random.default_rng(0).integers(24 - 16, size=(len(digits.target), 2), endpoint=True)
+    X = np.zeros((len(digits.target), 24, 24), dtype=np.float32)
+    for image, small, (top, left) in zip(X, digits.images, places, strict=True):
         image[top : top + 16, left : left + 16] = np.kron(small, np.ones((2, 2)))
-    return X.reshape(len(X), -1), (held.target % 2).astype(np.int16), None
+    return X.reshape(len(X), -1), (digits.target % 2).astype(np.int16), None
 
 
-#: Sets that only need a generator, or come with scikit-learn; sizes as of the files in circulation. Files
-#: have precedence.
+#: Generators by set, with the sample sizes of the published files. Files take precedence.
 GENERATED: Mapping[str, Callable[[], Any]] = {
     "ringnorm": lambda: make_ringnorm(7400, random_state=0),
     "twonorm": lambda: make_twonorm(7400, random_state=0),
@@ -112,33 +111,33 @@ GENERATED: Mapping[str, Callable[[], Any]] = {
 
 
 class NoSuchSetError(LookupError):
-    """A data set that is not at hand."""
+    """A data set that is not available."""
 
 
 class BadSetError(ValueError):
-    """A file that is not of the form of a data set."""
+    """A file without the arrays of a data set."""
 
 
 @dataclass(frozen=True)
 class DataSet:
-    """Samples and their classes."""
+    """Samples and class codes."""
 
     name: str
-    #: (n_samples, n_features), as the source has them.
+    #: (n_samples, n_features), unscaled.
     X: NDArray[Any]
-    #: (n_samples,), numbers from 0 on.
+    #: (n_samples,) class codes 0, 1, …
     y: NDArray[Any]
-    #: What else the file holds: splits, names.
-    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    #: Further arrays of the file: splits, names.
+    extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     #: SHA-256 of the file.
     digest: str = ""
 
     def split(self, repeat: int, n_train: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Places of the samples for training and for testing: one of the partitions that the file has.
+        """Return the indices of training and test samples: a partition of the file.
 
-        Where it has none, or no more, a random one with n_train samples for training.
+        If the file has fewer partitions, a random one with n_train training samples.
         """
-        train, test = self.more.get("train_idx"), self.more.get("test_idx")
+        train, test = self.extras.get("train_idx"), self.extras.get("test_idx")
         if train is not None and test is not None and train.ndim == 2 and repeat < len(train):
             return train[repeat], test[repeat]
         order = np.random.default_rng([20070601, repeat]).permutation(len(self.y))
@@ -146,79 +145,79 @@ class DataSet:
 
 
 class Sets:
-    """The sets of folders of the form ``<group>/<name>.npz``, the first that has it; or made."""
+    """Data sets in folders, as ``<group>/<name>.npz``, or generated; the first folder takes precedence."""
 
     def __init__(self, *folders: Path | None) -> None:
         self.folders = tuple(folder for folder in folders if folder is not None)
 
     def path(self, name: str) -> Path | None:
-        """The file of a set; None if there is none."""
+        """Return the file of a set; None if there is none."""
         found = (path for folder in self.folders for path in sorted(folder.glob(f"*/{name}.npz")))
         return next(found, None)
 
     def __contains__(self, name: str) -> bool:
         return name in GENERATED or self.path(name) is not None
 
-    def is_made(self, name: str) -> bool:
-        """Whether a set comes from its generator, since no folder has it."""
+    def is_generated(self, name: str) -> bool:
+        """Return whether a set is generated because no folder has it."""
         return name in GENERATED and self.path(name) is None
 
     def get(self, name: str) -> DataSet:
-        """A set by its name."""
+        """Return a set by name."""
         path = self.path(name)
         if path is None and name in GENERATED:
-            return _made(name)
+            return _generate(name)
         if path is None:
             where = " or ".join(str(folder) for folder in self.folders)
             reason = f"not in {where}" if where else "no data folder was given"
             raise NoSuchSetError(f"The set {name} is not at hand: {reason}.")
         data = path.read_bytes()
-        held = _read(path, data)
-        X, y = held.pop("X"), held.pop("y")
-        return DataSet(name, X, y, held, hashlib.sha256(data).hexdigest())
+        arrays = _read(path, data)
+        X, y = arrays.pop("X"), arrays.pop("y")
+        return DataSet(name, X, y, arrays, hashlib.sha256(data).hexdigest())
 
 
 def _read(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays of a file, if they are of the form that a data folder has."""
+    """Return the arrays of a file after checking X and y."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            held = {key: file[key] for key in file.files}
-        X, y = held["X"], held["y"]
+            arrays = {key: file[key] for key in file.files}
+        X, y = arrays["X"], arrays["y"]
     except (AttributeError, BadZipFile, EOFError, KeyError, ValueError) as error:
         raise BadSetError(f"{path} is no file with the arrays X and y.") from error
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise BadSetError(f"{path} has X of shape {X.shape} and y of shape {y.shape}, not (n, d) and (n,).")
-    return held
+    return arrays
 
 
-def _made(name: str) -> DataSet:
+def _generate(name: str) -> DataSet:
     X, y, _ = GENERATED[name]()
     return DataSet(name, X, y, digest=hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest())
 
 
-# The papers' data sets from OpenML, through scikit-learn, written as files of the data folder's form.
+# Sets from OpenML
 
 
 class FetchError(RuntimeError):
-    """A set that could not be had, and why."""
+    """A set that could not be fetched."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a set is, and what it must look like to be the papers' set."""
+    """OpenML's number of a set, and the shape that identifies it."""
 
     #: OpenML's number of the set.
     number: int
     n_features: int
-    #: Samples of each class, in the order of the classes' codes. They tell which label is which class.
+    #: Class sizes in the order of the codes; they identify the classes.
     sizes: tuple[int, ...]
-    #: The code that each class gets, where classes are merged.
+    #: New codes of the classes, where classes are merged.
     codes: tuple[int, ...] | None = None
-    #: Values of a nominal feature in the order of their codes from 1 on; rows with others are left out.
+    #: Values of nominal features in the order of their codes 1, 2, …; rows with other values are dropped.
     letters: str | None = None
 
 
-#: By the papers' names; class sizes as UCI states them.
+#: By the papers' names; class sizes according to UCI.
 SOURCES: dict[str, Source] = {
     "banana": Source(1460, 2, (2924, 2376)),
     "diabetis": Source(37, 8, (500, 268)),
@@ -233,7 +232,7 @@ SOURCES: dict[str, Source] = {
     "lymphography": Source(10, 18, (2, 81, 61, 4)),
     "parkinsons": Source(1488, 22, (48, 147)),
     "segmentation": Source(36, 19, (330,) * 7),
-    # Donors, acceptors and the rest; rows with ambiguous bases are left out.
+    # Donors, acceptors and the rest; rows with ambiguous bases are dropped.
     "splice": Source(46, 60, (1648, 762, 765), codes=(0, 1, 1), letters="AGCT"),
     "thyroid": Source(40682, 5, (150, 35, 30), codes=(0, 1, 1)),
     "vertebral_column_2c": Source(1524, 6, (210, 100)),
@@ -244,19 +243,19 @@ SOURCES: dict[str, Source] = {
 
 
 def fetch(name: str, folder: Path) -> Path:
-    """Get a set and write ``<folder>/openml/<name>.npz``; returns the path."""
+    """Fetch a set from OpenML, write ``<folder>/openml/<name>.npz`` and return its path."""
     source = SOURCES[name]
     try:
         with warnings.catch_warnings():
-            # It says of every attempt that it failed; the last is told below.
+            # scikit-learn warns of every failed attempt; the last one is raised below.
             warnings.filterwarnings("ignore", message="A network error", category=UserWarning)
-            # This reader needs no pandas, and gives nominal values as codes.
+            # This parser needs no pandas and returns codes of nominal values.
             found = fetch_openml(data_id=source.number, as_frame=False, parser="liac-arff", cache=False)
     except (HTTPException, OSError, ValueError) as error:
         raise FetchError(f"OpenML's set {source.number} ({name}) could not be had: {error}") from error
     X, labels = np.asarray(found.data, dtype=np.float64), np.asarray(found.target)
     if source.letters is not None:
-        X, labels = _coded(X, labels, found.feature_names, found.categories, source.letters)
+        X, labels = _encode_nominal(X, labels, found.feature_names, found.categories, source.letters)
     y = _classes(name, X, labels, source)
     path = folder / "openml" / f"{name}.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -266,14 +265,14 @@ def fetch(name: str, folder: Path) -> Path:
     return path
 
 
-def _coded(
+def _encode_nominal(
     X: NDArray[np.float64],
     labels: NDArray[Any],
     names: Sequence[str],
     categories: Mapping[str, Sequence[str]],
     letters: str,
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Nominal values in a stated order, from 1 on; rows with other values are left out."""
+    """Encode nominal values as 1, 2, … in the given order; drop rows with other values."""
     coded = np.zeros_like(X)
     for column, name in enumerate(names):
         code = [letters.find(str(value).strip()) + 1 for value in categories[name]]
@@ -283,16 +282,16 @@ def _coded(
 
 
 def _classes(name: str, X: NDArray[np.float64], labels: NDArray[Any], source: Source) -> NDArray[np.int16]:
-    """Codes of the classes, told apart by their sizes; of equal sizes in the order of their labels."""
+    """Return class codes, identified by class sizes; equal sizes in the order of the labels."""
     known, places, sizes = np.unique(labels.astype(str), return_inverse=True, return_counts=True)
     if X.shape[1] != source.n_features or sorted(sizes) != sorted(source.sizes):
         raise FetchError(
             f"OpenML's set {source.number} is not {name}: it has {X.shape[1]} features and classes of"
             f" {', '.join(map(str, sorted(sizes)))} samples."
         )
-    wanted = np.argsort(source.sizes, kind="stable")
+    code_order = np.argsort(source.sizes, kind="stable")
     code = np.empty(len(known), dtype=np.int16)
-    code[np.argsort(sizes, kind="stable")] = wanted
+    code[np.argsort(sizes, kind="stable")] = code_order
     if source.codes is not None:
         code = np.array(source.codes, dtype=np.int16)[code]
     return code[places.ravel()]

@@ -1,24 +1,24 @@
-"""Li, Si, Zhou, Huang and Chen (2015), section IV: how stable rankings of genes are, and how accurate.
+"""Li, Si, Zhou, Huang and Chen (2015), section IV: stability and accuracy of gene rankings.
 
-Four sets of microarrays: few samples, thousands of genes. FREL comes in three forms, by Algorithm 1: log loss
-with L2 (λ = 1), log loss with L1 (λ = 0.01) and square loss with L2 (λ = 0.1). Beside them stand Relief,
-ReliefF with 10 neighbors, the Fisher score and Lmba. What is to be stable is put into ensembles
-(Algorithm 2, m = 20 members on 0.9 of the samples), Lmba into variance reduction.
+The data are four sets of microarrays with few samples and thousands of genes. FREL has three forms, by
+Algorithm 1: log loss with L2 (λ = 1), log loss with L1 (λ = 0.01) and square loss with L2 (λ = 0.1). They are
+compared with Relief, ReliefF with 10 neighbors, the Fisher score and Lmba, also in ensembles (Algorithm 2,
+m = 20 members on 0.9 of the samples) and, for Lmba, with variance reduction.
 
 *Stability*: c = 10 subsets of 0.9 of the samples are drawn without replacement; each gives a ranking (of an
-ensemble the mean of its members' ranks); all pairs are compared by eq. (22). The paper feeds averaged ranks
-into a formula for ranks; we show that, and what comes out when they are ranked again first.
-*Accuracy*: 10-fold cross-validation; features are ranked on the training folds, and the best 50 are judged by
-1-NN, 3-NN, a linear and a polynomial SVM. *Trade-off*: the harmonic mean of the two.
+ensemble the mean of its members' ranks); all pairs are compared by eq. (22). The paper inserts averaged ranks
+into a formula for ranks; this is shown literally, and with averaged ranks ranked again first.
+*Accuracy*: 10-fold cross-validation; features are ranked on the training folds, and the best 50 are evaluated
+by 1-NN, 3-NN, a linear and a polynomial SVM. *Trade-off*: the harmonic mean of the two.
 
-The paper's sets are used as they are: features are scaled to [0, 1] by the training samples, of the 136
-prostate samples 34 come from a brighter series, and the samples are visited in the order of the file.
+The data are used as they are: features are scaled to [0, 1] by the training samples, 34 of the 136 prostate
+samples come from a brighter series, and samples are visited in the order of the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +34,14 @@ from ..selection.ensemble import EnsembleWeighting, average_ranks
 from ..selection.variance_reduction import VarianceReduction
 from ..stability import spearman
 from .data import DataSet
-from .experiment import Cell, Experiment, Outcome, error, in_range
-from .results import Pair, Results, measured, panels
+from .experiment import Array, Cell, Experiment, Outcome, error, in_range
+from .results import Pair, Results, panels, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
-# The methods that the paper compares, by its names.
-
+# Methods
 
 #: m: members of an ensemble; a: share of the samples of each.
 N_MEMBERS, SHARE_OF_MEMBER = 20, 0.9
@@ -86,8 +85,7 @@ def method(name: str, *, n_members: int = N_MEMBERS) -> Any:
     return ensemble(inside[name], n_members) if name in inside else PLAIN[name]
 
 
-# Sections IV-B to IV-D: how much the rankings of ten overlapping subsets of the samples agree.
-
+# Sections IV-B to IV-D: stability over ten overlapping subsets of the samples
 
 #: In the paper's order.
 DATASETS = ("tox_171", "smk_can_187", "leukemia_golub", "prostate_singh")
@@ -216,10 +214,7 @@ class OnMicroarrays(Experiment):
     datasets = DATASETS
     # The paper has one draw of the subsets, and one of the folds; these differ more than methods do.
     repeats = 3
-
-    @property
-    def kept_as(self) -> str:
-        return "frel"
+    shared_cache = "frel"
 
     def by_method(self, outcomes: Mapping[Cell, Outcome], prefix: str) -> dict[str, dict[str, list[Outcome]]]:
         """What cells came to, by the method after a prefix of their setting, then by set."""
@@ -239,10 +234,11 @@ class Figure1(OnMicroarrays):
     title = "Stability of seven methods (c = 10, μ = a = 0.9, m = 20), and against m"
     settings = tuple(setting_of(name) for name in (*STABLE, *MINIMIZED))
 
+    cell_seconds = 13.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {"tox_171": 7.0, "leukemia_golub": 5.0}
+
     def seconds(self, cell: Cell) -> float:
-        if "VR" in cell.setting:
-            return 1.0
-        return {"tox_171": 7.0, "leukemia_golub": 5.0}.get(cell.dataset, 13.0)
+        return 1.0 if "VR" in cell.setting else super().seconds(cell)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         name = cell.setting.removeprefix(setting_of(""))
@@ -256,7 +252,7 @@ class Figure1(OnMicroarrays):
                 "method",
                 "stability, %",
                 [
-                    Pair(name, dataset, measured([100.0 * at_twenty(run)[kind] for run in runs]), None)
+                    Pair(name, dataset, percent([at_twenty(run)[kind] for run in runs]), None)
                     for name, sets in found.items()
                     for dataset, runs in sets.items()
                 ],
@@ -271,21 +267,18 @@ class Figure1(OnMicroarrays):
 
     def _against_members(self, found: Mapping[str, Mapping[str, list[Outcome]]]) -> Results:
         pairs = [
-            Pair(
-                f"{dataset}: {name}",
-                f"m = {m}",
-                measured([100.0 * run[m]["re-ranked"] for run in runs]),
-                None,
-            )
+            Pair(f"{dataset}: {name}", f"m = {m}", percent([run[m]["re-ranked"] for run in runs]), None)
             for dataset in self.datasets
             for name in STABLE
             if (runs := found.get(name, {}).get(dataset)) and _by_members(runs[0])
             for m in runs[0]
         ]
-        says = (
+        statement = (
             "The paper says, without a figure: it grows with m for all methods, and saturates around m = 20."
         )
-        return Results("Section IV-D, against m, re-ranked", "set and method", "stability, %", pairs, [says])
+        return Results(
+            "Section IV-D, against m, re-ranked", "set and method", "stability, %", pairs, [statement]
+        )
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
         found = self.by_method(outcomes, setting_of(""))
@@ -318,13 +311,9 @@ class Figure2(OnMicroarrays):
     title = "Stability of Log+L2 and En-Log+L2 against λ"
     # The paper shows two sets and says that the others are alike.
     settings = tuple(f"λ = {value:g}, {solver}" for solver in SOLVERS for value in LAMBDAS)
-
-    @property
-    def kept_as(self) -> str:
-        return self.name
-
-    def seconds(self, cell: Cell) -> float:
-        return {"tox_171": 5.0, "leukemia_golub": 4.0}.get(cell.dataset, 10.0)
+    shared_cache = ""
+    cell_seconds = 10.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {"tox_171": 5.0, "leukemia_golub": 4.0}
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         value, solver = cell.setting.removeprefix("λ = ").split(", ")
@@ -361,7 +350,7 @@ class Figure2(OnMicroarrays):
                     Pair(
                         f"{dataset}: {label}",
                         f"λ = {value:g}",
-                        measured([100.0 * run[name][kind] for run in runs]),
+                        percent([run[name][kind] for run in runs]),
                         None,
                     )
                     for dataset in self.datasets
@@ -394,11 +383,10 @@ class Figure2(OnMicroarrays):
         return {"frel-fig2": picture}
 
 
-# Sections IV-E and IV-F: how well classifiers do with the 50 best features.
-
+# Sections IV-E and IV-F: accuracy with the 50 best features
 
 #: Training samples, their classes; test samples, their classes.
-Fold = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Fold = tuple[Array, Array, Array, Array]
 
 N_SELECTED = 50
 N_FOLDS = 10
@@ -413,26 +401,27 @@ CLASSIFIERS: Mapping[str, Callable[[Fold], float]] = {
 
 
 def _svm_accuracy(svm: SVC, fold: Fold) -> float:
-    known, y, new, y_new = fold
-    return float(svm.fit(known, y).score(new, y_new))
+    X_train, y, X_test, y_test = fold
+    return float(svm.fit(X_train, y).score(X_test, y_test))
 
 
 def best_only(weighter: Any, fold: Fold) -> Fold:
     """A fold with the features that the weighter finds best on its training samples, scaled by these."""
-    known, y, new, y_new = fold
-    weights = weighter.fit(known, y).feature_weights_
+    X_train, y, X_test, y_test = fold
+    weights = weighter.fit(X_train, y).feature_weights_
     best = np.argsort(-weights, kind="stable")[:N_SELECTED]
-    known, new = in_range(known[:, best], new[:, best])
-    return known, y, new, y_new
+    X_train, X_test = in_range(X_train[:, best], X_test[:, best])
+    return X_train, y, X_test, y_test
 
 
 def accuracies(weighter: Any, data: DataSet, seed: int) -> Outcome:
     """Accuracy of each classifier, a mean over the folds."""
     X, y = data.X, data.y.astype(np.int64)
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, y)
-    judged = [best_only(clone(weighter), (X[a], y[a], X[b], y[b])) for a, b in folds]
+    selected_folds = [best_only(clone(weighter), (X[a], y[a], X[b], y[b])) for a, b in folds]
     return {
-        name: float(np.mean([accuracy(fold) for fold in judged])) for name, accuracy in CLASSIFIERS.items()
+        name: float(np.mean([accuracy(fold) for fold in selected_folds]))
+        for name, accuracy in CLASSIFIERS.items()
     }
 
 
@@ -459,7 +448,7 @@ class _Accuracy(OnMicroarrays):
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         found = self.by_method(outcomes, accuracy_setting_of(""))
         pairs = [
-            Pair(f"{dataset}: {name}", each, measured([100.0 * run[each] for run in runs]), None)
+            Pair(f"{dataset}: {name}", each, percent([run[each] for run in runs]), None)
             for dataset in self.datasets
             for name, sets in found.items()
             if (runs := sets.get(dataset))
@@ -526,7 +515,7 @@ class Figure4(_Accuracy):
     settings = tuple(accuracy_setting_of(name) for name in STABLE)
 
 
-# Section IV-G: stability and accuracy in one number.
+# Section IV-G: trade-off between stability and accuracy
 
 
 def trade_off(stable: float, accurate: float) -> float:
@@ -542,20 +531,20 @@ class Figure5(OnMicroarrays):
     settings = tuple(of(name) for of in (setting_of, accuracy_setting_of) for name in STABLE)
 
     def seconds(self, cell: Cell) -> float:
-        return _shown_by(cell).seconds(cell)
+        return _figure_of(cell).seconds(cell)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
-        return _shown_by(cell).run(cell, data)
+        return _figure_of(cell).run(cell, data)
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
-        says = "The paper shows bars without numbers, and says: ensembles of FREL with L2 are the best."
+        statement = "The paper shows bars without numbers, and says: ensembles of FREL with L2 are the best."
         return [
             Results(
                 f"Figure 5, stability {reading}",
                 "set and method",
                 "SAT, %",
                 [
-                    Pair(f"{dataset}: {name}", each, measured(100.0 * np.array(values)), None)
+                    Pair(f"{dataset}: {name}", each, percent(values), None)
                     for each in CLASSIFIERS
                     for name, dataset, values in self._values(outcomes, each, kind)
                 ],
@@ -563,7 +552,7 @@ class Figure5(OnMicroarrays):
             )
             for kind, reading, remarks in (
                 ("literal", "literally", [INFLATED]),
-                ("re-ranked", "re-ranked", [says]),
+                ("re-ranked", "re-ranked", [statement]),
             )
         ]
 
@@ -576,9 +565,9 @@ class Figure5(OnMicroarrays):
         for dataset in self.datasets:
             for name in stable:
                 runs = stable[name].get(dataset, [])
-                judged = accurate.get(name, {}).get(dataset, [])
+                selected_folds = accurate.get(name, {}).get(dataset, [])
                 # Where a run was cut short, there may be fewer of the one than of the other.
-                both = list(zip(runs, judged, strict=False))
+                both = list(zip(runs, selected_folds, strict=False))
                 if both:
                     yield name, dataset, [trade_off(at_twenty(s)[kind], a[classifier]) for s, a in both]
 
@@ -590,7 +579,7 @@ class Figure5(OnMicroarrays):
         return {self.name: bars(found, "SAT, re-ranked")} if found else {}
 
 
-def _shown_by(cell: Cell) -> Figure1 | Figure4:
+def _figure_of(cell: Cell) -> Figure1 | Figure4:
     """The figure whose cell it is."""
     return Figure1() if cell.setting in Figure1.settings else Figure4()
 

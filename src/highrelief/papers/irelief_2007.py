@@ -1,16 +1,16 @@
 """Sun (2007), section 7: I-RELIEF against RELIEF-F and Simba.
 
-**UCI sets** (7.2). Each of nine sets is cut 20 times at random into training and test samples, and gets 50
-irrelevant features N(0, 1); of the training samples none or a tenth get a wrong label. Features are scaled
-to [0, 1]. The number K of neighbors of the classifier is chosen by stratified 10-fold cross-validation on
-the training samples, with all features, and kept. By the same folds, the kernel width of I-RELIEF and
-RELIEF-F's number of neighbors are those with the least error of k-NN in the weighted space; and then the
-number of features is that with the least error of k-NN. Simba has 5 starts of 5 passes. Judged are the test
-error (Table 2, Fig. 5) and how well the weights find the original features (Figs. 6 to 9).
+**UCI sets** (7.2). Each of nine sets is split 20 times at random into training and test samples, and gets 50
+irrelevant features N(0, 1); none or a tenth of the training samples get a wrong label. Features are scaled to
+[0, 1]. The number K of neighbors of the classifier is chosen by stratified 10-fold cross-validation on the
+training samples, with all features. The same folds choose the kernel width of I-RELIEF and the number of
+neighbors of RELIEF-F by the error of k-NN in the weighted space, and then the number of features by the error
+of k-NN. Simba has 5 starts of 5 passes. The experiments measure the test error (Table 2, Fig. 5) and how well
+the weights identify the original features (Figs. 6 to 9).
 
-**Kernel width** (7.3). Weights and convergence for several widths and starts (Figs. 10, 11).
+**Kernel width** (7.3). Weights and convergence for several widths and initial weights (Figs. 10, 11).
 
-**Online learning** (7.4). How fast online I-RELIEF comes to the weights of I-RELIEF (Figs. 12, 13).
+**Online learning** (7.4). How fast online I-RELIEF converges to the weights of I-RELIEF (Figs. 12, 13).
 
 **Microarrays** (7.5). RELIEF-F, and I-RELIEF with both margins for several classes, by leave-one-out
 (Fig. 14).
@@ -18,14 +18,12 @@ error (Table 2, Fig. 5) and how well the weights find the original features (Fig
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from .._solvers.fixed_point import unit_positive_part
@@ -35,15 +33,27 @@ from ..methods.online import OnlineIRelief
 from ..methods.relief import ReliefF
 from ..methods.simba import Simba
 from .data import DataSet
-from .experiment import Cell, Experiment, Outcome, best_count, error, errors_at, folds_of, in_range
-from .results import Estimate, Pair, Results, measured, p_value, panels
+from .experiment import (
+    Array,
+    Cell,
+    Experiment,
+    Outcome,
+    Samples,
+    best_count,
+    error,
+    errors_at,
+    fit_quietly,
+    in_range,
+    split_with_irrelevant,
+    training_folds,
+)
+from .results import Estimate, Pair, Results, measured, p_value, panels, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
-# What Sun (2007) reports in numbers.
-
+# Published numbers
 
 #: Mean and standard deviation over 20 runs, in per cent.
 Reported = tuple[float, float]
@@ -106,17 +116,13 @@ TABLE_2: Mapping[tuple[str, str], Row] = {
     ("yeast", "0 %"): Row((65.8, 1.5), (45.0, 1.8), (47.8, 1.4), 0.00),
     ("yeast", "10 %"): Row((66.2, 1.4), (45.5, 1.7), (49.0, 1.9), 0.00),
 }
-#: At and below this p-value the paper calls a difference one.
+#: Significance level of the paper.
 SIGNIFICANT = 0.03
 #: Wins, ties and losses of I-RELIEF against RELIEF-F at that level.
 WINS_TIES_LOSSES = (9, 9, 0)
 
 
-# What the experiments on the UCI sets begin with: irrelevant features, wrong labels, values in [0, 1].
-
-
-#: X and y.
-Samples = tuple[NDArray[Any], NDArray[Any]]
+# Splits of the UCI sets, with irrelevant features and wrong labels
 
 N_IRRELEVANT = 50
 #: Share of the training samples that are mislabeled, by setting.
@@ -124,64 +130,57 @@ MISLABELED = {"0 %": 0.0, "10 %": 0.1}
 
 
 class Split:
-    """The samples of a run: a random partition, the irrelevant features after the original ones, scaled."""
+    """The scaled samples of a run, with irrelevant features after the original ones."""
 
     def __init__(self, cell: Cell, data: DataSet) -> None:
-        irrelevant = cell.random("irrelevant").standard_normal((len(data.X), N_IRRELEVANT))
-        X, y = np.hstack([data.X, irrelevant]), data.y.astype(np.int64)
-        train, test = data.split(cell.repeat, N_TRAIN[data.name])
-        self.known, self.new = in_range(X[train], X[test])
-        self.true_y, self.y_new = y[train], y[test]
+        self.X_train, self.true_y, self.X_test, self.y_test = split_with_irrelevant(
+            cell, data, N_IRRELEVANT, N_TRAIN[data.name]
+        )
         share = MISLABELED.get(cell.setting, 0.0)
         self.y = mislabeled(self.true_y, share, cell.random("mislabeled"))
-        self.n_features = X.shape[1]
+        self.n_features = self.X_train.shape[1]
         self.relevant = np.arange(self.n_features) < data.X.shape[1]
-        # Features of equal weight come in random order: the original ones have no advantage by their place.
-        self._lots = cell.random("lots").permutation(self.n_features)
+        # Ties are broken at random, so that the original features have no advantage by position.
+        self._tie_order = cell.random("lots").permutation(self.n_features)
 
     @property
     def training(self) -> Samples:
-        """What a method may learn from."""
-        return self.known, self.y
+        """Training samples and their labels."""
+        return self.X_train, self.y
 
     def clean_error(self) -> float:
-        """Test error of k-NN with the original features and the true labels, K chosen there."""
-        known, new = self.known[:, self.relevant], self.new[:, self.relevant]
-        return error(known, self.true_y, new, self.y_new, best_count(known, self.true_y))
+        """Return the test error of k-NN with the original features and the true labels."""
+        X_train, X_test = self.X_train[:, self.relevant], self.X_test[:, self.relevant]
+        return error(X_train, self.true_y, X_test, self.y_test, best_count(X_train, self.true_y))
 
-    def folds(self) -> Iterator[tuple[Samples, Samples]]:
-        """The folds of the training samples: those to learn from, those to judge by."""
-        for train, test in folds_of(self.y):
-            yield (self.known[train], self.y[train]), (self.known[test], self.y[test])
-
-    def curve(self, w: NDArray[np.float64], learn: Samples, judge: Samples, k: int) -> list[float]:
-        """Errors of k-NN with the features of largest weight, as many as ``cuts`` says."""
-        return curve_at(cuts(self.n_features), w, self._lots, learn, judge, k)
+    def curve(self, w: NDArray[np.float64], fitting: Samples, validation: Samples, k: int) -> list[float]:
+        """Return errors of k-NN with the best features, for the numbers of ``cuts``."""
+        return curve_at(cuts(self.n_features), w, self._tie_order, fitting, validation, k)
 
 
 def curve_at(
     numbers: Sequence[int],
     w: NDArray[np.float64],
-    lots: NDArray[np.int64],
-    learn: Samples,
-    judge: Samples,
+    tie_order: NDArray[np.int64],
+    fitting: Samples,
+    validation: Samples,
     k: int,
 ) -> list[float]:
-    """Errors of k-NN with the features of largest weight, for some numbers of them.
+    """Return errors of k-NN with the best features, for some numbers of them.
 
-    Of features of equal weight that of the smaller lot comes first. Those whose weight is not positive are
-    never chosen: from there on the curve is flat.
+    Ties are broken by ``tie_order``. Features without a positive weight are never selected: from there on the
+    curve is flat.
     """
     most = n_positive(w)
     sizes = sorted({min(number, most) for number in numbers})
-    first = np.lexsort((lots, -w))[: sizes[-1]]
-    wrong = errors_at(learn[0][:, first], learn[1], judge[0][:, first], judge[1], k, sizes)
+    first = np.lexsort((tie_order, -w))[: sizes[-1]]
+    wrong = errors_at(fitting[0][:, first], fitting[1], validation[0][:, first], validation[1], k, sizes)
     found = dict(zip(sizes, wrong, strict=True))
     return [found[min(number, most)] for number in numbers]
 
 
 def mislabeled(y: NDArray[np.int64], share: float, random: np.random.RandomState) -> NDArray[np.int64]:
-    """Labels of which a share, drawn at random, are changed to one of the other classes."""
+    """Return labels of which a random share is changed to another class."""
     changed, classes = y.copy(), np.unique(y)
     for place in random.permutation(len(y))[: round(share * len(y))]:
         changed[place] = random.choice(classes[classes != y[place]])
@@ -189,12 +188,11 @@ def mislabeled(y: NDArray[np.int64], share: float, random: np.random.RandomState
 
 
 def cuts(n_features: int) -> list[int]:
-    """Numbers of features at which errors are measured: all up to 30, then every fifth."""
+    """Return the numbers of features at which errors are measured: all up to 30, then every fifth."""
     return [n for n in range(1, n_features + 1) if n <= 30 or n % 5 == 0 or n == n_features]
 
 
-# The methods that are compared, and how each is tuned on the training samples.
-
+# Methods and their tuning on the training samples
 
 #: Kernel widths to choose from; of equally good ones the largest, which converges best.
 WIDTHS = (5.0, 2.0, 1.0, 0.5, 0.3, 0.2, 0.1)
@@ -206,7 +204,7 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Method:
-    """A way to weigh features, with the values of its parameter that there are to choose from."""
+    """A feature weighting method and the candidate values of its parameter."""
 
     name: str
     values: tuple[float, ...]
@@ -214,29 +212,29 @@ class Method:
 
 
 def irelief(samples: Samples, sigma: float, *, margin: str = "nearest") -> Weights:
-    """I-RELIEF's weights; where the iteration does not settle, those of its last step."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = IRelief(sigma=sigma, margin=margin, scale=None, n_jobs=1).fit(*samples)
-    return np.asarray(model.feature_weights_)
+    """Return I-RELIEF's weights; those of the last iteration if it does not converge."""
+    return np.asarray(_fitted(samples, sigma, margin=margin).feature_weights_)
+
+
+def _fitted(samples: Samples, sigma: float, **options: Any) -> IRelief:
+    model: IRelief = fit_quietly(IRelief(sigma=sigma, scale=None, n_jobs=1, **options), *samples)
+    return model
 
 
 def irelief_1(samples: Samples, sigma: float) -> Weights:
-    """The same with the margin of RELIEF-F, eq. (20)."""
+    """Return the weights of I-RELIEF with the margin of RELIEF-F, eq. (20)."""
     return irelief(samples, sigma, margin="prior")
 
 
 def relieff(samples: Samples, nearest: float) -> Weights:
-    """RELIEF-F's weights, which may be negative."""
+    """Return RELIEF-F's weights, which may be negative."""
     return np.asarray(ReliefF(n_neighbors=int(nearest), scale=None, n_jobs=1).fit(*samples).feature_weights_)
 
 
 def simba(samples: Samples, n_starts: float) -> Weights:
-    """Simba's weights, of several starts with five passes each."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = Simba(n_restarts=int(n_starts), n_epochs=5, scale=None, n_jobs=1, random_state=0)
-        return np.asarray(model.fit(*samples).feature_weights_)
+    """Return Simba's weights of several starts with five passes each."""
+    model = Simba(n_restarts=int(n_starts), n_epochs=5, scale=None, n_jobs=1, random_state=0)
+    return np.asarray(fit_quietly(model, *samples).feature_weights_)
 
 
 IRELIEF = Method("I-RELIEF", WIDTHS, irelief)
@@ -245,26 +243,22 @@ RELIEF = Method("RELIEF", NEAREST, relieff)
 SIMBA = Method("Simba", (5,), simba)
 
 
-def compared(n_classes: int) -> tuple[Method, ...]:
-    """Those that the paper compares: for more than two classes both margins, and not Simba."""
+def compared_methods(n_classes: int) -> tuple[Method, ...]:
+    """Return the compared methods: for more than two classes both margins instead of Simba."""
     return (IRELIEF, RELIEF, SIMBA) if n_classes == 2 else (IRELIEF, RELIEF, IRELIEF_1)
 
 
-def weighted_error(w: Weights, learn: Samples, judge: Samples, k: int) -> float:
-    """Error of k-NN in the weighted space, d² = Σ w (x − x')²; what has no positive weight is left out."""
+def weighted_error(w: Weights, fitting: Samples, validation: Samples, k: int) -> float:
+    """Return the error of k-NN under d² = Σ w (x − x')², without features of non-positive weight."""
     factors = np.sqrt(np.maximum(w, 0.0))
-    return error(learn[0] * factors, learn[1], judge[0] * factors, judge[1], k)
+    return error(fitting[0] * factors, fitting[1], validation[0] * factors, validation[1], k)
 
 
-# Section 7.2: the methods on the UCI sets. A cell is one run of all methods on one set.
-
-
-#: Seconds of a cell, measured on one core.
-_SECONDS = {"heart": 2.0, "thyroid": 1.5, "diabetis": 5.0, "segmentation": 2.5, "yeast": 8.0}
+# Section 7.2: UCI sets; a cell is one run of all methods on one set
 
 
 class OnUCI(Experiment):
-    """Table 2 and Figs. 5 to 9, which have the same runs."""
+    """The runs of Table 2 and Figs. 5 to 9."""
 
     paper = "sun2007"
     datasets = tuple(CLEAN)
@@ -276,25 +270,27 @@ class OnUCI(Experiment):
         "The paper does not say which values of K, sigma and RELIEF-F's number of neighbors there were to"
         " choose from; ours are in `papers/experiment.py` and `papers/irelief_2007.py`.",
     )
-
-    @property
-    def kept_as(self) -> str:
-        return "irelief-uci"
-
-    def seconds(self, cell: Cell) -> float:
-        return _SECONDS.get(cell.dataset, 6.0)
+    shared_cache = "irelief-uci"
+    cell_seconds = 6.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {
+        "heart": 2.0,
+        "thyroid": 1.5,
+        "diabetis": 5.0,
+        "segmentation": 2.5,
+        "yeast": 8.0,
+    }
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         split = Split(cell, data)
-        k = best_count(split.known, split.y)
-        test = (split.new, split.y_new)
+        k = best_count(split.X_train, split.y)
+        test = (split.X_test, split.y_test)
         outcome: dict[str, Any] = {
             "K": k,
             "noisy": error(*split.training, *test, k),
             "cuts": cuts(split.n_features),
             "methods": {
-                method.name: _judged(method, split, k, keep_weights=cell.repeat == 0)
-                for method in compared(len(np.unique(split.true_y)))
+                method.name: _evaluate(method, split, k, keep_weights=cell.repeat == 0)
+                for method in compared_methods(len(np.unique(split.true_y)))
             },
         }
         if not MISLABELED[cell.setting]:
@@ -307,32 +303,32 @@ class OnUCI(Experiment):
         key: str,
         places: Callable[[Outcome], Sequence[int]],
         labels: tuple[str, str],
-    ) -> Picture:
-        """A panel for every set: the mean over runs of the lists that the methods have under a key.
+    ) -> dict[str, Picture]:
+        """Return a figure with a panel per set: means over runs of the lists of the methods under a key.
 
-        ``places``: from a run to the places of the list on the x axis.
+        ``places``: from a run to the x coordinates.
         """
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found), columns=4, width=3.0, height=2.5)
-        for ax, ((dataset, setting), runs) in zip(axes, found.items(), strict=True):
+
+        def draw(ax: Any, runs: list[Outcome]) -> None:
             for method in in_order(runs[0]["methods"]):
                 mean = np.mean([run["methods"][method][key] for run in runs], axis=0)
                 ax.plot(places(runs[0]), 100.0 * mean, label=method)
-            ax.set(title=f"{dataset}, {setting}", xlabel=labels[0], ylabel=labels[1])
-            ax.legend(fontsize="x-small")
-        return picture
+            ax.set(xlabel=labels[0], ylabel=labels[1])
+
+        options = {"columns": 4, "width": 3.0, "height": 2.5}
+        return self.draw_panels(outcomes, draw, legends=True, fontsize="x-small", **options)
 
 
 def in_order(methods: Mapping[str, object]) -> list[str]:
-    """The methods as Table 2 has them, then the others."""
+    """Return the methods in the order of Table 2, then the others."""
     return [name for name in ("I-RELIEF", "RELIEF", "Simba", "I-RELIEF-1") if name in methods]
 
 
-def _judged(method: Method, split: Split, k: int, *, keep_weights: bool) -> Outcome:
-    """A method tuned on the training samples alone, and what its weights are worth on the test samples."""
-    best, n_best = tuned(method, split, k)
+def _evaluate(method: Method, split: Split, k: int, *, keep_weights: bool) -> Outcome:
+    """Tune a method on the training samples and evaluate its weights on the test samples."""
+    best, n_best = tune(method, split, k)
     w = method.weigh(split.training, method.values[best])
-    curve = split.curve(w, split.training, (split.new, split.y_new), k)
+    curve = split.curve(w, split.training, (split.X_test, split.y_test), k)
     return {
         "value": method.values[best],
         "n_features": cuts(split.n_features)[n_best],
@@ -344,34 +340,34 @@ def _judged(method: Method, split: Split, k: int, *, keep_weights: bool) -> Outc
     }
 
 
-def tuned(method: Method, split: Split, k: int) -> tuple[int, int]:
-    """Places of the best value and of the best number of features, by cross-validation.
+def tune(method: Method, split: Split, k: int) -> tuple[int, int]:
+    """Return the indices of the best value and of the best number of features, by cross-validation.
 
     First the value with the least error of k-NN in the weighted space, then the number of features with the
-    least error of k-NN on the features of largest weight; both by features weighed in the same folds.
+    least error of k-NN on the best features; both with weights of the same folds.
     """
-    folds = list(split.folds())
-    weights = [[method.weigh(learn, value) for value in method.values] for learn, _ in folds]
+    folds = list(training_folds(*split.training))
+    weights = [[method.weigh(fitting, value) for value in method.values] for fitting, _ in folds]
     best = 0
     if len(method.values) > 1:
         wrong = np.zeros(len(method.values))
-        for (learn, judge), tried in zip(folds, weights, strict=True):
-            wrong += [weighted_error(w, learn, judge, k) * len(judge[1]) for w in tried]
+        for (fitting, validation), candidates in zip(folds, weights, strict=True):
+            wrong += [weighted_error(w, fitting, validation, k) * len(validation[1]) for w in candidates]
         best = int(np.argmin(np.round(wrong, 6)))
     curves = np.zeros(len(cuts(split.n_features)))
-    for (learn, judge), tried in zip(folds, weights, strict=True):
-        curves += np.array(split.curve(tried[best], learn, judge, k)) * len(judge[1])
+    for (fitting, validation), candidates in zip(folds, weights, strict=True):
+        curves += np.array(split.curve(candidates[best], fitting, validation, k)) * len(validation[1])
     return best, int(np.argmin(np.round(curves, 6)))
 
 
 def _found(w: Weights, relevant: NDArray[np.bool_]) -> list[float]:
-    """Share of the original features above the threshold, where it lets pass 0, 1, … irrelevant ones."""
+    """Return the share of original features ranked before 1, 2, … irrelevant ones."""
     false, true, _ = roc_curve(relevant, w, drop_intermediate=False)
     # Where the curve rises, interp takes the upper end.
     return np.round(np.interp(np.arange(N_IRRELEVANT + 1) / N_IRRELEVANT, false, true), 5).tolist()
 
 
-# Table 2 and Fig. 5: test errors, with the number of features chosen, and with any number.
+# Table 2 and Fig. 5: test errors
 
 
 class Table2(OnUCI):
@@ -396,20 +392,21 @@ class Table2(OnUCI):
         tests: list[Pair] = []
         column = "I-RELIEF against RELIEF"
         for (dataset, setting), runs in self.by_set(outcomes).items():
-            row, theirs = f"{dataset}, {setting}", TABLE_2[dataset, setting]
+            row, published = f"{dataset}, {setting}", TABLE_2[dataset, setting]
             if "clean" in runs[0]:
                 clean = [run["clean"] for run in runs]
-                pairs.append(Pair(row, "KNN (clean)", _percent(clean), _reported(CLEAN[dataset])))
+                pairs.append(Pair(row, "KNN (clean)", percent(clean), _reported(CLEAN[dataset])))
             pairs.append(
-                Pair(row, "KNN (noisy)", _percent([run["noisy"] for run in runs]), _reported(theirs.noisy))
+                Pair(row, "KNN (noisy)", percent([run["noisy"] for run in runs]), _reported(published.noisy))
             )
-            reported = {"I-RELIEF": _reported(theirs.irelief), "RELIEF": _reported(theirs.relief)}
-            ours = errors(runs)
+            reported = {"I-RELIEF": _reported(published.irelief), "RELIEF": _reported(published.relief)}
+            reproduced = errors(runs)
             pairs += [
-                Pair(row, method, _percent(ours[method]), reported.get(method)) for method in in_order(ours)
+                Pair(row, method, percent(reproduced[method]), reported.get(method))
+                for method in in_order(reproduced)
             ]
-            p = p_value(ours["I-RELIEF"], ours["RELIEF"])
-            tests.append(Pair(row, column, None if p is None else _probability(p), _probability(theirs.p)))
+            p = p_value(reproduced["I-RELIEF"], reproduced["RELIEF"])
+            tests.append(Pair(row, column, None if p is None else _probability(p), _probability(published.p)))
         counts = "/".join(map(str, self._counted(outcomes)))
         remark = (
             f"Wins, ties and losses of I-RELIEF against RELIEF at the level {SIGNIFICANT:g}: {counts};"
@@ -421,13 +418,13 @@ class Table2(OnUCI):
         ]
 
     def _counted(self, outcomes: Mapping[Cell, Outcome]) -> tuple[int, int, int]:
-        judged = []
+        verdicts = []
         for runs in self.by_set(outcomes).values():
             if len(runs) < 2:
                 continue
-            ours = errors(runs)
-            judged.append(compared_by_test(ours["I-RELIEF"], ours["RELIEF"]))
-        return judged.count(1), judged.count(0), judged.count(-1)
+            reproduced = errors(runs)
+            verdicts.append(paired_verdict(reproduced["I-RELIEF"], reproduced["RELIEF"]))
+        return verdicts.count(1), verdicts.count(0), verdicts.count(-1)
 
 
 class Figure5(OnUCI):
@@ -443,7 +440,7 @@ class Figure5(OnUCI):
                 curves = np.array([run["methods"][method]["curve"] for run in runs])
                 best = int(np.argmin(curves.mean(axis=0)))
                 row = f"{dataset}, {setting}"
-                pairs.append(Pair(row, f"{method}: least error", _percent(curves[:, best]), None))
+                pairs.append(Pair(row, f"{method}: least error", percent(curves[:, best]), None))
                 pairs.append(Pair(row, f"{method}: features", Estimate(float(runs[0]["cuts"][best])), None))
         remark = (
             "The paper shows curves, and says: in nearly all sets I-RELIEF is the best, RELIEF-F the second"
@@ -453,7 +450,7 @@ class Figure5(OnUCI):
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
         axes = ("features", "test error, %")
-        return {self.name: self.drawn(outcomes, "curve", lambda run: run["cuts"], axes)}
+        return self.drawn(outcomes, "curve", lambda run: run["cuts"], axes)
 
 
 _REMARKS = (
@@ -463,20 +460,16 @@ _REMARKS = (
 
 
 def errors(runs: Sequence[Outcome]) -> dict[str, list[float]]:
-    """Test errors by method, run by run."""
+    """Return the test errors by method and run."""
     return {name: [run["methods"][name]["error"] for run in runs] for name in runs[0]["methods"]}
 
 
-def compared_by_test(ours: Sequence[float], rival: Sequence[float]) -> int:
-    """1 if ours are significantly lower, -1 if higher, 0 if neither."""
-    p = p_value(ours, rival)
+def paired_verdict(reproduced: Sequence[float], rival: Sequence[float]) -> int:
+    """Return 1 if the errors are significantly lower than the rival's, -1 if higher, 0 otherwise."""
+    p = p_value(reproduced, rival)
     if p is None or p > SIGNIFICANT:
         return 0
-    return 1 if np.mean(ours) < np.mean(rival) else -1
-
-
-def _percent(values: Sequence[float] | np.ndarray) -> Estimate:
-    return measured(100.0 * np.asarray(values))
+    return 1 if np.mean(reproduced) < np.mean(rival) else -1
 
 
 def _probability(p: float) -> Estimate:
@@ -487,8 +480,7 @@ def _reported(pair: Reported) -> Estimate:
     return Estimate(*pair, 20)
 
 
-# Figs. 6 to 9: how well the weights tell the original features from the irrelevant ones.
-
+# Figs. 6 to 9: detection of the original features
 
 #: Below this part of the largest weight, a weight counts as zero.
 ZERO = 0.001
@@ -505,7 +497,7 @@ class Figure6(OnUCI):
             Pair(
                 f"{dataset}, {setting}",
                 method,
-                measured([100.0 * run["methods"][method]["area"] for run in runs]),
+                percent([run["methods"][method]["area"] for run in runs]),
                 None,
             )
             for (dataset, setting), runs in self.by_set(outcomes).items()
@@ -520,11 +512,11 @@ class Figure6(OnUCI):
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
         axes = ("irrelevant features", "original ones, %")
-        return {self.name: self.drawn(outcomes, "found", lambda _: range(N_IRRELEVANT + 1), axes)}
+        return self.drawn(outcomes, "found", lambda _: range(N_IRRELEVANT + 1), axes)
 
 
 class OfOneRun(OnUCI):
-    """The weights of one run, the largest of each method 1."""
+    """Weights of one run, scaled to a maximum of 1."""
 
     repeats = 1
     #: Numbers of weights that are not zero, where the paper says them.
@@ -545,13 +537,13 @@ class OfOneRun(OnUCI):
                     Pair(row, name, Estimate(100.0 * float(part.mean())), None)
                     for name, part in mean_of.items()
                 ]
-                theirs = self.published.get((method, setting))
+                published = self.published.get((method, setting))
                 pairs.append(
                     Pair(
                         row,
                         "weights above zero",
                         Estimate(float(np.count_nonzero(w > ZERO))),
-                        None if theirs is None else Estimate(theirs),
+                        None if published is None else Estimate(published),
                     )
                 )
         return [
@@ -616,8 +608,7 @@ class Figure9(OfOneRun):
     remark = "The paper says: I-RELIEF is the clear winner, although its errors are those of RELIEF-F."
 
 
-# Section 7.3, Figs. 10 and 11: the kernel width and the starting values hardly matter.
-
+# Section 7.3, Figs. 10 and 11: kernel width and initial weights
 
 #: Kernel widths; the paper names 0.05, which is too narrow, and no other.
 STUDIED_WIDTHS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0)
@@ -630,13 +621,8 @@ class _OfWidths(Experiment):
 
     paper = "sun2007"
     repeats = 10
-
-    @property
-    def kept_as(self) -> str:
-        return "irelief-width"
-
-    def seconds(self, cell: Cell) -> float:
-        return 0.8
+    shared_cache = "irelief-width"
+    cell_seconds = 0.8
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         training = Split(cell, data).training
@@ -674,16 +660,14 @@ class Figure10(_OfWidths):
         return [Results("Figure 10", "set", unit, pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found), columns=1, width=8.0)
-        for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
+        def draw(ax: Any, runs: list[Outcome]) -> None:
             for sigma in STUDIED_WIDTHS:
                 w = np.array(runs[0]["weights"][str(sigma)])
                 ax.plot(np.arange(1, len(w) + 1), w / max(w.max(), 1e-300), label=f"sigma = {sigma:g}")
             ax.axvline(len(w) - N_IRRELEVANT + 0.5, color="gray", linestyle=":")
-            ax.set(title=dataset, xlabel="feature", ylabel="weight")
-        axes[0].legend(fontsize="x-small")
-        return {self.name: picture}
+            ax.set(xlabel="feature", ylabel="weight")
+
+        return self.draw_panels(outcomes, draw, fontsize="x-small", columns=1, width=8.0)
 
 
 class Figure11(_OfWidths):
@@ -699,8 +683,8 @@ class Figure11(_OfWidths):
             for sigma in map(str, STUDIED_WIDTHS):
                 row = f"sigma = {float(sigma):g}"
                 settled = 100.0 * float(np.mean([run["converged"][sigma] for run in runs]))
-                theirs = Estimate(0.0) if sigma == "0.05" else None
-                pairs.append(Pair(row, "converged, %", Estimate(settled), theirs))
+                published = Estimate(0.0) if sigma == "0.05" else None
+                pairs.append(Pair(row, "converged, %", Estimate(settled), published))
                 counts = [float(len(run["changes"][sigma])) for run in runs]
                 pairs.append(Pair(row, "iterations", measured(counts), None))
             row = f"sigma = {FIXED:g}, random start"
@@ -736,18 +720,12 @@ class Figure11(_OfWidths):
         return {self.name: picture}
 
 
-def _fitted(samples: Samples, sigma: float, **options: Any) -> IRelief:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return IRelief(sigma=sigma, scale=None, n_jobs=1, **options).fit(*samples)
-
-
 def _digits(values: np.ndarray) -> list[float]:
     return [float(f"{value:.4g}") for value in values]
 
 
 def _mean_of(curves: list[list[float]]) -> np.ndarray:
-    """Mean at each iteration over the runs that made it."""
+    """Return the mean of each iteration over the runs that reached it."""
     return np.array(
         [
             np.mean([curve[step] for curve in curves if step < len(curve)])
@@ -756,8 +734,7 @@ def _mean_of(curves: list[list[float]]) -> np.ndarray:
     )
 
 
-# Section 7.4, Figs. 12 and 13: online I-RELIEF comes to what I-RELIEF comes to.
-
+# Section 7.4, Figs. 12 and 13: online I-RELIEF
 
 #: a in the learning rate 1/(a t); the paper does not name its values.
 RATES = (0.25, 0.5, 0.75, 1.0)
@@ -765,12 +742,12 @@ RATES = (0.25, 0.5, 0.75, 1.0)
 SIGMA = 0.5
 #: RELIEF-F's number of neighbors in Fig. 13: that which its authors suggest.
 N_NEIGHBORS = 10
-#: The weights are looked at whenever so many samples have been visited; and the passes there are.
+#: Number of visited samples between two recorded weights; number of passes.
 EVERY, N_PASSES = 20, 10
 
 
-class Watched(OnlineIRelief):
-    """Online I-RELIEF that keeps its weights on the way."""
+class RecordedOnlineIRelief(OnlineIRelief):
+    """Online I-RELIEF that records its weights."""
 
     def _begin(self, X: NDArray[np.floating]) -> None:
         super()._begin(X)
@@ -795,13 +772,8 @@ class _Online(Experiment):
     paper = "sun2007"
     datasets = ("waveform", "ringnorm")
     repeats = 20
-
-    @property
-    def kept_as(self) -> str:
-        return "irelief-online"
-
-    def seconds(self, cell: Cell) -> float:
-        return 0.5
+    shared_cache = "irelief-online"
+    cell_seconds = 0.5
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         training = Split(cell, data).training
@@ -846,16 +818,14 @@ class Figure12(_Online):
         return [Results("Figure 12", "set", "100 times the Euclidean distance", pairs, remarks)]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found), width=4.5)
-        for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
+        def draw(ax: Any, runs: list[Outcome]) -> None:
             for rate in RATES:
                 mean = np.mean([run["away"][str(rate)] for run in runs], axis=0)
                 ax.semilogy(_seen(runs[0]["n"]), mean, label=f"a = {rate:g}")
             ax.axvline(runs[0]["n"], color="gray", linestyle=":")
-            ax.set(title=dataset, xlabel="samples visited", ylabel="distance from I-RELIEF")
-            ax.legend(fontsize="x-small")
-        return {self.name: picture}
+            ax.set(xlabel="samples visited", ylabel="distance from I-RELIEF")
+
+        return self.draw_panels(outcomes, draw, legends=True, fontsize="x-small", width=4.5)
 
 
 class Figure13(_Online):
@@ -881,20 +851,18 @@ class Figure13(_Online):
         return [Results("Figure 13", "set, method", "weights", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found), columns=1, width=8.0)
-        for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
+        def draw(ax: Any, runs: list[Outcome]) -> None:
             for (method, w), marker in zip(runs[0]["weights"].items(), "*o.", strict=True):
                 ax.plot(np.arange(1, len(w) + 1), np.array(w) / max(w), marker=marker, label=method)
             ax.axvline(len(w) - N_IRRELEVANT + 0.5, color="gray", linestyle=":")
-            ax.set(title=dataset, xlabel="feature", ylabel="weight")
-            ax.legend(fontsize="x-small")
-        return {self.name: picture}
+            ax.set(xlabel="feature", ylabel="weight")
+
+        return self.draw_panels(outcomes, draw, legends=True, fontsize="x-small", columns=1, width=8.0)
 
 
 def path(samples: Samples, rate: float, cell: Cell) -> list[Weights]:
-    """The weights after every few samples, over several passes in random order."""
-    model = Watched(
+    """Return the recorded weights of several passes in random order."""
+    model = RecordedOnlineIRelief(
         sigma=SIGMA,
         step_decay=rate,
         n_epochs=N_PASSES,
@@ -906,24 +874,23 @@ def path(samples: Samples, rate: float, cell: Cell) -> list[Weights]:
 
 
 def _steps_of_a_pass(n: int) -> int:
-    """How often the weights are looked at in a pass."""
+    """Return the number of recorded weights per pass."""
     return -(-n // EVERY)
 
 
 def _seen(n: int) -> NDArray[np.int64]:
-    """Numbers of samples visited whenever the weights are looked at."""
+    """Return the number of visited samples at each recorded weight."""
     within = np.minimum(EVERY * np.arange(1, _steps_of_a_pass(n) + 1), n)
     return (n * np.arange(N_PASSES)[:, np.newaxis] + within).ravel()
 
 
 def _metric(z: Weights) -> Weights:
-    """Eq. (6): the positive part at unit length; 0 if there is none."""
+    """Return the positive part at unit length, eq. (6); 0 if there is none."""
     unit = unit_positive_part(z)
     return np.zeros_like(z) if unit is None else unit
 
 
-# Section 7.5, Fig. 14: genes, by leave-one-out.
-
+# Section 7.5, Fig. 14: microarrays by leave-one-out
 
 BATCHES = tuple(f"batch {number}" for number in range(1, 11))
 #: Kernel widths to choose from. Distances under weights of unit length grow with the number of features, so
@@ -943,16 +910,14 @@ PUBLISHED: Mapping[tuple[str, str, int], float] = {
     ("srbct", "I-RELIEF-2", 15): 0.0,
     ("srbct", "RELIEF", 60): 0.0,
 }
-#: Seconds of a cell, measured on one core.
-_GENE_SECONDS = {"srbct": 3.0, "dlbcl_gems": 9.0, "leukemia1_gems": 7.0}
 
 
 class Figure14(Experiment):
     """Figure 14.
 
-    A cell leaves out, one after the other, a tenth of the samples. For each of them the genes are weighed by
-    all other samples. K, σ and RELIEF-F's number of neighbors are chosen once for the cell, by 10-fold
-    cross-validation on the samples outside of it: none of those left out has a part in it.
+    A cell leaves out a tenth of the samples, one at a time, and weighs the genes by all other samples. K, σ
+    and RELIEF-F's number of neighbors are chosen once per cell, by 10-fold cross-validation on the samples
+    outside of it.
     """
 
     name = "irelief-fig14"
@@ -973,9 +938,8 @@ class Figure14(Experiment):
         "The paper does not say how K, sigma and RELIEF-F's number of neighbors were chosen for the"
         " microarrays, nor from which values.",
     )
-
-    def seconds(self, cell: Cell) -> float:
-        return _GENE_SECONDS.get(cell.dataset, 12.0)
+    cell_seconds = 12.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {"srbct": 3.0, "dlbcl_gems": 9.0, "leukemia1_gems": 7.0}
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         X, y = np.asarray(data.X, dtype=np.float64), data.y.astype(np.int64)
@@ -987,15 +951,15 @@ class Figure14(Experiment):
             (GENE_RELIEF, IRELIEF_2) if len(np.unique(y)) == 2 else (GENE_RELIEF, GENE_IRELIEF_1, IRELIEF_2)
         )
         values = {method.name: best_value(method, choosing, k) for method in methods}
-        lots = cell.random("lots").permutation(X.shape[1])
+        tie_order = cell.random("lots").permutation(X.shape[1])
         wrong = {method.name: np.zeros(len(GENES)) for method in methods}
         wrong_with_all = 0.0
         for place in batch:
-            learn, judge = _left_out(X, y, place)
-            wrong_with_all += error(*learn, *judge, k)
+            fitting, validation = _left_out(X, y, place)
+            wrong_with_all += error(*fitting, *validation, k)
             for method in methods:
-                w = method.weigh(learn, values[method.name])
-                wrong[method.name] += curve_at(GENES, w, lots, learn, judge, k)
+                w = method.weigh(fitting, values[method.name])
+                wrong[method.name] += curve_at(GENES, w, tie_order, fitting, validation, k)
         return {
             "n": len(batch),
             "wrong": {name: counts.astype(int).tolist() for name, counts in wrong.items()},
@@ -1011,14 +975,14 @@ class Figure14(Experiment):
                 counts = np.sum([batch["wrong"][method] for batch in batches], axis=0)
                 row = f"{dataset}, {method}"
                 for genes in (5, 15, 60, 200, 500):
-                    theirs = PUBLISHED.get((dataset, method, genes))
-                    ours = _share(counts[GENES.index(genes)], n)
+                    published = PUBLISHED.get((dataset, method, genes))
+                    reproduced = _share(counts[GENES.index(genes)], n)
                     pairs.append(
                         Pair(
                             row,
                             f"{genes} genes",
-                            ours,
-                            None if theirs is None else Estimate(theirs, None, n),
+                            reproduced,
+                            None if published is None else Estimate(published, None, n),
                         )
                     )
                 best = int(np.argmin(counts))
@@ -1043,7 +1007,7 @@ class Figure14(Experiment):
         return {self.name: picture}
 
     def _batches(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, list[Outcome]]:
-        """What the cells came to, by set; those of the first repeat."""
+        """Return the outcomes of the first repeat, by set."""
         found: dict[str, list[Outcome]] = {}
         for (dataset, _), runs in self.by_set(outcomes).items():
             found.setdefault(dataset, []).append(runs[0])
@@ -1062,32 +1026,29 @@ _GENE_REMARKS = (
 )
 
 
-def batch_of(y: NDArray[Any], name: str) -> NDArray[np.int64]:
-    """Places of the samples of a batch, which has its share of every class."""
+def batch_of(y: Array, name: str) -> NDArray[np.int64]:
+    """Return the indices of the samples of a stratified batch."""
     return np.argsort(y, kind="stable")[BATCHES.index(name) :: len(BATCHES)]
 
 
 def best_value(method: Method, samples: Samples, k: int) -> float:
-    """The value with the least error of k-NN in the weighted space, by 10-fold cross-validation."""
-    X, y = samples
+    """Return the value with the least error of k-NN in the weighted space, by 10-fold cross-validation."""
     wrong = np.zeros(len(method.values))
-    for train, test in folds_of(y):
-        learn, judge = (X[train], y[train]), (X[test], y[test])
-        wrong += [
-            weighted_error(method.weigh(learn, value), learn, judge, k) * len(test) for value in method.values
-        ]
+    for fitting, validation in training_folds(*samples):
+        weights = [method.weigh(fitting, value) for value in method.values]
+        wrong += [weighted_error(w, fitting, validation, k) * len(validation[1]) for w in weights]
     return method.values[int(np.argmin(np.round(wrong, 6)))]
 
 
-def _left_out(X: NDArray[Any], y: NDArray[np.int64], place: int) -> tuple[Samples, Samples]:
-    """All samples but one, and that one; scaled by the former."""
+def _left_out(X: Array, y: NDArray[np.int64], place: int) -> tuple[Samples, Samples]:
+    """Return all samples but one, and that one, scaled by the former."""
     others = np.arange(len(y)) != place
-    known, new = in_range(X[others], X[[place]])
-    return (known, y[others]), (new, y[[place]])
+    X_train, X_test = in_range(X[others], X[[place]])
+    return (X_train, y[others]), (X_test, y[[place]])
 
 
 def _share(wrong: float | Sequence[float], n: int) -> Estimate:
-    """An error in per cent, with the deviation between samples."""
+    """Return an error in per cent with its deviation between samples."""
     p = float(np.asarray(wrong)) / n
     return Estimate(100.0 * p, 100.0 * float(np.sqrt(p * (1.0 - p))), n)
 

@@ -1,20 +1,20 @@
 """Sun and Wu (2008), section 5: LFE against RELIEF-F, DANN, NCA and PCA, by nearest neighbors.
 
-Each set is cut 20 times into training and test samples, and gets ten irrelevant features N(0, 1). Features
-are scaled to [0, 1]. The number K of neighbors of the classifier is chosen by 10-fold cross-validation on
-the training samples, with all features, and kept. What else a method has to choose (RELIEF-F's and LFE's
-number of neighbors M, the number of components of LFE and DANN) is chosen by the same folds. For NCA the
-paper takes the number of components with the least mean test error; so do we, for NCA alone.
+Each set is split 20 times into training and test samples, and gets ten irrelevant features N(0, 1). Features
+are scaled to [0, 1]. The number K of neighbors of the classifier is chosen by 10-fold cross-validation on the
+training samples, with all features. The same folds choose the number of neighbors M of RELIEF-F and LFE, and
+the number of components of LFE and DANN. For NCA, as in the paper, the number of components is that with the
+least mean test error.
 
-Images (section 5.2) get no irrelevant features; they are also judged by an SVM with RBF kernel.
+Images (section 5.2) get no irrelevant features; they are also evaluated by an SVM with RBF kernel.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +27,27 @@ from ..methods.dann import DANN
 from ..methods.lfe import LFE
 from ..methods.relief import ReliefF
 from .data import DataSet
-from .experiment import Cell, Experiment, Outcome, best_count, curve, error, folds_of, in_range
-from .results import Estimate, Pair, Results, measured, p_value, panels
+from .experiment import (
+    Array,
+    Cell,
+    Experiment,
+    Outcome,
+    Samples,
+    available_neighbors,
+    best_count,
+    curve,
+    error,
+    folds_of,
+    split_with_irrelevant,
+    training_folds,
+)
+from .results import Estimate, Pair, Results, measured, p_value, panels, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
-# What the experiments share: samples of a run, and the directions that the methods find.
-
-
-#: X and y.
-Samples = tuple[NDArray[Any], NDArray[Any]]
+# Splits and the directions found by the methods
 
 #: Numbers M of nearest hits and misses to choose from.
 NEAREST = (1, 3, 5, 10, 15, 20)
@@ -49,38 +58,33 @@ class Split:
 
     def __init__(
         self,
-        known: NDArray[Any],
+        X_train: Array,
         y: NDArray[np.int64],
-        new: NDArray[Any],
-        y_new: NDArray[np.int64],
+        X_test: Array,
+        y_test: NDArray[np.int64],
         most: int | None = None,
     ) -> None:
-        self.known, self.y, self.new, self.y_new = known, y, new, y_new
+        self.X_train, self.y, self.X_test, self.y_test = X_train, y, X_test, y_test
         #: Components up to which curves go.
-        self.most = known.shape[1] if most is None else most
-        self.k = best_count(self.known, self.y)
+        self.most = X_train.shape[1] if most is None else most
+        self.k = best_count(self.X_train, self.y)
 
-    def error(self, project: Callable[[NDArray[Any]], NDArray[Any]]) -> float:
+    def error(self, project: Callable[[Array], Array]) -> float:
         """Test error on what a projection makes of the samples."""
-        return error(project(self.known), self.y, project(self.new), self.y_new, self.k)
+        return error(project(self.X_train), self.y, project(self.X_test), self.y_test, self.k)
 
-    def curve(self, A: NDArray[Any]) -> list[float]:
+    def curve(self, A: Array) -> list[float]:
         """Test errors with the first 1, 2, … of some directions, the columns of A."""
-        return curve(self.known @ A, self.y, self.new @ A, self.y_new, self.k, self.most)
+        return curve(self.X_train @ A, self.y, self.X_test @ A, self.y_test, self.k, self.most)
 
-    def folds(self) -> Iterator[tuple[Samples, Samples]]:
-        """The folds of the training samples: those to learn from, those to judge by."""
-        for train, test in folds_of(self.y):
-            yield (self.known[train], self.y[train]), (self.known[test], self.y[test])
-
-    def curves_inside(self, directions: Callable[[Samples], list[NDArray[Any]]]) -> NDArray[np.float64]:
-        """As ``curve``, by cross-validation on the training samples, for each of several A."""
+    def curves_inside(self, directions: Callable[[Samples], list[Array]]) -> NDArray[np.float64]:
+        """Return curves of cross-validation errors on the training samples, for each of several A."""
         wrong = []
-        for learn, (X, y) in self.folds():
+        for fitting, (X, y) in training_folds(self.X_train, self.y):
             wrong.append(
                 [
-                    np.array(curve(learn[0] @ A, learn[1], X @ A, y, self.k, self.most)) * len(y)
-                    for A in directions(learn)
+                    np.array(curve(fitting[0] @ A, fitting[1], X @ A, y, self.k, self.most)) * len(y)
+                    for A in directions(fitting)
                 ]
             )
         return np.sum(wrong, axis=0) / len(self.y)
@@ -89,17 +93,12 @@ class Split:
 def lfe_directions(samples: Samples, nearest: int) -> NDArray[np.float64]:
     """LFE's components, scaled by what they discriminate, as columns."""
     X, y = samples
-    return LFE(n_neighbors=at_hand(nearest, y), scale=None).fit(X, y).components_.T
+    return LFE(n_neighbors=available_neighbors(nearest, y), scale=None).fit(X, y).components_.T
 
 
 def dann_directions(samples: Samples) -> NDArray[np.float64]:
     """DANN's directions, as columns."""
     return DANN(scale=None).fit(*samples).components_.T
-
-
-def at_hand(nearest: int, y: NDArray[Any]) -> int:
-    """M, or as many as the smallest class has for each of its samples."""
-    return max(1, min(nearest, int(np.bincount(y).min()) - 1))
 
 
 class Clock:
@@ -111,9 +110,9 @@ class Clock:
     def timed(self, name: str, fit: Callable[[], Any]) -> Any:
         """What is fitted, its time kept."""
         begin = time.process_time()
-        made = fit()
+        result = fit()
         self.seconds[name] = time.process_time() - begin
-        return made
+        return result
 
 
 def nca_of(n_components: int, samples: Samples) -> Any:
@@ -121,18 +120,17 @@ def nca_of(n_components: int, samples: Samples) -> Any:
     return NeighborhoodComponentsAnalysis(n_components, init="pca", random_state=0).fit(*samples)
 
 
-def draw_curves(ax: Any, dataset: str, runs: Sequence[Outcome]) -> None:
+def draw_curves(ax: Any, runs: Sequence[Outcome]) -> None:
     """Mean test errors against the number of components; NCA has them for some numbers alone."""
     for method in ("PCA", "LFE", "DANN"):
         mean = 100.0 * np.mean([run["curves"][method] for run in runs], axis=0)
         ax.plot(np.arange(1, len(mean) + 1), mean, label=method)
     means = {int(t): 100.0 * np.mean([run["nca"][t] for run in runs]) for t in runs[0]["nca"]}
     ax.plot(list(means), list(means.values()), marker="o", label="NCA")
-    ax.set(title=dataset, xlabel="components", ylabel="test error, %")
+    ax.set(xlabel="components", ylabel="test error, %")
 
 
-# Section 5.1: six sets of the UCI collection with ten irrelevant features, judged by nearest neighbors.
-
+# Section 5.1: UCI sets with ten irrelevant features, evaluated by k-NN
 
 N_IRRELEVANT = 10
 #: Table 1: training samples.
@@ -168,33 +166,27 @@ TABLE_3: Mapping[str, Mapping[str, float]] = {
     "twonorm": {"NCA": 41.6, "DANN": 4.7, "LFE": 4.8, "PCA": 4.7},
     "thyroid": {"NCA": 4.9, "DANN": 3.2, "LFE": 3.3, "PCA": 3.2},
 }
-#: Seconds of a cell, measured on one core.
-_SECONDS = {"splice": 16.0, "thyroid": 2.0}
 
 
 def split_of(cell: Cell, data: DataSet) -> Split:
     """The samples of a run, with irrelevant features, each feature scaled to [0, 1]."""
-    irrelevant = cell.random("irrelevant").standard_normal((len(data.X), N_IRRELEVANT))
-    X = np.hstack([data.X, irrelevant])
-    train, test = data.split(cell.repeat, N_TRAIN[data.name])
-    known, new = in_range(X[train], X[test])
-    return Split(known, data.y[train].astype(np.int64), new, data.y[test].astype(np.int64))
+    return Split(*split_with_irrelevant(cell, data, N_IRRELEVANT, N_TRAIN[data.name]))
 
 
 def relief_weights(samples: Samples, nearest: int) -> NDArray[np.float64]:
     """RELIEF-F's weights as factors of features, so that d² = Σ w (x − x')²; negative ones removed."""
     X, y = samples
-    model = ReliefF(n_neighbors=at_hand(nearest, y), scale=None).fit(X, y)
+    model = ReliefF(n_neighbors=available_neighbors(nearest, y), scale=None).fit(X, y)
     return np.sqrt(np.maximum(model.feature_weights_, 0.0))
 
 
 def relief_error(split: Split) -> float:
     """Test error in the space weighted by RELIEF-F, its M chosen by cross-validation."""
     wrong = np.zeros(len(NEAREST))
-    for learn, (X, y) in split.folds():
-        weights = [relief_weights(learn, nearest) for nearest in NEAREST]
-        wrong += [error(learn[0] * w, learn[1], X * w, y, split.k) * len(y) for w in weights]
-    chosen = relief_weights((split.known, split.y), NEAREST[int(np.argmin(wrong))])
+    for fitting, (X, y) in training_folds(split.X_train, split.y):
+        weights = [relief_weights(fitting, nearest) for nearest in NEAREST]
+        wrong += [error(fitting[0] * w, fitting[1], X * w, y, split.k) * len(y) for w in weights]
+    chosen = relief_weights((split.X_train, split.y), NEAREST[int(np.argmin(wrong))])
     return split.error(lambda X: X * chosen)
 
 
@@ -204,23 +196,19 @@ class _OnUCI(Experiment):
     paper = "sun2008"
     datasets = tuple(TABLE_2)
     repeats = 20
-
-    @property
-    def kept_as(self) -> str:
-        return "lfe-uci"
-
-    def seconds(self, cell: Cell) -> float:
-        return _SECONDS.get(cell.dataset, 4.0)
+    shared_cache = "lfe-uci"
+    cell_seconds = 4.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {"splice": 16.0, "thyroid": 2.0}
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         split, clock = split_of(cell, data), Clock()
-        training = (split.known, split.y)
-        inside = split.curves_inside(lambda learn: [lfe_directions(learn, M) for M in NEAREST])
+        training = (split.X_train, split.y)
+        inside = split.curves_inside(lambda fitting: [lfe_directions(fitting, M) for M in NEAREST])
         best, n_lfe = np.unravel_index(int(np.argmin(inside)), inside.shape)
-        n_dann = int(np.argmin(split.curves_inside(lambda learn: [dann_directions(learn)])))
+        n_dann = int(np.argmin(split.curves_inside(lambda fitting: [dann_directions(fitting)])))
         lfe = clock.timed("LFE", lambda: lfe_directions(training, NEAREST[best]))
         dann = clock.timed("DANN", lambda: dann_directions(training))
-        pca = clock.timed("PCA", lambda: PCA().fit(split.known).components_.T)
+        pca = clock.timed("PCA", lambda: PCA().fit(split.X_train).components_.T)
         nca = {}
         for t in _sizes(split):
             model = clock.timed("NCA", partial(nca_of, t, training))
@@ -242,7 +230,7 @@ class _OnUCI(Experiment):
 
 
 def _sizes(split: Split) -> list[int]:
-    return [t for t in NCA_COMPONENTS if t <= min(split.known.shape[1], len(split.y))]
+    return [t for t in NCA_COMPONENTS if t <= min(split.X_train.shape[1], len(split.y))]
 
 
 class Table2(_OnUCI):
@@ -265,13 +253,15 @@ class Table2(_OnUCI):
         pairs: list[Pair] = []
         tests: list[Pair] = []
         for (dataset, _), runs in self.by_set(outcomes).items():
-            ours = {name: [100.0 * run["errors"][name] for run in runs] for name in runs[0]["errors"]}
-            ours["NCA"] = [100.0 * run["nca"][_best_of_nca(runs)] for run in runs]
+            reproduced = {name: [100.0 * run["errors"][name] for run in runs] for name in runs[0]["errors"]}
+            reproduced["NCA"] = [100.0 * run["nca"][_best_of_nca(runs)] for run in runs]
             for method, (mean, deviation) in zip(METHODS, TABLE_2[dataset], strict=True):
-                pairs.append(Pair(dataset, method, measured(ours[method]), Estimate(mean, deviation, 20)))
-            for rival, theirs in zip(("RELIEF", "NCA"), P_VALUES[dataset], strict=True):
-                tested = _tested(ours["LFE"], ours[rival])
-                tests.append(Pair(dataset, f"LFE against {rival}", tested, _quoted(theirs)))
+                pairs.append(
+                    Pair(dataset, method, measured(reproduced[method]), Estimate(mean, deviation, 20))
+                )
+            for rival, published in zip(("RELIEF", "NCA"), P_VALUES[dataset], strict=True):
+                tested = _tested(reproduced["LFE"], reproduced[rival])
+                tests.append(Pair(dataset, f"LFE against {rival}", tested, _quoted(published)))
         return [
             Results("Table 2", "set", "test error, %", pairs),
             Results("Table 2, paired t-tests", "set", "p-value, + where LFE is better, - where not", tests),
@@ -300,12 +290,7 @@ class Figure2(_OnUCI):
         return [Results("Figure 2", "set", "test error, %", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found))
-        for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
-            draw_curves(ax, dataset, runs)
-        axes[0].legend()
-        return {"lfe-fig2": picture}
+        return self.draw_panels(outcomes, draw_curves)
 
 
 class Figure3(_OnUCI):
@@ -328,13 +313,12 @@ class Figure3(_OnUCI):
         return [Results("Figure 3", "set", "percent of the Frobenius norm", pairs, [remark])]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        picture, axes = panels(len(found))
-        for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
+        def draw(ax: Any, runs: list[Outcome]) -> None:
             W = np.array(runs[0]["metric"])
             ax.imshow(W, cmap="RdBu_r", vmin=-np.abs(W).max(), vmax=np.abs(W).max())
-            ax.set(title=dataset, xticks=[], yticks=[])
-        return {"lfe-fig3": picture}
+            ax.set(xticks=[], yticks=[])
+
+        return self.draw_panels(outcomes, draw)
 
 
 class Table3(_OnUCI):
@@ -346,9 +330,9 @@ class Table3(_OnUCI):
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         pairs = []
         for (dataset, _), runs in self.by_set(outcomes).items():
-            for method, theirs in TABLE_3[dataset].items():
-                ours = Estimate(1000.0 * float(np.median([run["seconds"][method] for run in runs])))
-                pairs.append(Pair(dataset, method, ours, Estimate(1000.0 * theirs)))
+            for method, published in TABLE_3[dataset].items():
+                reproduced = Estimate(1000.0 * float(np.median([run["seconds"][method] for run in runs])))
+                pairs.append(Pair(dataset, method, reproduced, Estimate(1000.0 * published)))
         remarks = [
             "Ours is one fit; the paper's figures seem to hold more: PCA takes 3 s for 12 features. What can"
             " be compared is the order: NCA is by far the slowest. NCA's is that with the most components"
@@ -363,12 +347,12 @@ def _best_of_nca(runs: Sequence[Outcome]) -> str:
     return min(runs[0]["nca"], key=lambda t: float(np.mean([run["nca"][t] for run in runs])))
 
 
-def _tested(ours: Sequence[float], rival: Sequence[float]) -> Estimate | None:
+def _tested(reproduced: Sequence[float], rival: Sequence[float]) -> Estimate | None:
     """The p-value of a paired t-test, written as the paper does."""
-    p = p_value(ours, rival)
+    p = p_value(reproduced, rival)
     if p is None:
         return None
-    sign = "+" if np.mean(ours) < np.mean(rival) else "-"
+    sign = "+" if np.mean(reproduced) < np.mean(rival) else "-"
     return Estimate(p, text=("< 0.001" if p < 0.001 else f"{p:.2g}") + sign)
 
 
@@ -376,18 +360,13 @@ def _quoted(p: str) -> Estimate:
     return Estimate(float(p.strip("<+- ")), text=p)
 
 
-# Section 5.2: images of two classes, judged by nearest neighbors and by an SVM with RBF kernel.
+# Section 5.2: images, evaluated by k-NN and by an SVM
 #
-# The paper has the AR faces, women against men, which are not public; a folder that has them as
-# ``faces.npz`` is used. In their place stand the handwritten digits that come with scikit-learn, odd
-# against even, each at a random place of a larger image: 1,797 images of 24 × 24 pixels, more pixels than
-# training samples.
-#
-# 500 images are for training. All pixels have the same unit, and are scaled together to [0, 1]. No
-# irrelevant features are added. NCA works on the 50 leading principal components.
+# The AR faces of the paper are not public; ``faces.npz`` in the data folder is used if present, otherwise
+# scikit-learn's digits at random positions of larger images: 1,797 images of 24 × 24 pixels, more pixels than
+# training samples. Pixels share one scale to [0, 1]. NCA runs on the 50 leading principal components.
 
-
-Projection = Callable[[NDArray[Any]], NDArray[Any]]
+Projection = Callable[[Array], Array]
 
 N_TRAIN_IMAGES = 500
 #: Components up to which the curves go, and to which NCA's samples are reduced.
@@ -424,31 +403,31 @@ SUBSTITUTE = (
 def image_split_of(cell: Cell, data: DataSet) -> Split:
     """The images of a run."""
     train, test = data.split(cell.repeat, N_TRAIN_IMAGES)
-    known, y = data.X[train].astype(np.float64), data.y.astype(np.int64)
-    low, high = known.min(), known.max()
-    known, new = in_fewer((known - low) / (high - low), (data.X[test] - low) / (high - low))
-    return Split(known, y[train], new, y[test], most=MOST)
+    X_train, y = data.X[train].astype(np.float64), data.y.astype(np.int64)
+    low, high = X_train.min(), X_train.max()
+    X_train, X_test = in_fewer((X_train - low) / (high - low), (data.X[test] - low) / (high - low))
+    return Split(X_train, y[train], X_test, y[test], most=MOST)
 
 
-def in_fewer(known: NDArray[Any], new: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def in_fewer(X_train: Array, X_test: Array) -> tuple[Array, Array]:
     """Both in the space that the known samples span, where it is smaller; nothing learned here leaves it.
 
     A rotation: neighbors among the known samples, and what the methods find, are the same.
     """
-    if known.shape[1] <= len(known):
-        return known, new
-    center = known.mean(axis=0)
-    basis = np.linalg.svd(known - center, full_matrices=False)[2].T
-    return (known - center) @ basis, (new - center) @ basis
+    if X_train.shape[1] <= len(X_train):
+        return X_train, X_test
+    center = X_train.mean(axis=0)
+    basis = np.linalg.svd(X_train - center, full_matrices=False)[2].T
+    return (X_train - center) @ basis, (X_test - center) @ basis
 
 
 def svm_error(split: Split, project: Projection) -> float:
     """Test error of the SVM, its width and cost chosen by 10-fold cross-validation on the known samples."""
-    known, new = project(split.known), project(split.new)
-    unit = 1.0 / known.var(axis=0).sum()
+    X_train, X_test = project(split.X_train), project(split.X_test)
+    unit = 1.0 / X_train.var(axis=0).sum()
     grid = {"C": COSTS, "gamma": [width * unit for width in WIDTHS]}
-    search = GridSearchCV(SVC(), grid, cv=folds_of(split.y)).fit(known, split.y)
-    return float(1.0 - search.score(new, split.y_new))
+    search = GridSearchCV(SVC(), grid, cv=folds_of(split.y)).fit(X_train, split.y)
+    return float(1.0 - search.score(X_test, split.y_test))
 
 
 class _OnImages(Experiment):
@@ -465,9 +444,7 @@ class Figure1(_OnImages):
     title = "Some images of the two classes"
     repeats = 1
     n_shown = 6
-
-    def seconds(self, cell: Cell) -> float:
-        return 0.1
+    cell_seconds = 0.1
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         shown = [np.flatnonzero(data.y == c)[: self.n_shown] for c in (0, 1)]
@@ -477,10 +454,10 @@ class Figure1(_OnImages):
         }
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
-        ours = {dataset: runs[0]["sizes"] for (dataset, _), runs in self.by_set(outcomes).items()}
-        theirs = {"faces": (1956, 5100)}
+        reproduced = {dataset: runs[0]["sizes"] for (dataset, _), runs in self.by_set(outcomes).items()}
+        published = {"faces": (1956, 5100)}
         pairs = [
-            Pair(dataset, column, _size(ours, dataset, place), _size(theirs, dataset, place))
+            Pair(dataset, column, _size(reproduced, dataset, place), _size(published, dataset, place))
             for dataset in self.datasets
             for place, column in enumerate(("images", "pixels"))
         ]
@@ -511,18 +488,18 @@ class Figure4(_OnImages):
         " cost were chosen.",
     )
 
-    def seconds(self, cell: Cell) -> float:
-        return 15.0 if cell.dataset == "shifted_digits" else 25.0
+    cell_seconds = 25.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {"shifted_digits": 15.0}
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         split, clock = image_split_of(cell, data), Clock()
-        training = (split.known, split.y)
-        inside = split.curves_inside(lambda learn: [lfe_directions(learn, M) for M in NEAREST])
+        training = (split.X_train, split.y)
+        inside = split.curves_inside(lambda fitting: [lfe_directions(fitting, M) for M in NEAREST])
         nearest = NEAREST[int(np.argmin(inside.min(axis=1)))]
         directions = {
             "LFE": clock.timed("LFE", lambda: lfe_directions(training, nearest)),
             "DANN": clock.timed("DANN", lambda: dann_directions(training)),
-            "PCA": clock.timed("PCA", lambda: PCA().fit(split.known).components_.T),
+            "PCA": clock.timed("PCA", lambda: PCA().fit(split.X_train).components_.T),
         }
         nca = {
             t: clock.timed("NCA", partial(nca_directions, t, training, directions["PCA"]))
@@ -541,48 +518,43 @@ class Figure4(_OnImages):
         found = {dataset: runs for (dataset, _), runs in self.by_set(outcomes).items()}
         nearest, svm, times = [], [], []
         for dataset in self.datasets:
-            runs, published = found.get(dataset, []), dataset == "faces"
+            runs, has_published = found.get(dataset, []), dataset == "faces"
             for name in IMAGE_METHODS:
-                ours = [_at_20(run, name) for run in runs]
-                nearest.append(Pair(dataset, name, _percent(ours), _theirs(AT_20, name, published)))
-                times.append(_time(dataset, name, runs, published))
+                reproduced = [_at_20(run, name) for run in runs]
+                nearest.append(
+                    Pair(dataset, name, _percent(reproduced), _published(AT_20, name, has_published))
+                )
+                times.append(_time(dataset, name, runs, has_published))
                 for t in SVM_COMPONENTS:
-                    ours = [run["svm"][str(t)].get(name) for run in runs]
-                    theirs = _theirs(SVM[t], name, published)
-                    svm.append(Pair(dataset, f"{name}, {t} components", _percent(ours), theirs))
-        says = (
+                    reproduced = [run["svm"][str(t)].get(name) for run in runs]
+                    published = _published(SVM[t], name, has_published)
+                    svm.append(Pair(dataset, f"{name}, {t} components", _percent(reproduced), published))
+        statement = (
             "The paper shows curves, and says: LFE is at its best around 20 components; the others are worse"
             " for nearly all numbers of components."
         )
         fit = "Ours is one fit, in the space that the training images span; the paper's machine is of 2003."
         return [
-            Results("Figure 4: k-NN, 20 components", "set", "test error, %", nearest, [SUBSTITUTE, says]),
+            Results(
+                "Figure 4: k-NN, 20 components", "set", "test error, %", nearest, [SUBSTITUTE, statement]
+            ),
             Results("Section 5.2: SVM with RBF kernel", "set", "test error, %", svm, []),
             Results("Table 3: CPU time of a fit", "set", "milliseconds", times, [fit]),
         ]
 
     def figures(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, Picture]:
-        found = self.by_set(outcomes)
-        if not found:
-            return {}
-        picture, axes = panels(len(found), width=4.5)
-        for ax, ((dataset, _), runs) in zip(axes, found.items(), strict=True):
-            draw_curves(ax, dataset, runs)
-        axes[0].legend()
-        return {"lfe-fig4": picture}
+        return self.draw_panels(outcomes, draw_curves, width=4.5)
 
 
-def nca_directions(n_components: int, samples: Samples, principal: NDArray[Any]) -> NDArray[Any]:
+def nca_directions(n_components: int, samples: Samples, principal: Array) -> Array:
     """NCA's directions, found among the leading principal ones, as columns."""
     X, y = samples
     leading = principal[:, :MOST]
-    found: NDArray[Any] = leading @ nca_of(n_components, (X @ leading, y)).components_.T
+    found: Array = leading @ nca_of(n_components, (X @ leading, y)).components_.T
     return found
 
 
-def _svm_errors(
-    split: Split, t: int, directions: Mapping[str, NDArray[Any]], nca: Mapping[int, NDArray[Any]]
-) -> Outcome:
+def _svm_errors(split: Split, t: int, directions: Mapping[str, Array], nca: Mapping[int, Array]) -> Outcome:
     """Errors of the SVM with t components of each method."""
     leading = {name: A[:, :t] for name, A in directions.items()}
     if t in nca:
@@ -590,8 +562,8 @@ def _svm_errors(
     return {name: svm_error(split, partial(_onto, A)) for name, A in leading.items()}
 
 
-def _onto(A: NDArray[Any], X: NDArray[Any]) -> NDArray[Any]:
-    projected: NDArray[Any] = X @ A
+def _onto(A: Array, X: Array) -> Array:
+    projected: Array = X @ A
     return projected
 
 
@@ -602,18 +574,18 @@ def _at_20(run: Outcome, name: str) -> float | None:
 
 
 def _percent(values: Sequence[float | None]) -> Estimate | None:
-    known = [100.0 * value for value in values if value is not None]
-    return measured(known) if known else None
+    found = [value for value in values if value is not None]
+    return percent(found) if found else None
 
 
-def _theirs(table: Mapping[str, tuple[float, float]], name: str, published: bool) -> Estimate | None:
-    return Estimate(*table[name], 20) if published and name in table else None
+def _published(table: Mapping[str, tuple[float, float]], name: str, has_published: bool) -> Estimate | None:
+    return Estimate(*table[name], 20) if has_published and name in table else None
 
 
-def _time(dataset: str, name: str, runs: Sequence[Outcome], published: bool) -> Pair:
-    known = [run["seconds"][name] for run in runs if name in run["seconds"]]
-    ours = Estimate(1000.0 * float(np.median(known))) if known else None
-    return Pair(dataset, name, ours, Estimate(1000.0 * SECONDS[name]) if published else None)
+def _time(dataset: str, name: str, runs: Sequence[Outcome], has_published: bool) -> Pair:
+    times = [run["seconds"][name] for run in runs if name in run["seconds"]]
+    reproduced = Estimate(1000.0 * float(np.median(times))) if times else None
+    return Pair(dataset, name, reproduced, Estimate(1000.0 * SECONDS[name]) if has_published else None)
 
 
 def _size(sizes: Mapping[str, Sequence[int]], dataset: str, place: int) -> Estimate | None:
@@ -621,7 +593,7 @@ def _size(sizes: Mapping[str, Sequence[int]], dataset: str, place: int) -> Estim
 
 
 def _as_image(pixels: Sequence[float]) -> NDArray[np.float64]:
-    """As rows and columns; what is neither a face of the paper nor a square, as a strip."""
+    """Return pixels as an image: a face of the paper, a square, or otherwise a single row."""
     values = np.array(pixels)
     side = round(np.sqrt(values.size))
     if values.size == FACE[0] * FACE[1]:
@@ -629,12 +601,5 @@ def _as_image(pixels: Sequence[float]) -> NDArray[np.float64]:
     return values.reshape(side, side) if side**2 == values.size else values[np.newaxis]
 
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    Figure1(),
-    Table2(),
-    Figure2(),
-    Figure3(),
-    Figure4(),
-    Table3(),
-)
+EXPERIMENTS: tuple[Experiment, ...] = (Figure1(), Table2(), Figure2(), Figure3(), Figure4(), Table3())
 NOT_RUN: Mapping[str, str] = {"lfe-table1": "it lists the sizes of the sets."}

@@ -1,27 +1,24 @@
 """Cai, Ruan, Ng and Akutsu (2014), "Results and discussion": LHR against I-RELIEF, LOGO and gene rankings.
 
-First on Fermat's spiral, whose two features are hidden among up to 10,000 irrelevant ones (``spiral``), then
-on nine gene sets by leave-one-out (``genes``). What is selected is judged by five classifiers
-(``classifiers``): SVM, LDA, naive Bayes, k-NN and HKNN; what they have to choose is chosen by five folds of
-the training samples. LHR has k = 7 and λ = 10⁻³ throughout. Rankings by one gene are in ``single_genes``,
-mRMR is in ``mrmr``, and what the paper printed in ``published``.
+The first experiments are on Fermat's spiral, whose two features are hidden among up to 10,000 irrelevant
+ones, the others on nine gene sets by leave-one-out. The selected features are evaluated by five classifiers:
+SVM, LDA, naive Bayes, k-NN and HKNN, with hyperparameters chosen by five-fold cross-validation on the
+training samples. LHR has k = 7 and λ = 10⁻³ throughout.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_ind_from_stats
 from sklearn import config_context
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
@@ -31,15 +28,14 @@ from ..methods.irelief import IRelief
 from ..methods.lhr import LHRelief
 from ..methods.logo import LOGO
 from .data import DataSet
-from .experiment import Cell, Experiment, Outcome, error, folds_of, in_range
+from .experiment import Array, Cell, Experiment, Outcome, error, fit_quietly, folds_of, in_range
 from .results import Estimate, Pair, Results, Share, measured, panels, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 
-# What the paper published, copied as it is printed.
-
+# Published numbers, as printed
 
 #: Order of the numbers of a method in Tables 1 and 2; of the parts of Table 5.
 CLASSIFIERS = ("SVM", "LDA", "NB", "KNN", "HKNN")
@@ -234,11 +230,13 @@ LOGO: 100 99.0 96.8 96.6 97.1 100 100 91.9 100
 }
 
 
-# Box plots side by side, as both figures of the paper have them.
+# Box plots of both figures
 
 
-def draw(ax: Any, boxes: Sequence[Sequence[float]], shift: float, color: str, label: str) -> list[float]:
-    """A box at 0, 1, 2, …, where there is one, each moved by ``shift``; returns where they are."""
+def draw_boxes(
+    ax: Any, boxes: Sequence[Sequence[float]], shift: float, color: str, label: str
+) -> list[float]:
+    """Draw non-empty boxes at 0, 1, 2, … plus ``shift``; return their positions."""
     places = [place + shift for place, box in enumerate(boxes) if box]
     drawn = ax.boxplot(
         [box for box in boxes if box],
@@ -254,8 +252,7 @@ def draw(ax: Any, boxes: Sequence[Sequence[float]], shift: float, color: str, la
     return places
 
 
-# The five classifiers that judge features; what they have to choose is chosen on the training samples.
-
+# The five classifiers, tuned on the training samples
 
 #: Of the SVM with an RBF kernel: C, and γ in units of 1/(number of features × variance).
 SVM_CHOICES = tuple(product((1.0, 30.0), (0.3, 3.0)))
@@ -266,100 +263,89 @@ HKNN_CHOICES = tuple(product((3, 7), (0.1, 1.0)))
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What five-fold cross-validation chose."""
+class Hyperparameters:
+    """Hyperparameters chosen by five-fold cross-validation."""
 
     svm: tuple[float, float]
     n_neighbors: int
     hknn: tuple[int, float]
 
 
-def chosen(X: NDArray[Any], y: NDArray[Any]) -> Chosen:
-    """What makes the fewest mistakes in five folds of the training samples; of equals the first."""
+def tune_classifiers(X: Array, y: Array) -> Hyperparameters:
+    """Return the hyperparameters with the fewest errors in five folds; ties: the first."""
     svm, knn, hknn = (np.zeros(len(choices)) for choices in (SVM_CHOICES, KNN_CHOICES, HKNN_CHOICES))
-    with _quickly():
+    with _without_validation():
         for train, test in folds_of(y, 5):
-            known, new = in_range(X[train], X[test])
-            fold = (known, y[train], new, y[test])
-            svm += [_svm_right(*fold, each) for each in SVM_CHOICES]
-            knn += [_knn_right(*fold, k) for k in KNN_CHOICES]
-            hknn += list(_hknn_right(*fold, HKNN_CHOICES))
-    return Chosen(
-        SVM_CHOICES[int(np.argmax(svm))],
-        KNN_CHOICES[int(np.argmax(knn))],
-        HKNN_CHOICES[int(np.argmax(hknn))],
+            X_train, X_test = in_range(X[train], X[test])
+            fold = (X_train, y[train], X_test, y[test])
+            svm += [_svm_correct(*fold, each) for each in SVM_CHOICES]
+            knn += [_knn_correct(*fold, k) for k in KNN_CHOICES]
+            hknn += list(_hknn_correct(*fold, HKNN_CHOICES))
+    return Hyperparameters(
+        SVM_CHOICES[int(np.argmax(svm))], KNN_CHOICES[int(np.argmax(knn))], HKNN_CHOICES[int(np.argmax(hknn))]
     )
 
 
-def right(
-    known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], choice: Chosen
+def count_correct(
+    X_train: Array, y: Array, X_test: Array, y_test: Array, hyperparameters: Hyperparameters
 ) -> dict[str, int]:
-    """How many new samples each classifier gets right; features are scaled by the known ones to [0, 1]."""
-    known, new = in_range(known, new)
-    with _quickly():
+    """Return the number of correct predictions of each classifier, on features scaled to [0, 1]."""
+    X_train, X_test = in_range(X_train, X_test)
+    with _without_validation():
         return {
-            "SVM": _svm_right(known, y, new, y_new, choice.svm),
-            "LDA": int(np.sum(LinearDiscriminantAnalysis().fit(known, y).predict(new) == y_new)),
-            "NB": int(np.sum(GaussianNB().fit(known, y).predict(new) == y_new)),
-            "KNN": _knn_right(known, y, new, y_new, choice.n_neighbors),
-            "HKNN": next(_hknn_right(known, y, new, y_new, (choice.hknn,))),
+            "SVM": _svm_correct(X_train, y, X_test, y_test, hyperparameters.svm),
+            "LDA": int(np.sum(LinearDiscriminantAnalysis().fit(X_train, y).predict(X_test) == y_test)),
+            "NB": int(np.sum(GaussianNB().fit(X_train, y).predict(X_test) == y_test)),
+            "KNN": _knn_correct(X_train, y, X_test, y_test, hyperparameters.n_neighbors),
+            "HKNN": next(_hknn_correct(X_train, y, X_test, y_test, (hyperparameters.hknn,))),
         }
 
 
-def _svm_right(
-    known: NDArray[Any],
-    y: NDArray[Any],
-    new: NDArray[Any],
-    y_new: NDArray[Any],
-    choice: tuple[float, float],
+def _svm_correct(
+    X_train: Array, y: Array, X_test: Array, y_test: Array, hyperparameters: tuple[float, float]
 ) -> int:
-    C, factor = choice
-    gamma = factor / (known.shape[1] * max(float(known.var()), np.finfo(float).tiny))
-    return int(np.sum(SVC(C=C, gamma=gamma).fit(known, y).predict(new) == y_new))
+    C, factor = hyperparameters
+    gamma = factor / (X_train.shape[1] * max(float(X_train.var()), np.finfo(float).tiny))
+    return int(np.sum(SVC(C=C, gamma=gamma).fit(X_train, y).predict(X_test) == y_test))
 
 
-def _knn_right(known: NDArray[Any], y: NDArray[Any], new: NDArray[Any], y_new: NDArray[Any], k: int) -> int:
-    return round((1.0 - error(known, y, new, y_new, k)) * len(y_new))
+def _knn_correct(X_train: Array, y: Array, X_test: Array, y_test: Array, k: int) -> int:
+    return round((1.0 - error(X_train, y, X_test, y_test, k)) * len(y_test))
 
 
-def _hknn_right(
-    known: NDArray[Any],
-    y: NDArray[Any],
-    new: NDArray[Any],
-    y_new: NDArray[Any],
-    choices: tuple[tuple[int, float], ...],
+def _hknn_correct(
+    X_train: Array, y: Array, X_test: Array, y_test: Array, choices: tuple[tuple[int, float], ...]
 ) -> Iterator[int]:
-    model = HKNNClassifier().fit(known, y)
+    model = HKNNClassifier().fit(X_train, y)
     for n_neighbors, alpha in choices:
-        # Both are only used when distances are measured.
+        # Both parameters affect prediction only.
         model.set_params(n_neighbors=n_neighbors, alpha=alpha)
-        yield int(np.sum(model.predict(new) == y_new))
+        yield int(np.sum(model.predict(X_test) == y_test))
 
 
-def _quickly() -> Any:
-    """Without scikit-learn's checks, which take longer than fits of this size."""
+def _without_validation() -> Any:
+    """Disable scikit-learn's checks, which take longer than such small fits."""
     return config_context(assume_finite=True, skip_parameter_validation=True)
 
 
-# Genes ranked by how well a single one of them tells two classes apart.
-
+# Univariate gene rankings
 
 Scores = NDArray[np.float64]
 #: From the share of class 1 on a side of a cut to how mixed that side is.
 Impurity = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def t_statistic(X: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """|t| of the means of the classes, variances not pooled; 0 for a constant gene."""
+def t_statistic(X: Array, y: Array) -> Scores:
+    """Return |t| of Welch's t-test; 0 for a constant gene."""
     return _t_test(X, y)[0]
 
 
-def t_test(X: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """The p-values of that; 1 for a constant gene."""
+def t_test(X: Array, y: Array) -> Scores:
+    """Return the p-values of the t-test; 1 for a constant gene."""
     return _t_test(X, y)[1]
 
 
-def _t_test(X: NDArray[Any], y: NDArray[Any]) -> tuple[Scores, Scores]:
+def _t_test(X: Array, y: Array) -> tuple[Scores, Scores]:
     classes = [np.asarray(X[y == code], dtype=np.float64) for code in (1, 0)]
     moments = [part for each in classes for part in (each.mean(axis=0), each.std(axis=0, ddof=1), len(each))]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -369,13 +355,13 @@ def _t_test(X: NDArray[Any], y: NDArray[Any]) -> tuple[Scores, Scores]:
     return t, np.where(np.isnan(p), np.where(t > 0.0, 0.0, 1.0), p)
 
 
-def information_gain(X: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """Entropy of the classes that the best cut of a gene removes, in bits, times the number of samples."""
+def information_gain(X: Array, y: Array) -> Scores:
+    """Return the class entropy removed by the best cut of a gene, in bits times the number of samples."""
     return _best_cut(X, y, _binary_entropy)
 
 
-def gini(X: NDArray[Any], y: NDArray[Any]) -> Scores:
-    """The same for the Gini index 1 − Σ p².
+def gini(X: Array, y: Array) -> Scores:
+    """Return the reduction of the Gini index 1 − Σ p² by the best cut, times the number of samples.
 
     With two classes the sum of variances of the class numbers on the two sides, Σ n p (1 − p), is half of the
     Gini index of a cut, and the twoing rule half of what the cut takes off it: all three rank alike.
@@ -389,7 +375,7 @@ def _binary_entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return -(p * np.log2(inside) + (1.0 - p) * np.log2(outside))
 
 
-def _best_cut(X: NDArray[Any], y: NDArray[Any], impurity: Impurity) -> Scores:
+def _best_cut(X: Array, y: Array, impurity: Impurity) -> Scores:
     """What the best cut between two different values of a gene takes off n·impurity; 0 if there is none."""
     n, n_ones = len(y), float(np.sum(y == 1))
     columns = np.ascontiguousarray(X.T)
@@ -408,7 +394,7 @@ def _best_cut(X: NDArray[Any], y: NDArray[Any], impurity: Impurity) -> Scores:
     return whole - found.min(axis=1)
 
 
-def one_dimensional_svm(X: NDArray[Any], y: NDArray[Any], C: float = 1.0) -> Scores:
+def one_dimensional_svm(X: Array, y: Array, C: float = 1.0) -> Scores:
     """How little a linear SVM has to pay that sees one gene only, scaled to [0, 1]: less its least cost.
 
     The least cost ½w² + C Σ max(0, 1 − y(wx + b)) is the largest value of its dual. With s the sum of α over
@@ -437,11 +423,10 @@ def _gaps(upper: NDArray[np.float64], lower: NDArray[np.float64]) -> NDArray[np.
     return np.vstack([np.zeros(upper.shape[1]), np.cumsum(upper[:n] - lower[::-1][:n], axis=0)])
 
 
-# mRMR: genes that say much about the class and little about each other (MID and MIQ), in three states.
+# mRMR of genes in three states (MID and MIQ)
 #
-# No maintained library has both forms for discrete data: what there is in Python binds a program of 2007,
-# which is not free for all uses, or estimates mutual information of continuous values.
-
+# No maintained library has both forms for discrete data: the Python packages wrap a program of 2007 with a
+# restrictive license, or estimate mutual information of continuous values.
 
 #: Genes with a larger p-value in the t-test are left out first, "to reduce the computation burden".
 CONFIDENCE = 0.01
@@ -449,7 +434,7 @@ CONFIDENCE = 0.01
 LEAST_REDUNDANCY = 0.01
 
 
-def three_states(X: NDArray[Any]) -> NDArray[np.int8]:
+def three_states(X: Array) -> NDArray[np.int8]:
     """1 above μ + σ, −1 below μ − σ, 0 between, gene by gene."""
     values = np.asarray(X, dtype=np.float64)
     mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
@@ -461,25 +446,25 @@ class States:
 
     def __init__(self, X: NDArray[np.int8]) -> None:
         self.n_samples, self.n_genes = X.shape
-        #: Who is in which state, a matrix for each.
+        #: Indicator matrix of each state.
         self._members = [(state == X).astype(np.float32) for state in np.unique(X)]
         self._entropy = _entropy([members.mean(axis=0) for members in self._members])
 
-    def information(self, other: NDArray[Any]) -> NDArray[np.float64]:
+    def information(self, other: Array) -> NDArray[np.float64]:
         """I(gene; other) in bits: H(gene) + H(other) − H(both)."""
         kinds = np.array([other == kind for kind in np.unique(other)], dtype=np.float32)
         # Counts are whole, and exact in single precision.
         joint = [kinds @ members / self.n_samples for members in self._members]
-        alone = _entropy([np.atleast_1d(kind.mean()) for kind in kinds])
-        return self._entropy + alone - _entropy(list(np.concatenate(joint)))
+        other_entropy = _entropy([np.atleast_1d(kind.mean()) for kind in kinds])
+        return self._entropy + other_entropy - _entropy(list(np.concatenate(joint)))
 
 
-def _entropy(shares: list[NDArray[Any]]) -> NDArray[np.float64]:
+def _entropy(shares: list[Array]) -> NDArray[np.float64]:
     p = np.array(shares, dtype=np.float64)
     return -np.sum(p * np.log2(p, out=np.zeros_like(p), where=p > 0.0), axis=0)
 
 
-def mrmr(X: NDArray[Any], y: NDArray[Any], n_genes: int, *, quotient: bool) -> NDArray[np.int64]:
+def mrmr(X: Array, y: Array, n_genes: int, *, quotient: bool) -> NDArray[np.int64]:
     """The genes in the order in which they are taken, one by one.
 
     The first says most about the class. Each next one has the largest difference (MID), or quotient (MIQ), of
@@ -499,25 +484,20 @@ def mrmr(X: NDArray[Any], y: NDArray[Any], n_genes: int, *, quotient: bool) -> N
     return candidates[taken]
 
 
-def _candidates(X: NDArray[Any], y: NDArray[Any], n_genes: int) -> NDArray[np.int64]:
-    """Genes that the t-test leaves, in their order; at least as many as are wanted."""
+def _candidates(X: Array, y: Array, n_genes: int) -> NDArray[np.int64]:
+    """Return the genes with a small p-value, at least ``n_genes``, in their order."""
     p = t_test(X, y)
     n_left = max(int(np.sum(p < CONFIDENCE)), n_genes)
     return np.sort(np.argsort(p, kind="stable")[:n_left])
 
 
-# Fermat's spiral among up to 10,000 irrelevant features: Figure 1, Tables 1 and 2.
+# Fermat's spiral among up to 10,000 irrelevant features: Figure 1, Tables 1 and 2
 #
-# Two classes of 200 points each on the branches of a spiral, in two features; the others are N(0, 1). The
-# five features of largest weight are kept (of LOGO's those with a weight at all) and judged by five
-# classifiers. The paper seems to have weighted all samples, those it tests on included: its accuracies of
-# LDA and naive Bayes rise with the number of irrelevant features. That is repeated here; beside it features
-# are selected in each training fold.
-#
-# The paper gives no equation of the spiral, nor how often it goes round. Here r = ±√θ without noise: two
-# and a half turns, as the generator of this package has it, and one turn, of which there is more to find. A
-# file ``spiral.npz`` in the data folder takes the place of the first.
-
+# The five features of largest weight are selected (of LOGO those with a positive weight). The paper seems to
+# have selected them on all samples, including the test samples: its accuracies of LDA and naive Bayes
+# increase with the number of irrelevant features. That is repeated here, next to selection in each training
+# fold. The paper gives neither the equation nor the number of turns of its spiral: here r = ±√θ without
+# noise, with 2.5 turns (replaced by ``spiral.npz`` in the data folder) and with one turn.
 
 #: The sets, and how their rows are named.
 TURNS = {"spiral": "2.5 turns", "spiral_one_turn": "1 turn"}
@@ -527,7 +507,7 @@ N_SAMPLES = 400
 N_KEPT = 5
 #: For LHR the paper has k = 7 and λ = 10⁻³. Of the others it says nothing; LOGO has what its own paper has,
 #: I-RELIEF neighborhoods of half the samples.
-MADE: Mapping[str, Callable[[], FeatureWeighter]] = {
+WEIGHTER_FACTORIES: Mapping[str, Callable[[], FeatureWeighter]] = {
     "LHR": lambda: LHRelief(n_neighbors=7, alpha=1e-3),
     "I-RELIEF": lambda: IRelief(perplexity=0.5),
     "LOGO": lambda: LOGO(sigma=2.0, alpha=1.0),
@@ -537,21 +517,19 @@ Accuracies = dict[str, float]
 #: Places of samples.
 Places = NDArray[np.int64]
 #: From the places of the training samples to the kept features of all samples.
-Columns = Callable[[Places], NDArray[Any]]
+Columns = Callable[[Places], Array]
 
 
-def best_features(weighter: str, X: NDArray[Any], y: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """The n features of largest weight, the largest first; those without a weight only if none has one."""
-    with warnings.catch_warnings():
-        # LHR seldom settles, and LOGO's penalty may leave nothing: both are among the reasons given.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", message="alpha=.* leaves no feature")
-        weights = MADE[weighter]().fit(X, y).feature_weights_
+def best_features(weighter: str, X: Array, y: Array, n: int) -> NDArray[np.int64]:
+    """Return the n features of largest weight; of zero weight only if none is positive."""
+    weights = fit_quietly(WEIGHTER_FACTORIES[weighter](), X, y).feature_weights_
     n = min(n, max(1, int(np.sum(weights > 0.0))))
     return np.argsort(-weights, kind="stable")[:n]
 
 
-def hidden(cell: Cell, data: DataSet) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+def with_irrelevant_features(
+    cell: Cell, data: DataSet
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Samples with as many irrelevant features as the cell says, their classes, places of the relevant ones.
 
     Samples and features are shuffled: folds differ from repeat to repeat, and where weights are equal, the
@@ -567,46 +545,48 @@ def hidden(cell: Cell, data: DataSet) -> tuple[NDArray[np.float64], NDArray[np.i
 
 @dataclass(frozen=True)
 class Fold:
-    """A tenth of the samples to judge by, the others to learn from, and what is learned from these."""
+    """Training and test indices of a fold, its selected features and hyperparameters."""
 
     train: Places
     test: Places
     #: The kept features of all samples.
-    X: NDArray[Any]
-    choice: Chosen
+    X: Array
+    hyperparameters: Hyperparameters
 
 
-def folds(y: NDArray[Any], columns: Columns) -> list[Fold]:
+def folds(y: Array, columns: Columns) -> list[Fold]:
     """Ten folds, with what the classifiers choose on the training samples."""
     found = []
     for train, test in folds_of(y):
         X = columns(train)
-        found.append(Fold(train, test, X, chosen(X[train], y[train])))
+        found.append(Fold(train, test, X, tune_classifiers(X[train], y[train])))
     return found
 
 
-def ten_fold(y: NDArray[Any], parts: Sequence[Fold]) -> Accuracies:
+def ten_fold(y: Array, parts: Sequence[Fold]) -> Accuracies:
     """Accuracies in ten-fold cross-validation."""
-    return _shares([_right(y, each, each.train, each.test) for each in parts], y)
+    return _shares([_count_correct(y, each, each.train, each.test) for each in parts], y)
 
 
-def one_out(y: NDArray[Any], parts: Sequence[Fold]) -> Accuracies:
+def leave_one_out(y: Array, parts: Sequence[Fold]) -> Accuracies:
     """Accuracies by leave-one-out.
 
     What a classifier has to choose is chosen once for each tenth of the samples, on the other nine.
     """
-    everyone = np.arange(len(y))
+    all_samples = np.arange(len(y))
     counts = [
-        _right(y, part, np.delete(everyone, each), np.array([each])) for part in parts for each in part.test
+        _count_correct(y, part, np.delete(all_samples, each), np.array([each]))
+        for part in parts
+        for each in part.test
     ]
     return _shares(counts, y)
 
 
-def _right(y: NDArray[Any], part: Fold, train: Places, test: Places) -> dict[str, int]:
-    return right(part.X[train], y[train], part.X[test], y[test], part.choice)
+def _count_correct(y: Array, part: Fold, train: Places, test: Places) -> dict[str, int]:
+    return count_correct(part.X[train], y[train], part.X[test], y[test], part.hyperparameters)
 
 
-def _shares(counts: Sequence[Mapping[str, int]], y: NDArray[Any]) -> Accuracies:
+def _shares(counts: Sequence[Mapping[str, int]], y: Array) -> Accuracies:
     return {name: 100.0 * sum(count[name] for count in counts) / len(y) for name in CLASSIFIERS}
 
 
@@ -614,11 +594,11 @@ def _row(dataset: str, setting: str) -> str:
     return f"{TURNS[dataset]}, {int(setting):,}"
 
 
-def _same(kept: NDArray[Any], train: Places) -> NDArray[Any]:
-    return kept
+def _selected_on_all(selected: Array, train: Places) -> Array:
+    return selected
 
 
-def _selected_on(weighter: str, X: NDArray[Any], y: NDArray[Any], train: Places) -> NDArray[Any]:
+def _selected_on(weighter: str, X: Array, y: Array, train: Places) -> Array:
     return X[:, best_features(weighter, X[train], y[train], N_KEPT)]
 
 
@@ -644,34 +624,31 @@ class _OnSpiral(Experiment):
         "The parameters of I-RELIEF and LOGO are not in the paper. With one turn LOGO with those of its own"
         " paper leaves the two features of the spiral and no other, which the paper's LOGO cannot have done.",
     )
-
-    @property
-    def kept_as(self) -> str:
-        return "lhr-spiral"
+    shared_cache = "lhr-spiral"
 
     def seconds(self, cell: Cell) -> float:
         return 25.0 + 0.004 * int(cell.setting)
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
-        X, y, relevant = hidden(cell, data)
+        X, y, relevant = with_irrelevant_features(cell, data)
         outcome: Outcome = {"ten-fold": {}, "one out": {}, "inside": {}, "found": {}}
         for weighter in WEIGHTERS:
             best = best_features(weighter, X, y, N_KEPT)
-            on_all = folds(y, partial(_same, X[:, best]))
+            on_all = folds(y, partial(_selected_on_all, X[:, best]))
             inside = folds(y, partial(_selected_on, weighter, X, y))
             outcome["ten-fold"][weighter] = ten_fold(y, on_all)
-            outcome["one out"][weighter] = one_out(y, on_all)
+            outcome["one out"][weighter] = leave_one_out(y, on_all)
             outcome["inside"][weighter] = ten_fold(y, inside)
             outcome["found"][weighter] = int(np.isin(best, relevant).sum())
         if cell.setting == "0":
             outcome["points"] = [data.X[data.y == code].round(3).tolist() for code in (0, 1)]
         return outcome
 
-    def beside(
+    def tables_by_weighter(
         self,
         outcomes: Mapping[Cell, Outcome],
         part: str,
-        published: Mapping[int, Mapping[str, Sequence[float]]],
+        printed: Mapping[int, Mapping[str, Sequence[float]]],
         title: str,
     ) -> list[Results]:
         """A table for each weighter: accuracies by number of irrelevant features."""
@@ -679,13 +656,13 @@ class _OnSpiral(Experiment):
         for weighter in WEIGHTERS:
             pairs = []
             for (dataset, setting), runs in self.by_set(outcomes).items():
-                ours = {name: [run[part][weighter][name] for run in runs] for name in CLASSIFIERS}
-                ours["Aver."] = np.mean([ours[name] for name in CLASSIFIERS], axis=0).tolist()
-                for (name, values), theirs in zip(
-                    ours.items(), published[int(setting)][weighter], strict=True
+                reproduced = {name: [run[part][weighter][name] for run in runs] for name in CLASSIFIERS}
+                reproduced["Aver."] = np.mean([reproduced[name] for name in CLASSIFIERS], axis=0).tolist()
+                for (name, values), published in zip(
+                    reproduced.items(), printed[int(setting)][weighter], strict=True
                 ):
-                    printed = share(theirs, N_SAMPLES)
-                    pairs.append(Pair(_row(dataset, setting), name, measured(values), printed))
+                    published_share = share(published, N_SAMPLES)
+                    pairs.append(Pair(_row(dataset, setting), name, measured(values), published_share))
             tables.append(Results(f"{title}: {weighter}", ROWS, "accuracy, %", pairs))
         return tables
 
@@ -698,8 +675,12 @@ class Table1(_OnSpiral):
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
         return [
-            *self.beside(outcomes, "ten-fold", TABLE_1, "Table 1, features selected on all samples"),
-            *self.beside(outcomes, "inside", TABLE_1, "Table 1, features selected inside the fold"),
+            *self.tables_by_weighter(
+                outcomes, "ten-fold", TABLE_1, "Table 1, features selected on all samples"
+            ),
+            *self.tables_by_weighter(
+                outcomes, "inside", TABLE_1, "Table 1, features selected inside the fold"
+            ),
         ]
 
 
@@ -710,7 +691,9 @@ class Table2(_OnSpiral):
     title = "Leave-one-out on the spiral with irrelevant features"
 
     def results(self, outcomes: Mapping[Cell, Outcome]) -> list[Results]:
-        tables = self.beside(outcomes, "one out", TABLE_2, "Table 2, features selected on all samples")
+        tables = self.tables_by_weighter(
+            outcomes, "one out", TABLE_2, "Table 2, features selected on all samples"
+        )
         tables[0].remarks.append(
             "400 selections for every number would take hours: inside the fold features are selected for"
             " `lhr-table1` alone."
@@ -765,21 +748,18 @@ def _boxes(ax: Any, runs: Mapping[int, Sequence[Outcome]], part: str, title: str
             [float(np.mean([run[part][weighter][name] for run in several])) for name in CLASSIFIERS]
             for several in runs.values()
         ]
-        places = draw(ax, means, 0.25 * (i - 1), f"C{i}", weighter)
+        places = draw_boxes(ax, means, 0.25 * (i - 1), f"C{i}", weighter)
         ax.plot(places, [np.mean(each) for each in means], color=f"C{i}")
     ax.set_xticks(range(len(runs)), [f"{dimension:,}" for dimension in runs], rotation=60)
     ax.set(title=title, xlabel="irrelevant features", ylabel="accuracy of five classifiers, %")
 
 
-# Nine gene sets by leave-one-out: LHR against I-RELIEF, LOGO and rankings of single genes (Tables 4, 5).
+# Nine gene sets by leave-one-out: Tables 4 and 5, Figure 2
 #
-# As many genes are kept as the paper's LHR kept (Table 5), of LOGO's at most those with a weight at all.
-# The classifiers are those of the spiral; what they have to choose is chosen by five folds of the training
-# samples. "In each experiment, a feature selection scheme was first used to select the informative genes,
-# followed by classification tests on the truncated dataset": the paper selected on all samples, those it
-# tests on included. That is repeated here; beside it genes are selected anew for every sample that is left
-# out.
-
+# The number of genes is that of the paper's LHR (Table 5), of LOGO at most those with a positive weight. The
+# paper selected genes on all samples, including the test samples ("a feature selection scheme was first used
+# to select the informative genes, followed by classification tests on the truncated dataset"). That is
+# repeated here, next to selection without each sample that is left out.
 
 #: Files of the sets, in the order of Table 5. Two stand for sets of which there are fewer genes at hand.
 NAMES = {
@@ -804,10 +784,10 @@ REMARKS = (
 SELECTIONS = {"inside": "genes selected inside the fold", "all": "genes selected on all samples"}
 
 #: From X, y and a number to the places of so many genes.
-Select = Callable[[NDArray[Any], NDArray[Any], int], NDArray[np.int64]]
+Select = Callable[[Array, Array, int], NDArray[np.int64]]
 
 
-def _ranked(score: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]) -> Select:
+def _ranked(score: Callable[[Array, Array], NDArray[np.float64]]) -> Select:
     return lambda X, y, n: np.argsort(-score(X, y), kind="stable")[:n]
 
 
@@ -818,30 +798,35 @@ SELECT: Mapping[str, Select] = {
     "OSVM": _ranked(one_dimensional_svm),
     "MID": partial(mrmr, quotient=False),
     "MIQ": partial(mrmr, quotient=True),
-    **{name: partial(best_features, name) for name in MADE},
+    **{name: partial(best_features, name) for name in WEIGHTER_FACTORIES},
 }
 #: With two classes these rank as another one does.
 SAME_AS = {"SumV": "Gini", "TR": "Gini"}
 
 
-def samples_of(data: DataSet) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def samples_of(data: DataSet) -> tuple[Array, NDArray[np.int64]]:
     """X and y; of a prostate set with published training and test samples the training ones."""
-    train = data.more.get("train_idx")
+    train = data.extras.get("train_idx")
     if data.name == "prostate_singh" and train is not None and train.ndim == 1:
         return data.X[train], data.y[train].astype(np.int64)
     return data.X, data.y.astype(np.int64)
 
 
-def right_of_left_out(
-    X: NDArray[Any], y: NDArray[Any], genes: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+def leave_one_out_correct(
+    X: Array, y: Array, genes: Callable[[NDArray[np.int64]], NDArray[np.int64]]
 ) -> dict[str, int]:
-    """How many samples each classifier gets right, each left out once; ``genes`` of the others are used."""
+    """Return the number of correct leave-one-out predictions of each classifier.
+
+    ``genes`` returns the selected genes for the indices of the training samples.
+    """
     counts = dict.fromkeys(CLASSIFIERS, 0)
     for each in range(len(y)):
         others = np.delete(np.arange(len(y)), each)
-        kept = np.asarray(X[:, genes(others)], dtype=np.float64)
-        choice = chosen(kept[others], y[others])
-        for name, count in right(kept[others], y[others], kept[[each]], y[[each]], choice).items():
+        selected = np.asarray(X[:, genes(others)], dtype=np.float64)
+        hyperparameters = tune_classifiers(selected[others], y[others])
+        for name, count in count_correct(
+            selected[others], y[others], selected[[each]], y[[each]], hyperparameters
+        ).items():
             counts[name] += count
     return counts
 
@@ -866,15 +851,14 @@ class _OnGenes(Experiment):
         " it had learned nothing; on Prostate1, GCM and Prostate2 the number is that of DLBCL. I-RELIEF's"
         " numbers of DLBCL and GCM are the same in Table 4.",
     )
-
-    @property
-    def kept_as(self) -> str:
-        return "lhr-genes"
-
-    def seconds(self, cell: Cell) -> float:
-        return {"prostate_singh": 25.0, "cns_medulloblastoma34": 4.0, "gcm": 150.0, "lung_gordon": 60.0}.get(
-            cell.dataset, 10.0
-        )
+    shared_cache = "lhr-genes"
+    cell_seconds = 10.0
+    seconds_by_set: ClassVar[Mapping[str, float]] = {
+        "prostate_singh": 25.0,
+        "cns_medulloblastoma34": 4.0,
+        "gcm": 150.0,
+        "lung_gordon": 60.0,
+    }
 
     def run(self, cell: Cell, data: DataSet) -> Outcome:
         X, y = samples_of(data)
@@ -884,14 +868,14 @@ class _OnGenes(Experiment):
         return {
             "n_samples": len(y),
             "n_genes": len(on_all),
-            "all": right_of_left_out(X, y, lambda _: on_all),
-            "inside": right_of_left_out(X, y, lambda train: select(X[train], y[train], n_genes)),
+            "all": leave_one_out_correct(X, y, lambda _: on_all),
+            "inside": leave_one_out_correct(X, y, lambda train: select(X[train], y[train], n_genes)),
         }
 
     def accuracies(
         self, outcomes: Mapping[Cell, Outcome], dataset: str, method: str, selection: str
     ) -> dict[str, Share]:
-        """Ours by classifier; empty where it was not run."""
+        """Return the reproduced accuracies by classifier; empty if not run."""
         outcome = outcomes.get(Cell(dataset, SAME_AS.get(method, method), 0))
         if outcome is None:
             return {}
@@ -899,7 +883,7 @@ class _OnGenes(Experiment):
         return {name: share(100.0 * count / n, n) for name, count in outcome[selection].items()}
 
     def at_hand(self, outcomes: Mapping[Cell, Outcome]) -> dict[str, int]:
-        """Sets of which there is something, and their numbers of samples."""
+        """Return the sets with outcomes, and their numbers of samples."""
         return {dataset: runs[0]["n_samples"] for (dataset, _), runs in self.by_set(outcomes).items()}
 
 
@@ -922,11 +906,11 @@ class Table4(_OnGenes):
 
     def _table(self, outcomes: Mapping[Cell, Outcome], selection: str) -> Results:
         pairs = []
-        for row, theirs in TABLE_4.items():
+        for row, published in TABLE_4.items():
             method, _, classifier = row.rpartition("-")
             for dataset, n in self.at_hand(outcomes).items():
-                ours = self.accuracies(outcomes, dataset, method, selection).get(classifier)
-                pairs.append(Pair(row, dataset, ours, share(theirs[NAMES[dataset]], n)))
+                reproduced = self.accuracies(outcomes, dataset, method, selection).get(classifier)
+                pairs.append(Pair(row, dataset, reproduced, share(published[NAMES[dataset]], n)))
         return Results(f"Table 4, {SELECTIONS[selection]}", "method", "accuracy, %", pairs)
 
 
@@ -960,10 +944,10 @@ class Table5(_OnGenes):
 
     def _table(self, outcomes: Mapping[Cell, Outcome], classifier: str, selection: str) -> Results:
         pairs = []
-        for method, theirs in TABLE_5[classifier].items():
+        for method, published in TABLE_5[classifier].items():
             for dataset, n in self.at_hand(outcomes).items():
-                ours = self.accuracies(outcomes, dataset, method, selection).get(classifier)
-                pairs.append(Pair(method, dataset, ours, share(theirs[NAMES[dataset]], n)))
+                reproduced = self.accuracies(outcomes, dataset, method, selection).get(classifier)
+                pairs.append(Pair(method, dataset, reproduced, share(published[NAMES[dataset]], n)))
         title = f"Table 5, {classifier}, {SELECTIONS[selection]}"
         return Results(title, "selection", "accuracy, %", pairs)
 
@@ -981,14 +965,17 @@ class Figure2(_OnGenes):
         pairs = []
         for method in TABLE_5["SVM"]:
             for dataset in self.at_hand(outcomes):
-                ours, theirs = self._ours(outcomes, dataset, method, selection), published(method, dataset)
-                spread = Estimate(max(ours) - min(ours)) if ours else None
-                pairs.append(Pair(method, dataset, spread, Estimate(max(theirs) - min(theirs))))
+                reproduced, published = (
+                    self._reproduced(outcomes, dataset, method, selection),
+                    published_accuracies(method, dataset),
+                )
+                spread = Estimate(max(reproduced) - min(reproduced)) if reproduced else None
+                pairs.append(Pair(method, dataset, spread, Estimate(max(published) - min(published))))
         remark = "Theirs are from Table 5, of which the figure shows box plots."
         unit = "best less worst of five classifiers, points"
         return Results(f"Figure 2, {SELECTIONS[selection]}", "selection", unit, pairs, [remark])
 
-    def _ours(
+    def _reproduced(
         self, outcomes: Mapping[Cell, Outcome], dataset: str, method: str, selection: str
     ) -> list[float]:
         return [each.mean for each in self.accuracies(outcomes, dataset, method, selection).values()]
@@ -997,29 +984,28 @@ class Figure2(_OnGenes):
         at_hand, methods = self.at_hand(outcomes), list(TABLE_5["SVM"])
         picture, axes = panels(len(at_hand), columns=2, width=6.0, height=3.6)
         for ax, dataset in zip(axes, at_hand, strict=True):
-            draw(ax, [published(method, dataset) for method in methods], -0.27, "lightgray", "the paper's")
+            draw_boxes(
+                ax,
+                [published_accuracies(method, dataset) for method in methods],
+                -0.27,
+                "lightgray",
+                "the paper's",
+            )
             for selection, shift, color in (("all", 0.0, "C0"), ("inside", 0.27, "C1")):
-                boxes = [self._ours(outcomes, dataset, method, selection) for method in methods]
-                draw(ax, boxes, shift, color, f"ours, {SELECTIONS[selection]}")
+                boxes = [self._reproduced(outcomes, dataset, method, selection) for method in methods]
+                draw_boxes(ax, boxes, shift, color, f"ours, {SELECTIONS[selection]}")
             ax.set_xticks(range(len(methods)), methods, rotation=60)
             ax.set(title=dataset, ylabel="accuracy, %")
         axes[0].legend(fontsize="x-small")
         return {"lhr-fig2": picture}
 
 
-def published(method: str, dataset: str) -> list[float]:
-    """The paper's accuracies by the five classifiers."""
+def published_accuracies(method: str, dataset: str) -> list[float]:
+    """Return the published accuracies of the five classifiers."""
     return [TABLE_5[classifier][method][NAMES[dataset]] for classifier in CLASSIFIERS]
 
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    Figure1(),
-    Table1(),
-    Table2(),
-    Table4(),
-    Table5(),
-    Figure2(),
-)
+EXPERIMENTS: tuple[Experiment, ...] = (Figure1(), Table1(), Table2(), Table4(), Table5(), Figure2())
 NOT_RUN: Mapping[str, str] = {
-    "lhr-table3": "it lists the gene sets with their numbers of genes and samples; nothing is measured.",
+    "lhr-table3": "it lists the gene sets with their numbers of genes and samples; nothing is measured."
 }

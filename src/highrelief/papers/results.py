@@ -1,4 +1,4 @@
-"""Ours beside theirs: numbers with their spread, and how far apart they are in standard errors."""
+"""Tables of reproduced and published numbers, with their differences in standard errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: Standard errors from which on a difference is pointed at.
+#: Number of standard errors from which on a difference is highlighted.
 FAR = 2.0
 
 
@@ -24,10 +24,10 @@ class Estimate:
     """A mean over repeats."""
 
     mean: float
-    #: Standard deviation over the repeats, and how many there are; None if it is not known.
+    #: Standard deviation over the repeats, and their number; None if unknown.
     deviation: float | None = None
     n: int | None = None
-    #: As it is written, where that is neither a mean alone nor one with its deviation ("< 0.001").
+    #: Text to print instead of the numbers ("< 0.001").
     text: str | None = None
 
     @property
@@ -38,7 +38,7 @@ class Estimate:
         return self.deviation / math.sqrt(self.n)
 
     def __str__(self) -> str:
-        """As the papers write it: 22.0(1.3)."""
+        """Format as in the papers: 22.0(1.3)."""
         if self.text is not None:
             return self.text
         return f"{self.mean:.1f}" if self.deviation is None else f"{self.mean:.1f}({self.deviation:.1f})"
@@ -46,86 +46,91 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Share(Estimate):
-    """A share of samples in per cent, whose deviation follows from it."""
+    """A share of samples in per cent, printed without its deviation."""
 
     def __str__(self) -> str:
         return f"{self.mean:.1f}"
 
 
 def share(percent: float, n: int) -> Share:
-    """With the deviation of a single sample being right or wrong."""
+    """Return a share in per cent with its binomial standard deviation."""
     return Share(percent, math.sqrt(percent * (100.0 - percent)), n)
 
 
 def measured(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
-    """Mean and deviation of what was measured."""
+    """Return the mean and the standard deviation of values."""
     several = len(values) > 1
     return Estimate(float(np.mean(values)), float(np.std(values, ddof=1)) if several else None, len(values))
 
 
-def p_value(ours: Sequence[float], rival: Sequence[float]) -> float | None:
-    """Of the two-tailed paired t-test; None if there is nothing to test, 1 if there is no difference."""
-    if len(ours) < 2:
+def percent(values: Sequence[float] | NDArray[np.float64]) -> Estimate:
+    """Return the mean and the standard deviation of shares, in per cent."""
+    return measured(100.0 * np.asarray(values))
+
+
+def p_value(values: Sequence[float], rival: Sequence[float]) -> float | None:
+    """Return the p-value of the two-tailed paired t-test; None for fewer than two pairs."""
+    if len(values) < 2:
         return None
-    difference = np.array(ours) - np.array(rival)
+    difference = np.array(values) - np.array(rival)
     if np.ptp(difference) == 0.0:
         return 1.0 if difference[0] == 0.0 else 0.0
-    return float(ttest_rel(ours, rival).pvalue)
+    return float(ttest_rel(values, rival).pvalue)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One number of a table: ours, theirs, or both."""
+    """One number of a table: reproduced, published, or both."""
 
     row: str
     column: str
-    ours: Estimate | None
-    theirs: Estimate | None
+    reproduced: Estimate | None
+    published: Estimate | None
 
     @property
-    def apart(self) -> float | None:
-        """Ours less theirs, in standard errors of the difference; None where that is not known.
+    def z_score(self) -> float | None:
+        """Difference in standard errors; None if unknown.
 
-        Where the paper gives no deviation, ours stands in for it: its repeats are as ours.
+        Where the paper gives no deviation, that of the reproduced repeats is used.
         """
-        if self.ours is None or self.theirs is None or self.ours.error is None:
+        if self.reproduced is None or self.published is None or self.reproduced.error is None:
             return None
-        theirs = self.theirs.error
-        if theirs is None:
-            theirs = self.ours.deviation / math.sqrt(self.theirs.n) if self.theirs.n else 0.0  # type: ignore[operator]
-        together = math.hypot(self.ours.error, theirs)
-        return (self.ours.mean - self.theirs.mean) / together if together > 0.0 else None
+        published = self.published.error
+        if published is None:
+            published = self.reproduced.deviation / math.sqrt(self.published.n) if self.published.n else 0.0  # type: ignore[operator]
+        standard_error = math.hypot(self.reproduced.error, published)
+        return (self.reproduced.mean - self.published.mean) / standard_error if standard_error > 0.0 else None
 
     @property
     def is_far(self) -> bool:
         """Whether the two differ by more than chance explains."""
-        return self.apart is not None and abs(self.apart) > FAR
+        return self.z_score is not None and abs(self.z_score) > FAR
 
 
 @dataclass(frozen=True)
 class Results:
-    """A table: ours beside theirs."""
+    """A table of reproduced and published numbers."""
 
     title: str
-    #: What the rows are, and what the numbers are ("error, %").
+    #: Header of the rows, and unit of the numbers ("error, %").
     rows: str
     unit: str
     pairs: list[Pair]
-    #: What is to be said with it.
+    #: Remarks, as sentences.
     remarks: list[str] = field(default_factory=list)
 
     @property
     def row_names(self) -> list[str]:
-        """In order."""
+        """Names of the rows in order."""
         return list(dict.fromkeys(pair.row for pair in self.pairs))
 
     @property
     def column_names(self) -> list[str]:
-        """In order."""
+        """Names of the columns in order."""
         return list(dict.fromkeys(pair.column for pair in self.pairs))
 
     def lines(self) -> list[list[str]]:
-        """The table as texts: a row each, each cell ``ours / theirs (standard errors apart)``."""
+        """Return the table as text, with cells ``reproduced / published (standard errors apart)``."""
         cells = {(pair.row, pair.column): pair for pair in self.pairs}
         head = [self.rows, *self.column_names]
         body = [
@@ -135,7 +140,7 @@ class Results:
         return [head, *body]
 
     def markdown(self) -> str:
-        """The table for a page; ``**…**`` where ours is far from theirs."""
+        """Return the table in Markdown, bold where the two differ by more than chance."""
         head, *body = self.lines()
         cells = {(pair.row, pair.column): pair for pair in self.pairs}
         rows = [" | ".join(head), "|".join("---" for _ in head)]
@@ -151,25 +156,22 @@ class Results:
 def _text(pair: Pair | None) -> str:
     if pair is None:
         return ""
-    ours = "-" if pair.ours is None else str(pair.ours)
-    theirs = "-" if pair.theirs is None else str(pair.theirs)
-    apart = "" if pair.apart is None else f" ({pair.apart:+.1f})"
-    return f"{ours} / {theirs}{apart}"
-
-
-# Pictures of several panels, as the papers have them.
+    reproduced = "-" if pair.reproduced is None else str(pair.reproduced)
+    published = "-" if pair.published is None else str(pair.published)
+    z_score = "" if pair.z_score is None else f" ({pair.z_score:+.1f})"
+    return f"{reproduced} / {published}{z_score}"
 
 
 def panels(
     n: int, *, columns: int = 3, width: float = 3.6, height: float = 3.2, **options: Any
 ) -> tuple[Figure, list[Any]]:
-    """A picture and the axes of its n panels, row by row; ``options`` as in ``Figure.subplots``."""
+    """Return a figure and the axes of its n panels, row by row; ``options`` as in ``Figure.subplots``."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     columns = min(columns, n)
     rows = -(-n // columns)
-    picture = Figure(figsize=(width * columns, height * rows), layout="constrained")
-    axes = picture.subplots(rows, columns, squeeze=False, **options).ravel()
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options).ravel()
     for ax in axes[n:]:
         ax.set_axis_off()
-    return picture, list(np.asarray(axes)[:n])
+    return figure, list(np.asarray(axes)[:n])

@@ -1,4 +1,4 @@
-"""Runs experiments: says how long it will take, works in parallel, keeps every cell when it is done."""
+"""Runner of experiments: plans cells, runs them in parallel processes and checkpoints each."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from ..io.files import flush
 from .data import Sets
 from .experiment import Cell, Experiment, Outcome
 
-# Cells that are done, on disk: a run that was stopped goes on where it was.
+# Checkpoints
 
 
-#: What is in a line.
-_PARTS = {"dataset", "setting", "repeat", "version", "data", "seconds", "outcome"}
+#: Fields of a line.
+_FIELDS = {"dataset", "setting", "repeat", "version", "data", "seconds", "outcome"}
 
 
-class Kept:
-    """What the cells of an experiment came to, a line each, in ``<folder>/<kept_as>.jsonl``."""
+class Checkpoints:
+    """Outcomes of finished cells, one per line of ``<folder>/<cache_name>.jsonl``."""
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
-        self._path = folder / f"{experiment.kept_as}.jsonl"
+        self._path = folder / f"{experiment.cache_name}.jsonl"
         self._version = experiment.version
 
     def outcomes(self, digests: dict[str, str]) -> dict[Cell, Outcome]:
-        """Cells that are done with the same version of the experiment and the same data."""
+        """Return the outcomes of the current version of the experiment on the current data."""
         found: dict[Cell, Outcome] = {}
         for line in self._lines():
             cell = Cell(line["dataset"], line["setting"], line["repeat"])
@@ -49,14 +49,14 @@ class Kept:
         return found
 
     def seconds(self) -> dict[str, list[float]]:
-        """How long the cells of each set took, as far as is known."""
+        """Return the run times of finished cells, by set and setting."""
         found: dict[str, list[float]] = {}
         for line in self._lines():
             found.setdefault(f"{line['dataset']}/{line['setting']}", []).append(line["seconds"])
         return found
 
     def add(self, cell: Cell, outcome: Outcome, *, data: str, seconds: float) -> None:
-        """Keep a cell at once: the next moment may be the last."""
+        """Append the outcome of a cell and flush it to disk."""
         line = {
             "dataset": cell.dataset,
             "setting": cell.setting,
@@ -68,7 +68,7 @@ class Kept:
         }
         self._path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not self._path.exists()
-        # The end of the line before it, which may be lacking, comes first: a torn line spoils no other.
+        # The newline comes first, so that a torn line does not corrupt the next one.
         with self._path.open("a", encoding="utf-8") as file:
             file.write("\n" + json.dumps(line, allow_nan=False))
         flush(self._path)
@@ -83,17 +83,16 @@ class Kept:
             try:
                 line = json.loads(text)
             except (ValueError, RecursionError):
-                # The run ended within this line.
+                # A run was stopped while writing this line.
                 continue
-            if isinstance(line, dict) and line.keys() >= _PARTS:
+            if isinstance(line, dict) and line.keys() >= _FIELDS:
                 found.append(line)
         return found
 
 
-# The experiments by name, and what cannot be run.
+# Experiments by name
 
-
-#: Papers, each a file whose ``EXPERIMENTS`` are run and whose ``NOT_RUN`` says what is not, and why.
+#: Modules of the papers, each with ``EXPERIMENTS``, and ``NOT_RUN`` with reasons.
 PAPERS = ("irelief_2007", "lfe_2008", "im4e_2012", "lhr_2014", "frel_2015")
 
 
@@ -101,31 +100,31 @@ PAPERS = ("irelief_2007", "lfe_2008", "im4e_2012", "lhr_2014", "frel_2015")
 class Paper:
     """A paper's published tables and figures."""
 
-    #: Its key among the citations.
+    #: Citation key.
     key: str
     experiments: tuple[Experiment, ...]
-    #: What cannot be run, and why.
+    #: Tables and figures that cannot be run, and why.
     not_run: Mapping[str, str]
 
 
 def papers() -> list[Paper]:
-    """All papers."""
+    """Return all papers."""
     modules = [import_module(f"{__package__}.{name}") for name in PAPERS]
     return [Paper(each.EXPERIMENTS[0].paper, each.EXPERIMENTS, each.NOT_RUN) for each in modules]
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name, in the order of the papers."""
+    """Return all experiments by name, in the order of the papers."""
     return {each.name: each for paper in papers() for each in paper.experiments}
 
 
 def not_run() -> dict[str, str]:
-    """Published tables and figures that cannot be run, and why."""
+    """Return the published tables and figures that cannot be run, and why."""
     return {name: reason for paper in papers() for name, reason in paper.not_run.items()}
 
 
-def named(name: str) -> Experiment:
-    """An experiment by its name."""
+def find_experiment(name: str) -> Experiment:
+    """Return an experiment by name."""
     known = experiments()
     if name in known:
         return known[name]
@@ -136,35 +135,37 @@ def named(name: str) -> Experiment:
     raise LookupError(f"There is no experiment {name!r}; {hint}")
 
 
-#: Told how many cells are done, and how many there are.
-Tell = Callable[[int, int], None]
+#: Called with the number of finished cells and their total number.
+ProgressListener = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run has to do."""
+    """Finished and remaining cells of a run."""
 
     experiment: Experiment
     folders: tuple[Path, ...]
-    kept: Kept
-    #: Sets that are at hand, and those that are not.
+    checkpoints: Checkpoints
+    #: Available and missing data sets.
     datasets: list[str]
-    absent: list[str]
-    #: Those at hand that come from a generator, not from a file.
-    made: list[str]
+    missing: list[str]
+    #: Available sets that are generated.
+    generated: list[str]
     done: dict[Cell, Outcome]
-    left: list[Cell]
+    remaining: list[Cell]
     digests: dict[str, str]
 
     def seconds(self, n_jobs: int | None) -> float:
-        """About how long it will take: as long as such cells took before, or as the experiment guesses."""
-        known = self.kept.seconds()
+        """Return the expected run time, from earlier run times or the estimate of the experiment."""
+        known = self.checkpoints.seconds()
 
         def of(cell: Cell) -> float:
             measured = known.get(f"{cell.dataset}/{cell.setting}")
             return float(np.median(measured)) if measured else self.experiment.seconds(cell)
 
-        return sum(of(cell) for cell in self.left) / min(checked_thread_count(n_jobs), max(1, len(self.left)))
+        return sum(of(cell) for cell in self.remaining) / min(
+            checked_thread_count(n_jobs), max(1, len(self.remaining))
+        )
 
 
 def plan(
@@ -175,30 +176,30 @@ def plan(
     datasets: Sequence[str] | None = None,
     repeats: int | None = None,
 ) -> Plan:
-    """What there is to do, and what is done already."""
-    sets, kept = Sets(data, cache), Kept(cache, experiment)
-    wanted = wanted_sets(experiment, datasets)
-    present = [name for name in wanted if name in sets]
+    """Plan a run: find its data sets, finished and remaining cells."""
+    sets, checkpoints = Sets(data, cache), Checkpoints(cache, experiment)
+    requested = requested_datasets(experiment, datasets)
+    present = [name for name in requested if name in sets]
     digests = {name: sets.get(name).digest for name in present}
     if repeats is None or experiment.repeats == 1:
         # Where the paper has one run, others would not be looked at.
         repeats = experiment.repeats
     cells = experiment.cells(present, repeats)
-    finished = kept.outcomes(digests)
+    finished = checkpoints.outcomes(digests)
     return Plan(
         experiment,
         sets.folders,
-        kept,
+        checkpoints,
         present,
-        [name for name in wanted if name not in present],
-        [name for name in present if sets.is_made(name)],
+        [name for name in requested if name not in present],
+        [name for name in present if sets.is_generated(name)],
         {cell: finished[cell] for cell in cells if cell in finished},
         [cell for cell in cells if cell not in finished],
         digests,
     )
 
 
-def wanted_sets(experiment: Experiment, datasets: Sequence[str] | None) -> list[str]:
+def requested_datasets(experiment: Experiment, datasets: Sequence[str] | None) -> list[str]:
     """The sets that are asked for, all of them if none is named."""
     if not datasets:
         return list(experiment.datasets)
@@ -210,38 +211,40 @@ def wanted_sets(experiment: Experiment, datasets: Sequence[str] | None) -> list[
     return list(dict.fromkeys(datasets))
 
 
-def carry_out(planned: Plan, *, n_jobs: int | None = None, tell: Tell | None = None) -> dict[Cell, Outcome]:
-    """Compute what is left, and give all cells. Who stops it keeps what is done."""
-    outcomes, total = dict(planned.done), len(planned.done) + len(planned.left)
+def run_plan(
+    planned: Plan, *, n_jobs: int | None = None, progress: ProgressListener | None = None
+) -> dict[Cell, Outcome]:
+    """Run the remaining cells and return all outcomes; finished cells survive an interruption."""
+    outcomes, total = dict(planned.done), len(planned.done) + len(planned.remaining)
     with closing(_computed(planned, checked_thread_count(n_jobs))) as computed:
         for cell, outcome, seconds in computed:
-            planned.kept.add(cell, outcome, data=planned.digests[cell.dataset], seconds=seconds)
+            planned.checkpoints.add(cell, outcome, data=planned.digests[cell.dataset], seconds=seconds)
             outcomes[cell] = outcome
-            if tell is not None:
-                tell(len(outcomes), total)
+            if progress is not None:
+                progress(len(outcomes), total)
     return outcomes
 
 
 def _computed(planned: Plan, n_workers: int) -> Generator[tuple[Cell, Outcome, float], None, None]:
     name, folders = planned.experiment.name, planned.folders
-    if n_workers == 1 or len(planned.left) < 2:
-        for cell in planned.left:
+    if n_workers == 1 or len(planned.remaining) < 2:
+        for cell in planned.remaining:
             yield _run(name, folders, cell)
         return
-    # Processes of their own: most of what is measured here holds Python's lock.
+    # Processes, since most of the work holds the GIL.
     others = set(active_children())
-    pool = ProcessPoolExecutor(min(n_workers, len(planned.left)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(min(n_workers, len(planned.remaining)), mp_context=get_context("spawn"))
     try:
-        with _deaf_children():
+        with _interrupts_blocked_in_children():
             waiting: set[Future[tuple[Cell, Outcome, float]]] = {
-                pool.submit(_run, name, folders, cell) for cell in planned.left
+                pool.submit(_run, name, folders, cell) for cell in planned.remaining
             }
         while waiting:
             finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for each in finished:
                 yield each.result()
     except BaseException:
-        # Nobody would take what they go on to compute.
+        # Their results would be lost.
         for worker in set(active_children()) - others:
             worker.terminate()
         raise
@@ -250,17 +253,17 @@ def _computed(planned: Plan, n_workers: int) -> Generator[tuple[Cell, Outcome, f
 
 
 @contextmanager
-def _deaf_children() -> Iterator[None]:
-    """Have processes that are started inside hear no interruption: who started them ends them.
+def _interrupts_blocked_in_children() -> Iterator[None]:
+    """Block SIGINT in processes that are started inside; the parent terminates them.
 
-    An interruption of this process waits until it is over. (Where signals cannot be blocked, it is lost.)
+    An interrupt of the parent is deferred until the end. (Where signals cannot be blocked, it is lost.)
     """
     if threading.current_thread() is not threading.main_thread():
         yield
     elif hasattr(signal, "pthread_sigmask"):
-        # Or it would be started inside, and unblock the signal.
+        # Started inside, the resource tracker would unblock the signal.
         resource_tracker.ensure_running()
-        # Children have the mask of the thread that starts them; other threads still hear of it.
+        # Children inherit the mask of the starting thread; other threads still receive the signal.
         with deferred_interrupts():
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
@@ -276,8 +279,8 @@ def _deaf_children() -> Iterator[None]:
 
 
 def _run(name: str, folders: tuple[Path, ...], cell: Cell) -> tuple[Cell, Outcome, float]:
-    """A cell, in whatever process; on one core."""
+    """Run a cell on one core, in any process."""
     begin = time.perf_counter()
     with one_blas_thread():
-        outcome = named(name).run(cell, Sets(*folders).get(cell.dataset))
+        outcome = find_experiment(name).run(cell, Sets(*folders).get(cell.dataset))
     return cell, outcome, time.perf_counter() - begin

@@ -1,8 +1,8 @@
-"""Pictures of what was fitted, by matplotlib: ``…Display`` classes in scikit-learn's manner.
+"""Plots of fitted estimators with matplotlib: ``…Display`` classes in the style of scikit-learn.
 
-``from_estimator`` computes what is to be seen and draws it; ``plot(ax=…)`` draws it again, elsewhere. The
-figure and its parts are attributes whose names end in ``_``; nothing is shown or saved by itself. matplotlib
-comes with ``pip install 'highrelief[report]'`` and is imported when the first picture is drawn.
+``from_estimator`` computes the data and draws it; ``plot(ax=…)`` draws it again on other axes. The figure and
+its artists are attributes whose names end in ``_``; nothing is shown or saved automatically. matplotlib comes
+with ``pip install 'highrelief[report]'`` and is imported when the first plot is drawn.
 """
 
 from .convergence import ConvergenceDisplay

@@ -1,7 +1,8 @@
-"""How an iteration came to rest, or did not."""
+"""Plot of the convergence of an iteration."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,40 +14,41 @@ from ..base.soft import RepeatedWeighter
 from ..methods.gflip import GFlip
 from ..methods.im4e import IM4E
 from ..methods.online import OnlineIRelief
-from .drawing import ALARM, COLORS, axes_or_new, counted, pyplot, quiet_spines, styled
+from .drawing import ALARM, COLORS, Display, counted, pyplot, quiet_spines, styled
 
 
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """One point for each step of an iteration.
 
-    Use :meth:`from_estimator` to make one.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     history : array-like of shape (n_steps,)
         A number ≥ 0 for each step.
     meaning : str, default="change of the weights"
-        What the numbers are.
+        Meaning of the numbers.
     step_name : str, default="iteration"
-        What a step is called.
+        Name of a step.
     tolerance : float or None, default=None
-        Below which the iteration ends; None: no line.
+        Stopping tolerance, drawn as a line; None: no line.
     log : bool, default=True
-        Whether the axis is logarithmic; a step without any change is then drawn at the lower edge, as a
-        triangle. Otherwise the numbers are counts.
+        Whether the axis is logarithmic; steps without any change are then drawn as triangles at the lower
+        edge. Otherwise the numbers are counts.
     converged : bool or None, default=None
-        Whether it came to rest; None: nothing is said about it.
+        Whether the iteration converged, for the title; None: unknown.
     complete : bool, default=False
-        Whether it was to run for as many steps as it did, at rest or not.
+        Whether the number of steps was fixed in advance.
     cycle_length : int, default=0
-        Number of points the iteration went round in at its end; 0 if it did not.
+        Length of the cycle at the end of the iteration; 0 if there is none.
     name : str, default=None
-        What the title begins with.
+        Start of the title.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         The steps.
     zeros_ : matplotlib Line2D or None
@@ -67,28 +69,16 @@ class ConvergenceDisplay:
     'IRelief: converged after 5 iterations'
     """
 
-    def __init__(
-        self,
-        history: ArrayLike,
-        *,
-        meaning: str = "change of the weights",
-        step_name: str = "iteration",
-        tolerance: float | None = None,
-        log: bool = True,
-        converged: bool | None = None,
-        complete: bool = False,
-        cycle_length: int = 0,
-        name: str | None = None,
-    ) -> None:
-        self.history = history
-        self.meaning = meaning
-        self.step_name = step_name
-        self.tolerance = tolerance
-        self.log = log
-        self.converged = converged
-        self.complete = complete
-        self.cycle_length = cycle_length
-        self.name = name
+    history: ArrayLike
+    _: KW_ONLY
+    meaning: str = "change of the weights"
+    step_name: str = "iteration"
+    tolerance: float | None = None
+    log: bool = True
+    converged: bool | None = None
+    complete: bool = False
+    cycle_length: int = 0
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -108,14 +98,14 @@ class ConvergenceDisplay:
             change of their weights, G-flip with its flips in every sweep. Of a pipeline its last step; of a
             meta-estimator with one fit that fit.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         line_kw, tolerance_kw : dict, default=None
-            For matplotlib's ``Axes.plot`` and ``Axes.axhline``.
+            Options of matplotlib's ``Axes.plot`` and ``Axes.axhline``.
 
         Returns
         -------
         display : ConvergenceDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         inside = _with_history(estimator)
@@ -150,22 +140,21 @@ class ConvergenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         line_kw, tolerance_kw : dict, default=None
-            For matplotlib's ``Axes.plot`` and ``Axes.axhline``.
+            Options of matplotlib's ``Axes.plot`` and ``Axes.axhline``.
 
         Returns
         -------
         display : ConvergenceDisplay
-            Itself.
+            The display itself.
         """
         history = np.asarray(self.history, dtype=np.float64).ravel()
         if history.size == 0:
             raise ValueError(
                 f"{self.name or 'The iteration'} stopped in its first step: there is no history to draw."
             )
-        self.ax_ = axes_or_new(type(self).__name__, ax)
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax)
         steps = np.arange(1, history.size + 1)
         self._draw_steps(steps, history, line_kw)
         self.tolerance_line_ = self._drawn_tolerance(tolerance_kw)
@@ -179,12 +168,12 @@ class ConvergenceDisplay:
         return self
 
     def _draw_steps(
-        self, steps: NDArray[np.int64], history: NDArray[np.float64], given: dict[str, Any] | None
+        self, steps: NDArray[np.int64], history: NDArray[np.float64], options: dict[str, Any] | None
     ) -> None:
         from matplotlib.lines import Line2D  # noqa: PLC0415
 
-        usual = {"color": COLORS[0], "marker": "o", "markersize": 4 if steps.size <= 60 else 0}
-        style = styled(Line2D, usual, given)
+        default = {"color": COLORS[0], "marker": "o", "markersize": 4 if steps.size <= 60 else 0}
+        style = styled(Line2D, default, options)
         zero = history <= 0.0
         self.zeros_ = None
         if not self.log or zero.all():
@@ -201,14 +190,19 @@ class ConvergenceDisplay:
                 steps[zero], floor, linestyle="none", marker="v", color=color, label="no change at all"
             )[0]
 
-    def _drawn_tolerance(self, given: dict[str, Any] | None) -> Any:
+    def _drawn_tolerance(self, options: dict[str, Any] | None) -> Any:
         if not self.tolerance:
             return None
         from matplotlib.lines import Line2D  # noqa: PLC0415
 
         ink = self.ax_.xaxis.label.get_color()
-        usual = {"color": ink, "linestyle": "--", "linewidth": 1.0, "label": f"tolerance, {self.tolerance:g}"}
-        return self.ax_.axhline(self.tolerance, **styled(Line2D, usual, given))
+        default = {
+            "color": ink,
+            "linestyle": "--",
+            "linewidth": 1.0,
+            "label": f"tolerance, {self.tolerance:g}",
+        }
+        return self.ax_.axhline(self.tolerance, **styled(Line2D, default, options))
 
     def _finish(self, n_steps: int) -> None:
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
@@ -233,16 +227,16 @@ class ConvergenceDisplay:
 
 
 def ran_its_schedule(fitted: Any) -> bool:
-    """Whether all steps were made that belong to the method: averaged ones, or the passes over a stream."""
+    """Return whether a method ran all steps of a fixed schedule: averaged steps, or passes over a stream."""
     if isinstance(fitted, RepeatedWeighter):
         return fitted._ran_its_schedule
     return isinstance(fitted, OnlineIRelief) and fitted.converged_
 
 
 def weight_tolerance(fitted: Any) -> float | None:
-    """The change of the weights at which the iteration stops; None where it ends by something else.
+    """Return the change of the weights at which the iteration stops; None for other criteria.
 
-    I-M4E waits for its cost, G-flip for a sweep without a flip; a fixed number of steps waits for nothing.
+    I-M4E stops by its cost, G-flip after a sweep without a flip, and a fixed schedule after its last step.
     """
     if isinstance(fitted, (IM4E, GFlip, OnlineIRelief)) or ran_its_schedule(fitted):
         return None
@@ -250,7 +244,7 @@ def weight_tolerance(fitted: Any) -> float | None:
 
 
 def _with_history(estimator: Any) -> Any:
-    """The fitted weighter that iterated: itself, or what is inside."""
+    """Return the fitted weighter with a history: the estimator, or the one inside."""
     outside = innermost(estimator)
     check_is_fitted(outside)
     inside = fit_inside(outside)

@@ -1,4 +1,4 @@
-"""What the pictures share: where to draw, in what colors, and names that are shown as they are."""
+"""Base classes of the displays, and their axes, colors and labels."""
 
 from __future__ import annotations
 
@@ -9,51 +9,53 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-#: Okabe and Ito's colors, which are told apart in all common kinds of color vision: blue, orange, green,
-#: purple, sky blue, and a gray that is seen on black and on white.
+#: Okabe and Ito's colors, distinguishable in all common kinds of color vision: blue, orange, green, purple,
+#: sky blue, and a gray that is visible on black and on white.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8C8C8C")
-#: So that no two classes are told apart by color alone.
+#: Markers, so that classes do not differ by color alone.
 MARKERS = ("o", "s", "^", "D", "v", "P", "*")
-#: What is to be noticed: their vermilion.
+#: Highlight color: their vermilion.
 ALARM = "#D55E00"
-#: For a text that comes from data: neither mathematics nor TeX is read into it.
+#: Options of text from data: neither mathematics nor TeX is parsed.
 INERT = {"parse_math": False, "usetex": False}
-#: Most characters of a name beside an axis.
+#: Maximum length of an axis label.
 LONGEST_NAME = 28
+#: Maximum number of characters side by side below a matrix.
+_WIDEST = 50
 
 
-def pyplot(who: str) -> Any:
-    """Return matplotlib's pyplot; one sentence where it is not installed."""
+def pyplot(caller: str) -> Any:
+    """Return matplotlib's pyplot; raise with a remedy if it is not installed."""
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        # Something that matplotlib itself needs may be what is missing.
+        # A dependency of matplotlib may be missing instead.
         missing = str(error.name).split(".")[0]
         raise ImportError(
-            f"{who} needs {missing}, which is not installed: pip install 'highrelief[report]' installs it."
+            f"{caller} needs {missing}, which is not installed: pip install 'highrelief[report]' installs it."
         ) from error
     return plt
 
 
-def axes_or_new(who: str, ax: Any, *, width: float | None = None, height: float | None = None) -> Any:
-    """Return the axes to draw on: those given, or the only ones of a new figure of so many inches."""
-    plt = pyplot(who)
+def axes_or_new(caller: str, ax: Any, *, width: float | None = None, height: float | None = None) -> Any:
+    """Return the given axes, or those of a new figure of the given size in inches."""
+    plt = pyplot(caller)
     if ax is not None:
         return ax
-    usual = plt.rcParams["figure.figsize"]
-    # By itself a figure leaves no room for long names.
-    return plt.subplots(figsize=(width or usual[0], height or usual[1]), layout="constrained")[1]
+    default = plt.rcParams["figure.figsize"]
+    # The default layout would cut off long names.
+    return plt.subplots(figsize=(width or default[0], height or default[1]), layout="constrained")[1]
 
 
-def styled(kind: Any, usual: dict[str, Any], given: dict[str, Any] | None) -> dict[str, Any]:
-    """Keyword arguments of an artist: the usual ones, and those given instead, aliases ("lw") resolved."""
+def styled(kind: Any, default: dict[str, Any], options: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the default keyword arguments of an artist, overridden by options, aliases ("lw") resolved."""
     from matplotlib.cbook import normalize_kwargs  # noqa: PLC0415
 
-    return {**usual, **normalize_kwargs(given or {}, kind)}
+    return {**default, **normalize_kwargs(options or {}, kind)}
 
 
 def shown(name: Any, longest: int = LONGEST_NAME) -> str:
-    """A name as it stands beside an axis: in one line, and with an ellipsis in the middle if it is long."""
+    """Return a name as an axis label: in one line, with an ellipsis in the middle if it is long."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
     if len(text) <= longest:
         return text
@@ -61,11 +63,11 @@ def shown(name: Any, longest: int = LONGEST_NAME) -> str:
     return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
 
 
-def checked_names(given: ArrayLike | None, n_names: int, parameter: str, of: str) -> list[str] | None:
-    """Names as the user gave them, one for each."""
-    if given is None:
+def checked_names(labels: ArrayLike | None, n_names: int, parameter: str, of: str) -> list[str] | None:
+    """Return the given names as strings, after checking their number."""
+    if labels is None:
         return None
-    names = [str(each) for each in np.asarray(given, dtype=object).ravel()]
+    names = [str(each) for each in np.asarray(labels, dtype=object).ravel()]
     if len(names) != n_names:
         raise ValueError(
             f"{parameter} holds {len(names):,} names; one for each of the {n_names:,} {of} is needed."
@@ -74,24 +76,63 @@ def checked_names(given: ArrayLike | None, n_names: int, parameter: str, of: str
 
 
 def feature_labels(
-    given: ArrayLike | None, n_features: int, places: Sequence[int] | NDArray[np.int64]
+    feature_names: ArrayLike | None, n_features: int, places: Sequence[int] | NDArray[np.int64]
 ) -> list[str]:
-    """Names of some features as they stand beside an axis; x0, x1, … where they have none."""
-    names = checked_names(given, n_features, "feature_names", "features")
+    """Return the axis labels of some features; x0, x1, … without names."""
+    names = checked_names(feature_names, n_features, "feature_names", "features")
     return [shown(f"x{place}" if names is None else names[place]) for place in places]
 
 
 def title_of(fitted: Any) -> str:
-    """What an estimator is called in a title."""
+    """Return the title of a fitted estimator."""
     check_is_fitted(fitted)
     return type(fitted).__name__
 
 
 def quiet_spines(ax: Any) -> None:
-    """Take away the upper and the right line of the frame."""
+    """Hide the upper and the right spine."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """A number and what it counts, "1 sample" or "7,129 samples"."""
+    """Format a count, as "1 sample" or "7,129 samples"."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+class Display:
+    """Base of the displays: axes and titles."""
+
+    name: str | None
+
+    def _open_axes(self, ax: Any, *, width: float | None = None, height: float | None = None) -> None:
+        self.ax_ = axes_or_new(type(self).__name__, ax, width=width, height=height)
+        self.figure_ = self.ax_.figure
+
+    def _titled(self, text: str) -> str:
+        return f"{self.name}: {text}" if self.name else text
+
+
+class MatrixDisplay(Display):
+    """Base of the displays of a square matrix, with a diverging color scale."""
+
+    def _draw_matrix(
+        self, matrix: Any, default: dict[str, Any], options: dict[str, Any] | None, *, colorbar: bool
+    ) -> None:
+        from matplotlib.image import AxesImage  # noqa: PLC0415
+
+        # Blue and red are distinguishable in all common kinds of color vision; 0 is white.
+        style = styled(AxesImage, {"cmap": "RdBu_r", "interpolation": "nearest", **default}, options)
+        if "norm" in style:
+            del style["vmin"], style["vmax"]
+        self.image_ = self.ax_.imshow(matrix, **style)
+        self.colorbar_ = None
+        if colorbar:
+            # As high as the matrix, in any layout.
+            beside = self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
+            self.colorbar_ = self.figure_.colorbar(self.image_, cax=beside)
+
+    def _label_ticks(self, labels: list[str]) -> None:
+        places = np.arange(len(labels))
+        self.ax_.set_yticks(places, labels, **INERT)
+        rotation = 90 if sum(map(len, labels)) + len(labels) > _WIDEST else 0
+        self.ax_.set_xticks(places, labels, rotation=rotation, **INERT)

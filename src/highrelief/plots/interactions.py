@@ -1,8 +1,9 @@
-"""Which features act together, as a picture."""
+"""Heat map of the interactions of features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,45 +11,45 @@ from numpy.typing import ArrayLike
 
 from ..base.meta import innermost
 from ..inspection.interactions import InteractionTable, interactions
-from .drawing import INERT, axes_or_new, checked_names, counted, pyplot, shown, styled
+from .drawing import MatrixDisplay, checked_names, counted, pyplot, shown
 
-#: Most characters side by side below the matrix.
-_WIDEST = 50
-#: Most features with a number in each cell.
+#: Maximum number of features with a number in each cell.
 _MOST_NUMBERS = 14
-#: How much of the color is left of a loss within noise.
+#: Opacity of a loss within noise.
 _FAINT = 0.25
 
 
-class InteractionDisplay:
-    """How much of each feature's weight (row) disappears when another (column) is left out.
+@dataclass(eq=False, repr=False)
+class InteractionDisplay(MatrixDisplay):
+    """Heat map of the share of each feature's weight (row) lost when another (column) is left out.
 
-    Red: it disappears, the two act together. Blue: it grows, the two say the same. What is within noise is
-    faint; features whose own weight is have dashes. Use :meth:`from_estimator` to make one.
+    Red: the weight is lost, the two interact. Blue: the weight grows, the two are redundant. Losses within
+    noise are faint; features whose own weight is within noise have dashes. Create it with
+    :meth:`from_estimator`.
 
     Parameters
     ----------
     table : InteractionTable
-        What :func:`highrelief.interactions` returns.
+        The result of :func:`highrelief.interactions`.
     feature_names : array-like of shape (m,), default=None
-        Names of the features of the table; None: those that it has.
+        Feature names; None: those of the table.
     name : str, default=None
-        What the title begins with.
+        Start of the title.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Axes and figure of the plot.
     image_ : matplotlib AxesImage
         The losses, from -1 to 1.
     texts_ : list of matplotlib Text
-        The numbers in the cells; none if there are many.
+        The numbers in the cells; empty for many features.
     colorbar_ : matplotlib Colorbar
-        The scale.
+        The color scale.
 
     See Also
     --------
-    highrelief.interactions : The numbers, and what they mean.
+    highrelief.interactions : The numbers and their meaning.
 
     Examples
     --------
@@ -61,12 +62,10 @@ class InteractionDisplay:
     (5, 5)
     """
 
-    def __init__(
-        self, table: InteractionTable, *, feature_names: ArrayLike | None = None, name: str | None = None
-    ) -> None:
-        self.table = table
-        self.feature_names = feature_names
-        self.name = name
+    table: InteractionTable
+    _: KW_ONLY
+    feature_names: ArrayLike | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -88,27 +87,27 @@ class InteractionDisplay:
         image_kw: dict[str, Any] | None = None,
         colorbar: bool = True,
     ) -> Self:
-        """Fit clones with and without each of the best features, and draw what becomes of the weights.
+        """Measure the interactions of the best features and draw them.
 
         Parameters
         ----------
         estimator, X, y, features, n_features, n_resamples
-            As :func:`highrelief.interactions` has them.
+            As in :func:`highrelief.interactions`.
         sample_weight, groups, batches, n_jobs, random_state
-            The same.
+            As in :func:`highrelief.interactions`.
         feature_names : array-like of shape (n_features_in,), default=None
-            Names of all features of X; None: its columns, those of the fit, or x0, x1, …
+            Names of all features of X; None: its columns, the names of the fit, or x0, x1, …
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         image_kw : dict, default=None
-            For matplotlib's ``Axes.imshow``.
+            Options of matplotlib's ``Axes.imshow``.
         colorbar : bool, default=True
-            Whether the scale is drawn.
+            Whether to draw the color scale.
 
         Returns
         -------
         display : InteractionDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         names = checked_names(feature_names, int(np.shape(X)[1]), "feature_names", "features")
@@ -135,58 +134,39 @@ class InteractionDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         image_kw : dict, default=None
-            For matplotlib's ``Axes.imshow``.
+            Options of matplotlib's ``Axes.imshow``.
         colorbar : bool, default=True
-            Whether the scale is drawn.
+            Whether to draw the color scale.
 
         Returns
         -------
         display : InteractionDisplay
-            Itself.
+            The display itself.
         """
-        # Of next to nothing, any part is noise.
+        # The loss of a weight within noise is meaningless.
         losses = np.where(self.table.weighs[:, np.newaxis], self.table.losses, np.nan)
         clear = self.table.clear
         n_shown = self.table.features.size
-        given = checked_names(self.feature_names, n_shown, "feature_names", "features of the table")
-        labels = [shown(each) for each in (self.table.names if given is None else given)]
+        names = checked_names(self.feature_names, n_shown, "feature_names", "features of the table")
+        labels = [shown(each) for each in (self.table.names if names is None else names)]
         side = min(max(5.0, 0.4 * n_shown + 2.0), 10.0)
-        self.ax_ = axes_or_new(type(self).__name__, ax, width=side + 1.0, height=side)
-        self.figure_ = self.ax_.figure
-        self._draw_image(losses, clear, image_kw)
-        self.texts_ = self._write_numbers(losses, clear) if n_shown <= _MOST_NUMBERS else []
-        self.colorbar_ = None
-        if colorbar:
-            # As high as the matrix, in any layout.
-            beside = self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
-            self.colorbar_ = self.figure_.colorbar(self.image_, cax=beside)
+        self._open_axes(ax, width=side + 1.0, height=side)
+        alpha = np.ones(losses.shape) if clear is None else np.where(clear, 1.0, _FAINT)
+        scale = {"vmin": -1.0, "vmax": 1.0, "alpha": alpha}
+        self._draw_matrix(np.ma.masked_invalid(losses), scale, image_kw, colorbar=colorbar)
+        if self.colorbar_ is not None:
             self.colorbar_.solids.set(alpha=1.0)
             self.colorbar_.set_label("part of the weight that disappears")
-        places = np.arange(n_shown)
-        self.ax_.set_yticks(places, labels, **INERT)
-        upright = 90 if sum(map(len, labels)) + n_shown > _WIDEST else 0
-        self.ax_.set_xticks(places, labels, rotation=upright, **INERT)
+        self.texts_ = self._write_numbers(losses, clear) if n_shown <= _MOST_NUMBERS else []
+        self._label_ticks(labels)
         title = f"weights without one of {counted(n_shown, 'feature')}"
-        self.ax_.set(
-            xlabel="left out", ylabel="weight of", title=f"{self.name}: {title}" if self.name else title
-        )
+        self.ax_.set(xlabel="left out", ylabel="weight of", title=self._titled(title))
         return self
 
-    def _draw_image(self, losses: Any, clear: Any, given: dict[str, Any] | None) -> None:
-        from matplotlib.image import AxesImage  # noqa: PLC0415
-
-        alpha = np.ones(losses.shape) if clear is None else np.where(clear, 1.0, _FAINT)
-        # Blue and red are told apart in all common kinds of color vision; 0 is white.
-        usual = {"cmap": "RdBu_r", "vmin": -1.0, "vmax": 1.0, "interpolation": "nearest", "alpha": alpha}
-        style = styled(AxesImage, usual, given)
-        if "norm" in style:
-            del style["vmin"], style["vmax"]
-        self.image_ = self.ax_.imshow(np.ma.masked_invalid(losses), **style)
-
     def _write_numbers(self, losses: Any, clear: Any) -> list[Any]:
-        """Per cent in the cells, bold where it is more than noise; a dash where there is no weight."""
+        """Write per cent into the cells, bold if beyond noise, and dashes for weights within noise."""
         texts = []
         for row, column in zip(*np.nonzero(np.isnan(losses) & ~np.eye(len(losses), dtype=bool)), strict=True):
             texts.append(self.ax_.text(column, row, "\N{EN DASH}", ha="center", va="center", alpha=0.3))
@@ -211,6 +191,6 @@ class InteractionDisplay:
 
 
 def _percent(loss: float) -> str:
-    """A part of a weight in a cell; large gains, of small weights, are not told apart."""
+    """Format a loss in per cent; large gains of small weights are truncated."""
     text = f"{100.0 * loss:.0f}" if loss > -9.995 else "<-999"
     return ("0" if text == "-0" else text).replace("-", "\N{MINUS SIGN}")

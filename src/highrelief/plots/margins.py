@@ -1,7 +1,8 @@
-"""The margins of the samples, class by class."""
+"""Plot of the margins of the samples by class."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from .drawing import (
     COLORS,
     INERT,
     MARKERS,
-    axes_or_new,
+    Display,
     checked_names,
     counted,
     pyplot,
@@ -26,45 +27,48 @@ from .drawing import (
     title_of,
 )
 
-#: Width of a class; classes are 1 apart.
+#: Width of a class on the x axis; classes are 1 apart.
 _WIDTH = 0.8
-#: Points from a sample to its name, and from name to name.
+#: Distance in points from a sample to its name, and between names.
 _BESIDE, _LINE = 12.0, 11.0
-#: Share of the axis that a letter of a name takes.
+#: Width of a letter as a share of the axis.
 _LETTER = 0.012
 
 
-class MarginDisplay:
-    """A point for each sample, sorted by its margin within its class; samples below 0 are nearer to others.
+@dataclass(eq=False, repr=False)
+class MarginDisplay(Display):
+    """Margins of the samples, sorted within each class; a negative margin is nearer to another class.
 
-    Every class takes the same width, however many samples it has, so that the points of a class are its
-    quantiles. Use :meth:`from_estimator` to make one.
+    All classes have the same width, so that the points of a class are its quantiles. Create it with
+    :meth:`from_estimator`.
 
     Parameters
     ----------
     margins : array-like of shape (n_samples,)
-        The margins; nan is left out.
+        The margins; nan is skipped.
     y : array-like of shape (n_samples,)
-        Classes of the samples.
+        Class labels.
     outlier_proba : array-like of shape (n_samples,), default=None
-        How likely each sample is an outlier. Above 0.5, also if all classes counted as equally large, and
-        with a negative margin, it may be mislabeled and is marked. Not above 0.5 alone: where classes are
-        many, or one is small, most neighbors of any sample are of other classes.
+        Outlier probability of each sample. A sample may be mislabeled and is marked if its probability is
+        above 0.5, also with classes weighted equally, and its margin is negative. (With many classes or a
+        small one, most neighbors of any sample belong to other classes, so that the probability alone is not
+        enough.)
     sample_names : array-like of shape (n_samples,), default=None
-        Names of the samples; None: their places.
+        Sample names; None: row indices.
     name : str, default=None
-        What the title begins with.
+        Start of the title.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Axes and figure of the plot.
     classes_ : array of shape (n_classes,)
         The classes, from left to right.
     points_ : list of matplotlib PathCollection
-        Their samples, in rising order of margins.
+        Samples of each class, by increasing margin.
     suspects_ : array of shape (n_suspects,)
-        Places of the samples that may be mislabeled, the likeliest first, as in :func:`highrelief.report`.
+        Row indices of the samples that may be mislabeled, the likeliest first, as in
+        :func:`highrelief.report`.
     suspect_points_ : matplotlib PathCollection or None
         Their marks.
     texts_ : list of matplotlib Annotation
@@ -82,20 +86,12 @@ class MarginDisplay:
     (9, 10)
     """
 
-    def __init__(
-        self,
-        margins: ArrayLike,
-        y: ArrayLike,
-        *,
-        outlier_proba: ArrayLike | None = None,
-        sample_names: ArrayLike | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.margins = margins
-        self.y = y
-        self.outlier_proba = outlier_proba
-        self.sample_names = sample_names
-        self.name = name
+    margins: ArrayLike
+    y: ArrayLike
+    _: KW_ONLY
+    outlier_proba: ArrayLike | None = None
+    sample_names: ArrayLike | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -115,24 +111,24 @@ class MarginDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted weighter, or what is wrapped around one, with ``margins``.
+            A fitted weighter, or a meta-estimator around one, with ``margins``.
         X : array-like of shape (n_samples, n_features)
-            The samples: those of ``fit``, or others.
+            The samples of ``fit``, or others.
         y : array-like of shape (n_samples,)
-            Their classes.
+            Class labels.
         sample_names : array-like of shape (n_samples,), default=None
-            Names of the samples; None: the index of X if it is a pandas DataFrame, or places.
+            Sample names; None: the index of a pandas DataFrame, or row indices.
         n_named : int, default=5
-            How many of the worst samples are named, suspects first, and those of negative margin only.
+            Maximum number of samples with negative margin that are named, suspects first.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         scatter_kw, suspect_kw : dict, default=None
-            For matplotlib's ``Axes.scatter``, of all samples and of the marks of suspects.
+            Options of matplotlib's ``Axes.scatter``, of all samples and of the marks of suspects.
 
         Returns
         -------
         display : MarginDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         name = title_of(estimator)
@@ -167,16 +163,16 @@ class MarginDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         n_named : int, default=5
-            How many of the worst samples are named, suspects first, and those of negative margin only.
+            Maximum number of samples with negative margin that are named, suspects first.
         scatter_kw, suspect_kw : dict, default=None
-            For matplotlib's ``Axes.scatter``, of all samples and of the marks of suspects.
+            Options of matplotlib's ``Axes.scatter``, of all samples and of the marks of suspects.
 
         Returns
         -------
         display : MarginDisplay
-            Itself.
+            The display itself.
         """
         check_whole("n_named", n_named, "a whole number >= 0", lambda n: n >= 0)
         margins = np.asarray(self.margins, dtype=np.float64).ravel()
@@ -185,8 +181,7 @@ class MarginDisplay:
         for what, values in (("y", codes), ("outlier_proba", proba)):
             if values is not None and values.shape != margins.shape:
                 raise ValueError(f"{what} has {values.size} values for {margins.size} margins.")
-        self.ax_ = axes_or_new(type(self).__name__, ax, width=max(6.4, 1.1 * self.classes_.size))
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax, width=max(6.4, 1.1 * self.classes_.size))
         self.ax_.axhline(0.0, color=self.ax_.xaxis.label.get_color(), linewidth=1.0)
         across = _places(margins, codes)
         self._draw_classes(margins, codes, across, scatter_kw)
@@ -201,7 +196,7 @@ class MarginDisplay:
         self.ax_.set_xlim(-0.6, sizes.size - 0.4)
         below = int(np.sum(margins < 0.0))
         title = f"{below:,} of {counted(margins.size, 'sample')} nearer to another class"
-        self.ax_.set(ylabel="margin", title=f"{self.name}: {title}" if self.name else title)
+        self.ax_.set(ylabel="margin", title=self._titled(title))
         quiet_spines(self.ax_)
         self._name_worst(margins, across, n_named)
         return self
@@ -211,7 +206,7 @@ class MarginDisplay:
         margins: NDArray[np.float64],
         codes: NDArray[np.int64],
         across: NDArray[np.float64],
-        given: dict[str, Any] | None,
+        options: dict[str, Any] | None,
     ) -> None:
         from matplotlib.collections import PathCollection  # noqa: PLC0415
 
@@ -219,28 +214,28 @@ class MarginDisplay:
         for code in range(self.classes_.size):
             rows = np.flatnonzero((codes == code) & np.isfinite(margins))
             rows = rows[np.argsort(margins[rows], kind="stable")]
-            usual = {
+            default = {
                 "color": COLORS[code % len(COLORS)],
                 "marker": MARKERS[code % len(MARKERS)],
                 "s": 18 if margins.size <= 500 else 8,
                 "zorder": 2,
             }
             self.points_.append(
-                self.ax_.scatter(across[rows], margins[rows], **styled(PathCollection, usual, given))
+                self.ax_.scatter(across[rows], margins[rows], **styled(PathCollection, default, options))
             )
 
     def _draw_suspects(
         self,
         margins: NDArray[np.float64],
         across: NDArray[np.float64],
-        given: dict[str, Any] | None,
+        options: dict[str, Any] | None,
     ) -> None:
         from matplotlib.collections import PathCollection  # noqa: PLC0415
 
         self.suspect_points_ = None
         if not self.suspects_.size:
             return
-        usual = {
+        default = {
             "marker": "o",
             "s": 90 if margins.size <= 200 else 45,
             "facecolor": "none",
@@ -250,9 +245,9 @@ class MarginDisplay:
             "label": f"margin < 0, outlier probability > {LIKELY:g} ({self.suspects_.size:,})",
         }
         self.suspect_points_ = self.ax_.scatter(
-            across[self.suspects_], margins[self.suspects_], **styled(PathCollection, usual, given)
+            across[self.suspects_], margins[self.suspects_], **styled(PathCollection, default, options)
         )
-        # The best place is looked for among all points.
+        # The search for the best location compares with all points.
         self.ax_.legend(loc="best" if margins.size <= 2000 else "upper left")
 
     def _name_worst(self, margins: NDArray[np.float64], across: NDArray[np.float64], n_named: int) -> None:
@@ -290,7 +285,7 @@ class MarginDisplay:
     def _shifts(
         self, across: NDArray[np.float64], margins: NDArray[np.float64], codes: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """From each sample to its name, in points: left of its class, where there is room, and stacked."""
+        """Return the offsets of the names from their samples in points: stacked left of the class."""
         at = self.ax_.transData.transform(np.column_stack([across, margins]))
         at *= 72.0 / self.figure_.get_dpi()
         shifts = np.zeros_like(at)
@@ -305,7 +300,7 @@ class MarginDisplay:
 
 
 def _places(margins: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Where each sample stands: its quantile among those of its class, around the place of the class."""
+    """Return the x coordinate of each sample: its quantile within its class."""
     across = np.full(margins.size, np.nan)
     for code in np.unique(codes):
         rows = np.flatnonzero((codes == code) & np.isfinite(margins))
@@ -315,14 +310,13 @@ def _places(margins: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[n
 
 
 def _outlier_proba(estimator: Any, X: ArrayLike, y: ArrayLike) -> NDArray[np.float64] | None:
-    """I-RELIEF's probability that a sample is an outlier, of the samples given.
+    """Return I-RELIEF's outlier probability of the given samples; None for other methods.
 
-    For those of ``fit`` it is ``outlier_proba_``, unless samples were weighted; but nobody can tell whether
-    these are those.
+    It is computed anew, since the samples may differ from those of ``fit``.
     """
     inside = fit_inside(estimator)
     if not isinstance(inside, IRelief):
         return None
     rows, _ = inside._margin_rows(X, y)
-    near = rows.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
-    return 1.0 - near.inlier
+    neighborhoods = rows.soft_neighborhoods(inside.feature_importances_, inside.sigma_)
+    return 1.0 - neighborhoods.inlier

@@ -1,7 +1,8 @@
-"""A learned metric, as a picture of its matrix."""
+"""Heat map of a learned metric."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,41 +12,40 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.parameters import check_count
 from ..base.meta import innermost
 from ..base.selector import WeightSelector, largest_first
-from .drawing import INERT, axes_or_new, counted, feature_labels, pyplot, styled
+from .drawing import MatrixDisplay, counted, feature_labels, pyplot
 
-#: Most features with a name at each axis.
+#: Maximum number of features with axis labels.
 _MOST_NAMES = 40
-#: Most characters side by side below the matrix.
-_WIDEST = 50
 
 
-class MetricDisplay:
-    """The matrix W of a metric: what two features count together, on a scale with 0 in its middle.
+@dataclass(eq=False, repr=False)
+class MetricDisplay(MatrixDisplay):
+    """Heat map of the matrix W of a metric, with a color scale centered at 0.
 
-    As Fig. 3 of Sun and Wu (2008): an irrelevant feature has a row and a column near 0; off the diagonal
-    stands what features say only together. Use :meth:`from_estimator` to make one.
+    As in Fig. 3 of Sun and Wu (2008): an irrelevant feature has a row and a column near 0; entries off the
+    diagonal are contributions of pairs of features. Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     metric : array-like of shape (n_shown, n_shown)
         The matrix.
     features : array-like of shape (n_shown,), default=None
-        Places of its features in the table; None: 0, 1, …
+        Column indices of its features; None: 0, 1, …
     feature_names : array-like of shape (n_features,), default=None
-        Names of all features of the table; None: x0, x1, …
+        Names of all features of X; None: x0, x1, …
     n_features_in : int, default=None
-        How many features the table has; None: as many as the matrix.
+        Number of features of X; None: that of the matrix.
     name : str, default=None
-        What the title begins with.
+        Start of the title.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Axes and figure of the plot.
     image_ : matplotlib AxesImage
         The matrix.
     colorbar_ : matplotlib Colorbar
-        Its scale.
+        The color scale.
 
     References
     ----------
@@ -63,20 +63,12 @@ class MetricDisplay:
     (6, 6)
     """
 
-    def __init__(
-        self,
-        metric: ArrayLike,
-        *,
-        features: ArrayLike | None = None,
-        feature_names: ArrayLike | None = None,
-        n_features_in: int | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.metric = metric
-        self.features = features
-        self.feature_names = feature_names
-        self.n_features_in = n_features_in
-        self.name = name
+    metric: ArrayLike
+    _: KW_ONLY
+    features: ArrayLike | None = None
+    feature_names: ArrayLike | None = None
+    n_features_in: int | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -94,23 +86,23 @@ class MetricDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted :class:`~highrelief.LFE` or :class:`~highrelief.DANN`, or anything else that projects
+            A fitted :class:`~highrelief.LFE` or :class:`~highrelief.DANN`, or another estimator that projects
             samples on ``components_`` A: W = AᵀA is the metric of the projected samples.
         feature_names : array-like of shape (n_features_in,), default=None
-            Names; None: those the estimator was fitted with, or x0, x1, …
+            Feature names; None: those of the fit, or x0, x1, …
         n_features : int, default=30
-            Most features to show: those with the largest entries on the diagonal, in the order of the table.
+            Maximum number of features: those with the largest diagonal entries, in the order of the columns.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         image_kw : dict, default=None
-            For matplotlib's ``Axes.imshow``.
+            Options of matplotlib's ``Axes.imshow``.
         colorbar : bool, default=True
-            Whether the scale is drawn.
+            Whether to draw the color scale.
 
         Returns
         -------
         display : MetricDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         check_count("n_features", n_features)
@@ -125,7 +117,7 @@ class MetricDisplay:
         components = np.asarray(getattr(inside, "components_", np.empty(0)))
         if components.ndim != 2 or components.shape[1] != inside.n_features_in_:
             raise ValueError(f"{name} has no components_ to make a metric of; LFE has.")
-        # Not all of W: of 20,000 features it takes 3.2 GB.
+        # Not all of W, which takes 3.2 GB for 20,000 features.
         diagonal = np.einsum("ij,ij->j", components, components)
         features = np.sort(largest_first(diagonal, n_features))
         some = components[:, features]
@@ -146,16 +138,16 @@ class MetricDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         image_kw : dict, default=None
-            For matplotlib's ``Axes.imshow``.
+            Options of matplotlib's ``Axes.imshow``.
         colorbar : bool, default=True
-            Whether the scale is drawn.
+            Whether to draw the color scale.
 
         Returns
         -------
         display : MetricDisplay
-            Itself.
+            The display itself.
         """
         W = np.asarray(self.metric, dtype=np.float64)
         if W.ndim != 2 or W.shape[0] != W.shape[1] or not W.size:
@@ -164,35 +156,16 @@ class MetricDisplay:
         features = np.arange(n_shown) if self.features is None else np.asarray(self.features)
         n_features = n_shown if self.n_features_in is None else self.n_features_in
         side = min(max(5.0, 0.2 * n_shown + 2.0), 10.0)
-        self.ax_ = axes_or_new(type(self).__name__, ax, width=side + 1.0, height=side)
-        self.figure_ = self.ax_.figure
-        self._draw_image(W, image_kw)
-        self.colorbar_ = None
-        if colorbar:
-            # As high as the matrix, in any layout.
-            beside = self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
-            self.colorbar_ = self.figure_.colorbar(self.image_, cax=beside)
+        self._open_axes(ax, width=side + 1.0, height=side)
+        largest = float(np.abs(W).max()) or 1.0
+        self._draw_matrix(W, {"vmin": -largest, "vmax": largest}, image_kw, colorbar=colorbar)
         labels = feature_labels(self.feature_names, n_features, features)
         if n_shown <= _MOST_NAMES:
-            places = np.arange(n_shown)
-            self.ax_.set_yticks(places, labels, **INERT)
-            upright = 90 if sum(map(len, labels)) + n_shown > _WIDEST else 0
-            self.ax_.set_xticks(places, labels, rotation=upright, **INERT)
+            self._label_ticks(labels)
         elif n_shown < n_features:
-            # Places among those shown would be taken for places in the table.
+            # Indices among the features shown would be mistaken for column indices.
             self.ax_.set(xticks=[], yticks=[])
         some = f"{n_shown:,} of {counted(n_features, 'feature')}"
         title = some if n_shown < n_features else counted(n_features, "feature")
-        self.ax_.set(title=f"{self.name}: metric W, {title}" if self.name else f"metric W, {title}")
+        self.ax_.set(title=self._titled(f"metric W, {title}"))
         return self
-
-    def _draw_image(self, W: Any, given: dict[str, Any] | None) -> None:
-        from matplotlib.image import AxesImage  # noqa: PLC0415
-
-        largest = float(np.abs(W).max()) or 1.0
-        # Blue and red are told apart in all common kinds of color vision; 0 is white.
-        usual = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
-        style = styled(AxesImage, usual, given)
-        if "norm" in style:
-            del style["vmin"], style["vmax"]
-        self.image_ = self.ax_.imshow(W, **style)

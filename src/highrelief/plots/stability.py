@@ -1,7 +1,8 @@
-"""How much the best features depend on which samples were drawn."""
+"""Plot of the stability of the best features under resampling."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,33 +13,34 @@ from ..base.meta import innermost
 from ..selection.ensemble import EnsembleWeighting
 from ..selection.halves import agreement_by_size, checked_halves, fits_to_halves
 from ..stability import checked_sizes, stability_by_size
-from .drawing import COLORS, axes_or_new, pyplot, quiet_spines, styled
+from .drawing import COLORS, Display, pyplot, quiet_spines, styled
 
 
-class StabilityDisplay:
-    """Nogueira's stability of the best k features over k, with its interval: 1 = always the same, 0 = chance.
+@dataclass(eq=False, repr=False)
+class StabilityDisplay(Display):
+    """Nogueira's stability of the best k features against k, with its interval (1 = identical, 0 = chance).
 
-    Use :meth:`from_estimator` or :meth:`from_weights` to make one.
+    Create it with :meth:`from_estimator` or :meth:`from_weights`.
 
     Parameters
     ----------
     sizes : array-like of shape (n_sizes,)
-        How many features count as the best, in rising order.
+        Numbers k of best features, increasing.
     stability : array-like of shape (n_sizes,)
-        Their stability; nan is left out.
+        Stability for each k; nan is skipped.
     lower, upper : array-like of shape (n_sizes,)
-        Ends of the interval.
+        Bounds of the interval.
     n_resamples : int, default=None
         Number of fits that were compared, for the title.
     halves : bool, default=False
         Whether each was fitted to half of the samples, for the title.
     name : str, default=None
-        What the title begins with.
+        Start of the title.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Axes and figure of the plot.
     line_ : matplotlib Line2D
         The stability.
     fill_between_ : matplotlib PolyCollection
@@ -61,24 +63,14 @@ class StabilityDisplay:
     array([0.24, 1.  , 0.21])
     """
 
-    def __init__(
-        self,
-        sizes: ArrayLike,
-        stability: ArrayLike,
-        lower: ArrayLike,
-        upper: ArrayLike,
-        *,
-        n_resamples: int | None = None,
-        halves: bool = False,
-        name: str | None = None,
-    ) -> None:
-        self.sizes = sizes
-        self.stability = stability
-        self.lower = lower
-        self.upper = upper
-        self.n_resamples = n_resamples
-        self.halves = halves
-        self.name = name
+    sizes: ArrayLike
+    stability: ArrayLike
+    lower: ArrayLike
+    upper: ArrayLike
+    _: KW_ONLY
+    n_resamples: int | None = None
+    halves: bool = False
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -100,43 +92,43 @@ class StabilityDisplay:
     ) -> Self:
         """Fit clones of an estimator to halves of the samples and draw how much they agree.
 
-        As :func:`highrelief.report` does it: the samples are cut in two at random, class by class, again and
-        again, and the two halves of a cut, which share no sample, are compared. The interval is for what two
-        new tables of half the size would agree by.
+        As in :func:`highrelief.report`, the samples are repeatedly split in two halves, stratified by class,
+        and the two disjoint halves are compared. The interval is that of the agreement of two new tables of
+        half the size.
 
         Parameters
         ----------
         estimator : estimator
             A weighter, or any estimator with ``feature_importances_`` or ``coef_`` after its fit; also a
-            pipeline that ends in one. Cloned, not changed. Without X and y: a fitted
-            :class:`~highrelief.EnsembleWeighting`, whose members are compared as they are.
+            pipeline that ends in one. It is cloned. Without X and y: a fitted
+            :class:`~highrelief.EnsembleWeighting`, whose members are compared.
         X : array-like of shape (n_samples, n_features), default=None
             The samples.
         y : array-like of shape (n_samples,), default=None
-            Their classes.
+            Class labels.
         n_resamples : int, default=20
-            Number of halves, an even one.
+            Number of halves (even).
         sizes : array-like of shape (n_sizes,), default=None
-            How many features count as the best; None: 1, 2, 5, 10, 20, 50, …
+            Numbers of best features; None: 1, 2, 5, 10, 20, 50, …
         groups : array-like of shape (n_samples,), default=None
-            Samples of the same group are in one half; classes are then not halved one by one.
+            Group labels: samples of a group stay in one half; halves are then not stratified by class.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Sample weights.
         n_jobs : int or None, default=None
-            How many fits at a time; does not change the result.
+            Number of parallel fits; does not change the result.
         verbose : int, default=0
-            1 shows how many fits are done.
+            1 shows the number of finished fits.
         random_state : int, RandomState or None, default=None
-            Which halves are drawn.
+            Seed of the halves.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         line_kw, fill_between_kw : dict, default=None
-            For matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
+            Options of matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
 
         Returns
         -------
         display : StabilityDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         look: dict[str, Any] = {"ax": ax, "line_kw": line_kw, "fill_between_kw": fill_between_kw}
@@ -155,9 +147,9 @@ class StabilityDisplay:
             sample_weight=sample_weight,
             verbose=verbose,
         )
-        wanted = checked_sizes(sizes, fits.scores.shape[1])
-        curve = np.array(agreement_by_size(fits, wanted.tolist())).T
-        return cls(wanted, *curve, n_resamples=n_resamples, halves=True, name=name).plot(**look)
+        checked = checked_sizes(sizes, fits.scores.shape[1])
+        curve = np.array(agreement_by_size(fits, checked.tolist())).T
+        return cls(checked, *curve, n_resamples=n_resamples, halves=True, name=name).plot(**look)
 
     @classmethod
     def from_weights(
@@ -170,28 +162,28 @@ class StabilityDisplay:
         line_kw: dict[str, Any] | None = None,
         fill_between_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw how much given weights of several fits agree, each with each.
+        """Draw the agreement of the given weights of several fits, over all pairs.
 
-        The interval is that of :func:`~highrelief.stability.nogueira`, for fits that have nothing to do with
-        each other; fits to subsets that share samples agree on noise too.
+        The interval is that of :func:`~highrelief.stability.nogueira` for independent fits; fits to
+        overlapping subsets agree on noise too.
 
         Parameters
         ----------
         weights : array-like of shape (n_fits, n_features)
             Weights, larger = better, one row for each fit.
         sizes : array-like of shape (n_sizes,), default=None
-            How many features count as the best; None: 1, 2, 5, 10, 20, 50, …
+            Numbers of best features; None: 1, 2, 5, 10, 20, 50, …
         name : str, default=None
-            What the title begins with.
+            Start of the title.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         line_kw, fill_between_kw : dict, default=None
-            For matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
+            Options of matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
 
         Returns
         -------
         display : StabilityDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         display = cls(*stability_by_size(weights, sizes), n_resamples=len(np.asarray(weights)), name=name)
@@ -209,14 +201,14 @@ class StabilityDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         line_kw, fill_between_kw : dict, default=None
-            For matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
+            Options of matplotlib's ``Axes.plot`` and ``Axes.fill_between``.
 
         Returns
         -------
         display : StabilityDisplay
-            Itself.
+            The display itself.
         """
         sizes, stability, lower, upper = (
             np.asarray(each, dtype=np.float64).ravel()
@@ -228,13 +220,12 @@ class StabilityDisplay:
                 "There is no stability to draw: at each of the sizes some fit gives the last feature that is"
                 " kept the same weight as the next. Other sizes may help."
             )
-        self.ax_ = axes_or_new(type(self).__name__, ax)
-        self.figure_ = self.ax_.figure
+        self._open_axes(ax)
         from matplotlib.collections import PolyCollection  # noqa: PLC0415
         from matplotlib.lines import Line2D  # noqa: PLC0415
 
-        usual = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "stability"}
-        self.line_ = self.ax_.plot(sizes[known], stability[known], **styled(Line2D, usual, line_kw))[0]
+        default = {"color": COLORS[0], "marker": "o", "markersize": 4, "label": "stability"}
+        self.line_ = self.ax_.plot(sizes[known], stability[known], **styled(Line2D, default, line_kw))[0]
         band = {"color": self.line_.get_color(), "alpha": 0.2, "linewidth": 0, "label": "95% interval"}
         band = styled(PolyCollection, band, fill_between_kw)
         self.fill_between_ = self.ax_.fill_between(sizes[known], lower[known], upper[known], **band)
@@ -266,7 +257,7 @@ class StabilityDisplay:
 
 
 def _members(estimator: Any) -> Any:
-    """A fitted ensemble, which brings weights to compare."""
+    """Return the fitted ensemble whose members are compared."""
     inside = innermost(estimator)
     if not isinstance(inside, EnsembleWeighting):
         raise ValueError(

@@ -1,7 +1,8 @@
-"""The weights of the best features, as bars."""
+"""Bar plot of the weights of the best features."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..selection.ensemble import EnsembleWeighting, average_ranks
 from .drawing import (
     COLORS,
     INERT,
-    axes_or_new,
+    Display,
     counted,
     feature_labels,
     pyplot,
@@ -23,42 +24,43 @@ from .drawing import (
     title_of,
 )
 
-#: Inches of a bar with its gap, and of what is above and below all bars.
+#: Height of a bar with its gap, and of the margins, in inches.
 _BAR, _FRAME = 0.24, 1.1
 
 
-class FeatureWeightsDisplay:
-    """Bars of the best features, the best on top; those that are kept are filled, others are hollow.
+@dataclass(eq=False, repr=False)
+class FeatureWeightsDisplay(Display):
+    """Bar plot of the best features, best on top; bars of features not kept are hollow.
 
-    Use :meth:`from_estimator` to make one.
+    Create it with :meth:`from_estimator`.
 
     Parameters
     ----------
     weights : array-like of shape (n_features,)
         The weights.
     feature_names : array-like of shape (n_features,), default=None
-        Their names; None: x0, x1, …
+        Feature names; None: x0, x1, …
     kept : array-like of shape (n_features,), default=None
-        Which features are kept; None: nothing is said about it.
+        Mask of the kept (selected) features; None: not shown.
     spread : array-like of shape (n_features,), default=None
-        What is drawn to both sides of each bar's end.
+        Half length of the error bars.
     ranked_by : array-like of shape (n_features,), default=None
-        What the features are sorted by, the largest first; None: the weights.
+        Scores that order the features, largest first; None: the weights.
     weight_name : str, default="weight"
-        What stands below the axis.
+        Label of the axis.
     name : str, default=None
-        What the title begins with.
+        Start of the title.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
-        Where it is drawn.
+        Axes and figure of the plot.
     features_ : array of shape (n_shown,)
-        Places of the features that are shown, the best first.
+        Column indices of the features shown, best first.
     bars_ : matplotlib BarContainer
-        A bar for each of them.
+        Their bars.
     errorbar_ : matplotlib ErrorbarContainer or None
-        Their spread.
+        Their error bars.
 
     Examples
     --------
@@ -71,24 +73,14 @@ class FeatureWeightsDisplay:
     (array([0, 1]), ['x0', 'x1'])
     """
 
-    def __init__(
-        self,
-        weights: ArrayLike,
-        *,
-        feature_names: ArrayLike | None = None,
-        kept: ArrayLike | None = None,
-        spread: ArrayLike | None = None,
-        ranked_by: ArrayLike | None = None,
-        weight_name: str = "weight",
-        name: str | None = None,
-    ) -> None:
-        self.weights = weights
-        self.feature_names = feature_names
-        self.kept = kept
-        self.spread = spread
-        self.ranked_by = ranked_by
-        self.weight_name = weight_name
-        self.name = name
+    weights: ArrayLike
+    _: KW_ONLY
+    feature_names: ArrayLike | None = None
+    kept: ArrayLike | None = None
+    spread: ArrayLike | None = None
+    ranked_by: ArrayLike | None = None
+    weight_name: str = "weight"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -107,21 +99,21 @@ class FeatureWeightsDisplay:
         ----------
         estimator : estimator
             A fitted weighter, or any fitted estimator with ``feature_importances_`` or ``coef_`` (absolute
-            values, summed over classes). Of an :class:`~highrelief.EnsembleWeighting` of several members
-            also their standard deviation is drawn; one that averages ranks shows mean ranks, 1 = best.
+            values, summed over classes). For an :class:`~highrelief.EnsembleWeighting` of several members,
+            error bars show their standard deviation; if it averages ranks, mean ranks are shown, 1 = best.
         feature_names : array-like of shape (n_features,), default=None
-            Names; None: those the estimator was fitted with, or x0, x1, …
+            Feature names; None: those of the fit, or x0, x1, …
         n_features : int, default=20
-            Most bars.
+            Maximum number of bars.
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on; None: a new figure.
         bar_kw, errorbar_kw : dict, default=None
-            For matplotlib's ``Axes.barh`` and ``Axes.errorbar``.
+            Options of matplotlib's ``Axes.barh`` and ``Axes.errorbar``.
 
         Returns
         -------
         display : FeatureWeightsDisplay
-            What was drawn.
+            The display.
         """
         pyplot(cls.__name__)
         name = title_of(estimator)
@@ -149,24 +141,24 @@ class FeatureWeightsDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None: a new figure, as high as its bars need.
+            Axes to draw on; None: a new figure, as high as its bars need.
         n_features : int, default=20
-            Most bars.
+            Maximum number of bars.
         bar_kw, errorbar_kw : dict, default=None
-            For matplotlib's ``Axes.barh`` and ``Axes.errorbar``.
+            Options of matplotlib's ``Axes.barh`` and ``Axes.errorbar``.
 
         Returns
         -------
         display : FeatureWeightsDisplay
-            Itself.
+            The display itself.
         """
         check_count("n_features", n_features)
         weights = _one_each("weights", self.weights, None)
         order = weights if self.ranked_by is None else _one_each("ranked_by", self.ranked_by, weights.size)
         self.features_ = largest_first(order, n_features)
         heights = np.arange(self.features_.size)
-        ax = axes_or_new(type(self).__name__, ax, height=_BAR * heights.size + _FRAME)
-        self.ax_, self.figure_ = ax, ax.figure
+        self._open_axes(ax, height=_BAR * heights.size + _FRAME)
+        ax = self.ax_
         self._draw_bars(heights, weights, bar_kw)
         self.errorbar_ = self._errorbar(heights, weights, errorbar_kw)
         labels = feature_labels(self.feature_names, weights.size, self.features_)
@@ -182,11 +174,11 @@ class FeatureWeightsDisplay:
         return self
 
     def _draw_bars(
-        self, heights: NDArray[np.int64], weights: NDArray[np.float64], given: dict[str, Any] | None
+        self, heights: NDArray[np.int64], weights: NDArray[np.float64], options: dict[str, Any] | None
     ) -> None:
         from matplotlib.patches import Patch, Rectangle  # noqa: PLC0415
 
-        style = styled(Rectangle, {"color": COLORS[0], "height": 0.72}, given)
+        style = styled(Rectangle, {"color": COLORS[0], "height": 0.72}, options)
         self.bars_ = self.ax_.barh(heights, weights[self.features_], **style)
         if self.kept is None:
             return
@@ -202,7 +194,7 @@ class FeatureWeightsDisplay:
             self.ax_.legend(handles=handles)
 
     def _errorbar(
-        self, heights: NDArray[np.int64], weights: NDArray[np.float64], given: dict[str, Any] | None
+        self, heights: NDArray[np.int64], weights: NDArray[np.float64], options: dict[str, Any] | None
     ) -> Any:
         if self.spread is None:
             return None
@@ -210,19 +202,19 @@ class FeatureWeightsDisplay:
 
         spread = _one_each("spread", self.spread, weights.size)[self.features_]
         ink = self.ax_.xaxis.label.get_color()
-        usual = {"fmt": "none", "ecolor": ink, "elinewidth": 1.0, "capsize": 2.5}
+        default = {"fmt": "none", "ecolor": ink, "elinewidth": 1.0, "capsize": 2.5}
         return self.ax_.errorbar(
-            weights[self.features_], heights, xerr=spread, **styled(Line2D, usual, given)
+            weights[self.features_], heights, xerr=spread, **styled(Line2D, default, options)
         )
 
 
 def _of_members(
     ensemble: EnsembleWeighting,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, str]:
-    """The mean and the standard deviation of what an ensemble averages, and what the axis is called."""
+    """Return mean and standard deviation of the members of an ensemble, and the axis label."""
     members, mean, what = ensemble.member_weights_, ensemble.feature_weights_, "mean weight"
     if ensemble.aggregate == "ranks":
-        # Of thousands of features, d + 1 - rank would be thousands for each that is shown.
+        # Show ranks instead of d + 1 - rank, which would be thousands for every bar.
         members, mean = average_ranks(members), mean.size + 1.0 - mean
         what = "mean rank (1 = best)"
     if len(members) == 1:
@@ -231,11 +223,11 @@ def _of_members(
 
 
 def _one_each(parameter: str, values: ArrayLike, n_features: int | None) -> NDArray[Any]:
-    """One number for each feature."""
+    """Return values as an array after checking that there is one for each feature."""
     array = np.asarray(values)
     if array.ndim != 1 or array.size == 0 or (n_features is not None and array.size != n_features):
-        wanted = "features" if n_features is None else f"{n_features} features"
+        expected = "features" if n_features is None else f"{n_features} features"
         raise ValueError(
-            f"{parameter} has the shape {array.shape}; one value for each of the {wanted} is needed."
+            f"{parameter} has the shape {array.shape}; one value for each of the {expected} is needed."
         )
     return array

@@ -1,4 +1,4 @@
-"""A comparison of methods as plain values: its page shows this and nothing else."""
+"""Contents of the page of a comparison as plain values."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ..comparison import Accuracy, Comparison, MethodResult, difference_interval
 from .contents import Estimate, Origin
 from .wording import listed, two_digits
 
-#: What the classifiers are that :func:`highrelief.inspection.comparison.compare` knows by name.
-JUDGES = {
+#: Descriptions of the classifiers of :func:`highrelief.inspection.comparison.compare`.
+CLASSIFIER_DESCRIPTIONS = {
     "knn": f"the {N_NEIGHBORS} nearest neighbors, on features scaled to [0, 1]",
     "linear-svm": "a linear support vector machine, C = 1, on standardized features",
 }
-#: Features of which it is shown how often each method keeps them.
+#: Features in the table of selection frequencies.
 N_CHOSEN = 25
 
 
 @dataclass(frozen=True)
-class Judgment:
-    """How well a classifier does with what a method keeps."""
+class ClassifierResult:
+    """Accuracy of a classifier on the features that a method selects."""
 
     classifier: str
     accuracy: Estimate
     #: Accuracy in each fold.
     folds: list[float]
-    #: Above all features, fold by fold; its ends are None where chance cannot be told.
+    #: Gain over all features, paired by fold; the bounds are None if they cannot be estimated.
     gain: Estimate
-    #: Below the most accurate method (whose own is 0), fold by fold; of the baseline too.
+    #: Deficit to the most accurate method (0 for itself), paired by fold.
     behind: Estimate
     #: Harmonic mean of ranking stability and accuracy; None for the baseline.
     tradeoff: float | None
@@ -42,33 +42,33 @@ class Judgment:
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """A method in the outer folds."""
+    """Results of a method over the outer folds."""
 
     name: str
-    #: What it is, in a line; empty if it is not known.
+    #: Description in a line; empty if unknown.
     words: str
     is_baseline: bool
     #: In the order of ``ComparisonContents.classifiers``.
-    judgments: list[Judgment]
-    #: Number of features kept: least, median and most over the folds.
+    classifier_results: list[ClassifierResult]
+    #: Number of selected features: median, minimum and maximum over the folds.
     n_features: Estimate
     #: Mean rank correlation between folds; None for the baseline.
     ranking_stability: float | None
-    #: Nogueira's, of what is kept.
+    #: Nogueira's stability of the selections.
     selection_stability: Estimate
-    #: To weigh the features once, median over the folds; None for the baseline.
+    #: Median time of one fit over the folds; None for the baseline.
     seconds: float | None
 
 
 @dataclass(frozen=True)
 class ChosenFeatures:
-    """How often the methods keep the features that are kept most, and where they rank them."""
+    """Selection frequencies and ranks of the features that are selected most often."""
 
     features: list[str]
-    #: The baseline is left out.
+    #: Methods, without the baseline.
     methods: list[str]
-    #: Feature by feature, method by method: share of the folds in which it is kept, and its median rank;
-    #: None if it weighs 0 in most folds, as many others do.
+    #: Feature by method: share of the folds in which it is selected, and its median rank; None if its weight
+    #: is 0 in most folds, where its rank is arbitrary.
     shares: list[list[float]]
     ranks: list[list[float | None]]
     words: list[str]
@@ -76,19 +76,19 @@ class ChosenFeatures:
 
 @dataclass(frozen=True)
 class ComparisonContents:
-    """What stands on the page of a comparison."""
+    """Contents of the page of a comparison."""
 
     title: str
     summary: list[str]
-    #: Figures that stand out: name and value.
+    #: Key figures: name and value.
     facts: list[tuple[str, str]]
     classifiers: list[str]
-    #: What they are, by name, as far as it is known.
-    judges: dict[str, str]
-    #: Of the intervals of the accuracy, in [0, 1].
+    #: Descriptions by name, as far as known.
+    classifier_descriptions: dict[str, str]
+    #: Confidence level of the intervals of the accuracy, in [0, 1].
     confidence: float
     n_folds: int
-    #: In the order they were given; the last is the baseline.
+    #: In the order of the arguments; the last is the baseline.
     methods: list[ComparedMethod]
     chosen: ChosenFeatures
     origin: Origin
@@ -101,27 +101,27 @@ def comparison_contents(
     origin: Origin,
     *,
     feature_names: Sequence[str] | None = None,
-    judges: Mapping[str, str] = JUDGES,
+    classifier_descriptions: Mapping[str, str] = CLASSIFIER_DESCRIPTIONS,
     title: str = "Comparison of methods",
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> ComparisonContents:
-    """What there is to show of a comparison.
+    """Return the contents of the page of a comparison.
 
     Parameters
     ----------
     comparison : Comparison
-        What :func:`highrelief.inspection.comparison.compare` found.
+        The result of :func:`highrelief.inspection.comparison.compare`.
     origin : Origin
-        What it was made from and with.
+        Provenance of the comparison.
     feature_names : sequence of str, default=None
         In the order of the columns; x0, x1, … if None.
-    judges : mapping of str to str
-        What the classifiers are, by name.
+    classifier_descriptions : mapping of str to str
+        Descriptions of the classifiers, by name.
     title : str
-        Of the page.
+        Title of the page.
     notes, warnings : sequence of str
-        What was decided about the data, and what was warned of.
+        Notes on the data, and warnings.
 
     Returns
     -------
@@ -148,7 +148,9 @@ def comparison_contents(
             ("Folds", str(n_folds)),
         ],
         classifiers=list(accuracies),
-        judges={name: str(judges[name]) for name in accuracies if name in judges},
+        classifier_descriptions={
+            name: str(classifier_descriptions[name]) for name in accuracies if name in classifier_descriptions
+        },
         confidence=confidence,
         n_folds=n_folds,
         methods=methods,
@@ -175,22 +177,24 @@ def _methods(comparison: Comparison) -> list[ComparedMethod]:
                 name=method.name,
                 words="every feature is kept" if is_baseline else _words(method.name),
                 is_baseline=is_baseline,
-                judgments=[
-                    Judgment(
+                classifier_results=[
+                    ClassifierResult(
                         classifier=name,
                         accuracy=Estimate(accuracy.mean, *accuracy.interval),
                         folds=accuracy.folds.tolist(),
                         gain=_difference(accuracy, baseline.accuracy[name]),
                         behind=_difference(best[name].accuracy[name], accuracy),
-                        tradeoff=_told(method.tradeoff[name]),
+                        tradeoff=_number_or_none(method.tradeoff[name]),
                     )
                     for name, accuracy in method.accuracy.items()
                 ],
                 n_features=Estimate(float(np.median(counts)), float(counts.min()), float(counts.max())),
-                ranking_stability=_told(method.ranking_stability),
+                ranking_stability=_number_or_none(method.ranking_stability),
                 # The measure is at most 1; the interval of its estimate may reach beyond.
                 selection_stability=Estimate(
-                    _told(selection.stability), _told(selection.lower), _told(min(selection.upper, 1.0))
+                    _number_or_none(selection.stability),
+                    _number_or_none(selection.lower),
+                    _number_or_none(min(selection.upper, 1.0)),
                 ),
                 seconds=None if is_baseline else float(np.median(method.seconds)),
             )
@@ -199,18 +203,18 @@ def _methods(comparison: Comparison) -> list[ComparedMethod]:
 
 
 def _most_accurate(comparison: Comparison, classifier: str) -> MethodResult:
-    """The method that scores best, the baseline aside; the first of equals."""
+    """Return the most accurate method without the baseline; the first of equals."""
     return max(comparison.methods[:-1], key=lambda each: round(each.accuracy[classifier].mean, 12))
 
 
 def _difference(accuracy: Accuracy, other: Accuracy) -> Estimate:
-    """By how much one is above the other, in the same folds."""
+    """Return the difference of two accuracies, paired by fold."""
     above = accuracy.folds - other.folds
     ends = difference_interval(above, accuracy.n_fitted, accuracy.n_left_out, confidence=accuracy.confidence)
-    return Estimate(float(above.mean()), _told(ends[0]), _told(ends[1]))
+    return Estimate(float(above.mean()), _number_or_none(ends[0]), _number_or_none(ends[1]))
 
 
-def _told(number: float) -> float | None:
+def _number_or_none(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
@@ -219,7 +223,7 @@ def _words(name: str) -> str:
 
 
 def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeatures:
-    """The features that most methods keep most often, those that rank higher first among equals."""
+    """Return the features selected by most methods and most often, ties by rank."""
     shares = np.stack([each.selections.mean(axis=0) for each in methods])
     weights = [np.asarray(each.weights) for each in methods]
     ranks = np.stack([np.median(rankdata(-each, axis=1), axis=0) for each in weights])
@@ -242,7 +246,7 @@ def _chosen(methods: Sequence[MethodResult], names: Sequence[str]) -> ChosenFeat
     )
 
 
-# Words
+# Sentences
 
 
 def _summary(methods: list[ComparedMethod], n_features: int, n_folds: int, confidence: float) -> list[str]:
@@ -253,19 +257,22 @@ def _summary(methods: list[ComparedMethod], n_features: int, n_folds: int, confi
         f" of {n_folds} folds some samples were left out, the others alone chose the features, and then the"
         " samples left out were classified."
     ]
-    for place, classifier in enumerate(each.classifier for each in baseline.judgments):
-        told = [_best_words(chosen, place, classifier, confidence), _against_all(chosen, baseline, place)]
-        sentences.append(" ".join(told))
+    for place, classifier in enumerate(each.classifier for each in baseline.classifier_results):
+        sentences_of_classifier = [
+            _best_words(chosen, place, classifier, confidence),
+            _against_all(chosen, baseline, place),
+        ]
+        sentences.append(" ".join(sentences_of_classifier))
     if len(chosen) > 1:
         sentences += [*_stability_words(chosen), _size_words(chosen)]
     return sentences
 
 
 def _best_words(methods: list[ComparedMethod], place: int, classifier: str, confidence: float) -> str:
-    """Which method is the most accurate, and which of the others chance may have put behind it."""
-    judged = {each.name: each.judgments[place] for each in methods}
-    best = [name for name, each in judged.items() if round(each.behind.value or 0.0, 12) == 0.0]
-    top = judged[best[0]].accuracy
+    """Describe the most accurate method, and which of the others differ by more than chance."""
+    by_method = {each.name: each.classifier_results[place] for each in methods}
+    best = [name for name, each in by_method.items() if round(each.behind.value or 0.0, 12) == 0.0]
+    top = by_method[best[0]].accuracy
     ends = f"{100.0 * confidence:g} % interval {percent(top.lower)} to {percent(top.upper)}"
     reached = f"{percent(top.value)} ({ends})"
     if len(methods) == 1:
@@ -274,30 +281,37 @@ def _best_words(methods: list[ComparedMethod], place: int, classifier: str, conf
         words = [f"With {classifier}, {listed(best)} are equally accurate: {percent(top.value)}."]
     else:
         words = [f"With {classifier}, {best[0]} is the most accurate: {reached}."]
-    far = [name for name, each in judged.items() if name not in best and is_apart(each.behind)]
-    near = [name for name in judged if name not in best and name not in far]
-    if far:
-        points = [f"{name} (by {100.0 * (judged[name].behind.value or 0.0):.1f} points)" for name in far]
+    beyond_chance = [name for name, each in by_method.items() if name not in best and is_apart(each.behind)]
+    within_chance = [name for name in by_method if name not in best and name not in beyond_chance]
+    if beyond_chance:
+        points = [
+            f"{name} (by {100.0 * (by_method[name].behind.value or 0.0):.1f} points)"
+            for name in beyond_chance
+        ]
         words.append(f"Less accurate by more than chance gives: {listed(points)}.")
-    if near:
-        words.append(f"For {listed(near)} the difference is within what chance gives.")
+    if within_chance:
+        words.append(f"For {listed(within_chance)} the difference is within what chance gives.")
     return " ".join(words)
 
 
 def _against_all(methods: list[ComparedMethod], baseline: ComparedMethod, place: int) -> str:
-    """Whether choosing features helped."""
-    words = f"Without a choice, all features reach {percent(baseline.judgments[place].accuracy.value)}"
+    """Describe whether selection improved on all features."""
+    words = (
+        f"Without a choice, all features reach {percent(baseline.classifier_results[place].accuracy.value)}"
+    )
     gains = {
-        each.name: each.judgments[place].gain for each in methods if is_apart(each.judgments[place].gain)
+        each.name: each.classifier_results[place].gain
+        for each in methods
+        if is_apart(each.classifier_results[place].gain)
     }
     better = [name for name, gain in gains.items() if (gain.value or 0.0) > 0.0]
     worse = [name for name in gains if name not in better]
-    told = [
+    verdicts = [
         f"{listed(names)} {'are' if len(names) > 1 else 'is'} {where} that by more than chance gives"
         for names, where in ((better, "above"), (worse, "below"))
         if names
     ]
-    return f"{words}; {'; '.join(told) or 'no difference from that is beyond what chance gives'}."
+    return f"{words}; {'; '.join(verdicts) or 'no difference from that is beyond what chance gives'}."
 
 
 def _stability_words(methods: list[ComparedMethod]) -> list[str]:
@@ -330,25 +344,26 @@ def _size_words(methods: list[ComparedMethod]) -> str:
 
 
 def is_apart(difference: Estimate) -> bool:
-    """Whether chance alone would not give such a difference."""
+    """Return whether the interval of a difference excludes 0."""
     if difference.lower is None or difference.upper is None:
         return False
     return difference.lower > 0.0 or difference.upper < 0.0
 
 
 def percent(share: float | None) -> str:
-    """A share as people say it; a dash where there is none."""
+    """Format a share in per cent; None as a dash."""
     return "–" if share is None else f"{100.0 * share:.1f} %"  # noqa: RUF001
 
 
 def _chosen_words(often: NDArray[np.int64], n_methods: int) -> list[str]:
-    """How far the methods agree."""
+    """Describe how far the methods agree."""
     by_any, by_all = int((often > 0).sum()), int((often == n_methods).sum())
     if by_any == 0:
         return ["No feature is kept in half of the folds by any method."]
-    kept = f"{by_any:,} feature{'s are' if by_any > 1 else ' is'} kept in at least half of the folds"
+    selected_often = (
+        f"{by_any:,} feature{'s are' if by_any > 1 else ' is'} kept in at least half of the folds"
+    )
     if n_methods == 1:
-        return [f"{kept}."]
-    return [
-        f"{kept} by one method or more, {by_all:,} by {'both' if n_methods == 2 else f'all {n_methods}'}."
-    ]
+        return [f"{selected_often}."]
+    every_method = "both" if n_methods == 2 else f"all {n_methods}"
+    return [f"{selected_often} by one method or more, {by_all:,} by {every_method}."]

@@ -1,4 +1,4 @@
-"""What stands in a report, as plain values: the page shows this and nothing else."""
+"""Contents of a report as plain values: all that the page shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and the interval that holds it with 95 % confidence; None where it cannot be told."""
+    """An estimate and its 95 % confidence interval; None where unknown."""
 
     value: float | None
     lower: float | None
@@ -16,52 +16,52 @@ class Estimate:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """All features, the best first."""
+    """All features, ordered by rank."""
 
     names: list[str]
     ranks: list[int]
     weights: list[float]
     kept: list[bool]
-    #: Rank by what ``alone`` says, which looks at each feature alone.
-    ranks_alone: list[int]
+    #: Ranks by ``univariate_score``.
+    univariate_ranks: list[int]
     #: 5 % and 95 % quantile of the rank under resampling; None without resampling.
     rank_low: list[float] | None
     rank_high: list[float] | None
     #: Share of the resamples in which the feature is among the best ``Stability.n_best``.
     frequency: list[float] | None
-    #: What is to be said of the weights, in sentences.
+    #: Sentences about the weights.
     words: list[str]
-    #: Share of the values that is missing; None if nothing is.
+    #: Share of missing values; None if no value is missing.
     missing: list[float] | None = None
-    #: What ranks features alone.
-    alone: str = "the Fisher score"
+    #: Name of the univariate baseline.
+    univariate_score: str = "the Fisher score"
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """How a method came to rest."""
+    """Convergence of an iterative method."""
 
-    #: One number for each step; what it is stands in ``meaning``.
+    #: One number per step, described by ``meaning``.
     steps: list[float]
     meaning: str
-    #: Where the method stops; None if it has no such bound.
+    #: Stopping tolerance; None if the method has none.
     tolerance: float | None
     converged: bool
-    #: Steps after which the weights come back; 0 if they do not.
+    #: Length of the cycle of the weights; 0 if there is none.
     cycle_length: int
     words: list[str]
-    #: The number of steps is fixed, and all were made: there is no rest to come to.
+    #: Whether the number of steps is fixed and all were run.
     scheduled: bool = False
 
 
 @dataclass(frozen=True)
 class Stability:
-    """How much the ranking depends on which samples were drawn."""
+    """Stability of the ranking over random halves of the samples."""
 
     n_resamples: int
-    #: Share of the samples in each.
+    #: Share of the samples in each resample.
     share: float
-    #: How many features count as the best.
+    #: Number of features that count as the best.
     n_best: int
     #: Spearman's rank correlation over all features; Nogueira's stability of the best.
     ranking: Estimate
@@ -74,19 +74,19 @@ class Stability:
 
 @dataclass(frozen=True)
 class Samples:
-    """Margins of the samples under the weights, each among all others."""
+    """Margins of the samples under the weights."""
 
     names: list[str]
-    #: Place of its class in ``Contents.classes``.
+    #: Index of the class in ``Contents.classes``.
     classes: list[int]
     margins: list[float | None]
     #: I-RELIEF's probability that the label is wrong; None for methods without.
     outlier_probability: list[float | None] | None
-    #: Places of the samples that are likely mislabeled, the likeliest first, and what speaks for it.
+    #: Indices of the samples that are likely mislabeled, the likeliest first, and the evidence.
     suspects: list[int]
     reasons: list[str]
     words: list[str]
-    #: How many suspects there are, named or not.
+    #: Number of suspects, including those not listed.
     n_suspects: int = 0
 
 
@@ -96,18 +96,18 @@ class Distribution:
 
     feature: str
     rank: int
-    #: Least, lower quartile, median, upper quartile, most; nothing for a class without values.
+    #: Minimum, quartiles and maximum; empty for a class without values.
     boxes: list[list[float]]
-    #: Single values; for large classes some of them, drawn evenly over their order.
+    #: Values; for large classes an evenly spaced subset of the sorted values.
     points: list[list[float]]
-    #: Of words: the most frequent, and of the known values of each class the share that each has.
+    #: Of a categorical feature: the most frequent levels, and their shares within each class.
     levels: list[str] = field(default_factory=list)
     shares: list[list[float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A feature of a group that says the same."""
+    """A member of a group of redundant features."""
 
     name: str
     rank: int
@@ -117,7 +117,7 @@ class Member:
 
 @dataclass(frozen=True)
 class SimilarFeatures:
-    """A group of features that say much the same, and the best of them."""
+    """A group of redundant features, represented by the best of them."""
 
     representative: str
     rank: int
@@ -127,29 +127,29 @@ class SimilarFeatures:
 
 @dataclass(frozen=True)
 class Correlations:
-    """Pearson's correlations of the best features, those that go together side by side."""
+    """Pearson's correlations of the best features, in clustered order."""
 
     names: list[str]
     ranks: list[int]
     matrix: list[list[float | None]]
-    #: Features that say much the same, as names.
+    #: Names of the redundant features, by group.
     groups: list[list[str]]
     words: list[str]
-    #: The same groups, by the best of each.
+    #: The groups with ranks and similarities.
     similar: list[SimilarFeatures] = field(default_factory=list)
-    #: Whether the others of each group were left out of what is kept.
+    #: Whether the selection keeps only one feature of each group.
     filtered: bool = False
 
 
 @dataclass(frozen=True)
 class TwoFeatures:
-    """Two of the best features, and what part of its weight each loses without the other, if known."""
+    """Two of the best features, and the share of its weight that each loses without the other."""
 
     first: str
     second: str
     loss_of_first: float | None
     loss_of_second: float | None
-    #: Whether it is more than noise.
+    #: Whether the loss is beyond noise.
     first_is_clear: bool
     second_is_clear: bool
     #: By the losses beyond noise: "act together", "act together in part", "say the same"; or "".
@@ -158,14 +158,14 @@ class TwoFeatures:
 
 @dataclass(frozen=True)
 class Interactions:
-    """How much of the weight of each of the best features disappears when another is left out."""
+    """Share of the weight of each of the best features that it loses without another one."""
 
     names: list[str]
     ranks: list[int]
-    #: Losses, of the row without the column, and which of them are more than noise; None: not measured.
+    #: Losses of the row's feature without the column's, and which are beyond noise; None: not measured.
     losses: list[list[float | None]]
     clear: list[list[bool]] | None
-    #: The strongest, the strongest first.
+    #: The strongest pairs, the strongest first.
     pairs: list[TwoFeatures]
     words: list[str]
 
@@ -176,40 +176,40 @@ class Reference:
 
     text: str
     bibtex: str
-    #: Address of the paper; None if it has no DOI.
+    #: URL of the paper; None if it has no DOI.
     address: str | None
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What the report was made from and with."""
+    """Provenance of the report: parameters, data, versions, times and references."""
 
-    #: Names and values of the parameters, as Python writes them.
+    #: Names and values of the parameters, as Python literals.
     parameters: dict[str, str]
-    #: What is known of the data: file, shape, SHA-256.
+    #: File, shape and SHA-256 of the data.
     data: dict[str, str]
     versions: dict[str, str]
-    #: When, and how long each part took.
+    #: Date, and duration of each step.
     time: dict[str, str]
-    #: What does the same again, as a shell or Python reads it; None if it is not known.
+    #: Shell command or Python code that reproduces the report; None if unknown.
     again: str | None
     references: list[Reference]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """A report."""
+    """Contents of the report of a ranking."""
 
     title: str
-    #: The method as papers call it, its class, and what it does in one or two sentences.
+    #: Title of the method, name of its class, and a description in one or two sentences.
     method: str
     method_class: str
     method_words: str
     classes: list[str]
     class_sizes: list[int]
-    #: What was done and found, in sentences: a stranger understands the result from these alone.
+    #: Self-contained summary, in sentences.
     summary: list[str]
-    #: Figures that stand out: name and value ("Samples", "72").
+    #: Key figures: name and value ("Samples", "72").
     facts: list[tuple[str, str]]
     features: FeatureTable
     convergence: Convergence | None
@@ -219,10 +219,10 @@ class Contents:
     correlations: Correlations | None
     origin: Origin
     interactions: Interactions | None = None
-    #: What was decided about the data when it was read, and what the fit warned of.
+    #: Notes on how the data was read, and warnings of the fit.
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    #: Why a part is absent, by its name ("convergence": "ReliefF does not iterate.").
+    #: Reasons why sections are absent, by section ("convergence": "ReliefF does not iterate.").
     absent: dict[str, str] = field(default_factory=dict)
-    #: Where the target is a number: what ``classes`` are then, in a sentence.
-    thirds: str = ""
+    #: For a continuous target, a sentence that defines the tertiles in ``classes``.
+    tertiles: str = ""

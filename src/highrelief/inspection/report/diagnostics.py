@@ -1,4 +1,10 @@
-"""How a method came to rest, in numbers and in words."""
+"""Convergence, stability and sample margins of a report, in numbers and in sentences.
+
+Stability is measured by fits to random halves of the samples. A weight varies over halves as it would over
+new tables of full size: the mean of half of n samples, drawn without replacement, has the variance σ²/n
+around the mean of all, as the mean of n new samples has around the truth. This holds to first order; weights
+of irrelevant features, which are pure noise, vary more.
+"""
 
 from __future__ import annotations
 
@@ -13,43 +19,48 @@ from ...base.weighter import LIKELY, suspects
 from ...plots.convergence import ran_its_schedule, weight_tolerance
 from ...plots.drawing import counted
 from ...selection.halves import HALF, HalfFits, agreement_by_size, members, ranking_agreement
-from ...stability import usual_sizes
+from ...stability import default_sizes
 from .contents import Convergence, Estimate, Samples, Stability
-from .inputs import Given
+from .inputs import ReportInputs
 from .wording import is_one_by_one, listed, number, percent, with_interval
 
 _CHANGE = "Change of the weights (Euclidean norm)"
-#: Why a method has nothing to show, by its class.
+#: Methods that make a fixed number of passes.
 _PASSES = ("FREL", "Lmba", "Simba")
 
 
 def convergence(estimator: Any) -> Convergence | str:
-    """The course of an iteration; or why there is none, in a sentence."""
+    """Return the convergence of an iteration; or a sentence with the reason if there is none."""
     inside = fit_inside(estimator)
     name = type(inside).__name__
     if getattr(inside, "history_", None) is None:
-        return _why_not(inside)
+        return _reason_without_history(inside)
     steps = [float(change) for change in inside.history_]
     cycle = int(getattr(inside, "cycle_length_", 0))
     converged = bool(getattr(inside, "converged_", False))
     if name == "GFlip":
         return Convergence(
-            steps, "Features taken in or out, in each sweep", None, converged, 0, _of_flips(steps, converged)
+            steps,
+            "Features taken in or out, in each sweep",
+            None,
+            converged,
+            0,
+            _describe_flips(steps, converged),
         )
     if name == "OnlineIRelief":
-        told = [
+        sentences = [
             f"{counted(len(steps), 'pass', 'passes')} over the samples; the last changed the weights by"
             f" {number(steps[-1])}. There is no bound to wait for: it ends when all passes are made."
         ]
-        return Convergence(steps, f"{_CHANGE} in each pass", None, converged, 0, told, scheduled=True)
+        return Convergence(steps, f"{_CHANGE} in each pass", None, converged, 0, sentences, scheduled=True)
     scheduled = ran_its_schedule(inside)
-    told = _convergence_in_words(inside, steps, converged, cycle, scheduled=scheduled)
+    sentences = _describe_convergence(inside, steps, converged, cycle, scheduled=scheduled)
     meaning = f"{_CHANGE} in each iteration"
     tolerance = weight_tolerance(inside)
-    return Convergence(steps, meaning, tolerance, converged, cycle, told, scheduled=scheduled)
+    return Convergence(steps, meaning, tolerance, converged, cycle, sentences, scheduled=scheduled)
 
 
-def _why_not(inside: Any) -> str:
+def _reason_without_history(inside: Any) -> str:
     name = type(inside).__name__
     if hasattr(inside, "estimators_"):
         ends = [bool(each.converged_) for each in inside.estimators_ if hasattr(each, "converged_")]
@@ -66,7 +77,7 @@ def _why_not(inside: Any) -> str:
     return f"{name} does not iterate."
 
 
-def _of_flips(steps: list[float], converged: bool) -> list[str]:
+def _describe_flips(steps: list[float], converged: bool) -> list[str]:
     sweeps = counted(len(steps), "sweep")
     if converged:
         return [
@@ -79,7 +90,7 @@ def _of_flips(steps: list[float], converged: bool) -> list[str]:
     ]
 
 
-def _convergence_in_words(
+def _describe_convergence(
     inside: Any, steps: list[float], converged: bool, cycle: int, *, scheduled: bool
 ) -> list[str]:
     iterations = counted(len(steps), "iteration")
@@ -103,7 +114,7 @@ def _convergence_in_words(
 
 
 def _advice(inside: Any) -> str:
-    """What may help."""
+    """Suggest parameters that may help convergence."""
     if not hasattr(inside, "sigma"):
         return "Fewer iterations (max_iter=2) are often better than more, or another method such as I-RELIEF."
     if getattr(inside, "_averages", False):
@@ -111,35 +122,28 @@ def _advice(inside: Any) -> str:
     return 'averaging=True, which settles between the points, a larger sigma or sigma="auto" may help.'
 
 
-# How much a ranking depends on which samples were drawn, by fits to halves of them, in numbers and words.
-#
-# A weight spreads over halves as it would over new tables as large as the given one: a mean over half of n
-# samples, drawn without replacement, varies by σ²/n around that of all, as means over n new samples do
-# around the truth. That holds to first order; weights of features of no use, which are noise alone, vary
-# more.
+# Stability over halves of the samples
 
-
-#: Quantiles of the ranks.
+#: Quantiles of the ranks over the halves.
 LOW, HIGH = 0.05, 0.95
-#: Up to so many kept features are "the best" as they are.
+#: Largest selection that counts as "the best" as is.
 _FEW = 50
-#: How many are the best where more are kept.
+#: Number of best features for larger selections.
 _SOME = 20
-#: Marks of agreement beyond chance: poor below the first, excellent above the second (Fleiss, as Nogueira et
-#: al. 2018 take them over for the stability of selections).
+#: Agreement beyond chance: poor below the first, excellent above the second (Fleiss; Nogueira et al. 2018).
 POOR, EXCELLENT = 0.4, 0.75
-#: Agreements that differ by so much at least are so few that their interval, made for many, is rough: those
-#: of up to 3 features, or of all but 3, and those of 4 of 9. Simulated, it may hold the truth in 85 % only.
+#: Smallest difference of two agreements from which on the asymptotic interval is rough: selections of up to 3
+#: features, of all but 3, or of 4 of 9. In simulations its coverage drops to 85 %.
 _ROUGH = 0.3
-#: Agreement that is as good as none.
+#: Agreement below this is reported as none.
 _CHANCE = 0.1
-#: Share of the halves from which on a feature counts as found in nearly all.
+#: Share of the halves that counts as nearly all.
 NEARLY_ALL = 0.9
 
 
 @dataclass(frozen=True)
 class RankSpread:
-    """What the halves say about every feature, in the order of the table."""
+    """Spread of the ranks over the halves, in the order of the columns."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -148,10 +152,10 @@ class RankSpread:
 
 
 def n_best(n_kept: int, n_features: int, *, chosen: bool) -> int:
-    """How many features count as the best.
+    """Return the number of features that count as the best.
 
-    As many as are kept, if somebody chose that number or if they are few; otherwise 20. At most half of the
-    features, unless chosen: which of nearly all are the best says little.
+    All selected ones if their number was chosen or is small; otherwise 20. At most half of the features
+    unless chosen: a selection of nearly all features is stable by chance.
     """
     if chosen and n_kept < n_features:
         return n_kept
@@ -161,23 +165,23 @@ def n_best(n_kept: int, n_features: int, *, chosen: bool) -> int:
 
 
 def stability(fits: HalfFits, n_best: int, *, drawn: str = "class by class") -> tuple[Stability, RankSpread]:
-    """Agreement of the halves on the ranking and on the best features, and the spread of every rank.
+    """Return the agreement of the halves on ranking and selection, and the spread of every rank.
 
-    ``drawn``: what halving paid regard to, in words.
+    ``drawn``: how the halves were drawn ("class by class"), for the sentences.
     """
     n_resamples, n_features = fits.scores.shape
     low, high = np.quantile(fits.ranks, [LOW, HIGH], axis=0)
     spread = RankSpread(low, high, members(fits, n_best).mean(axis=0))
-    sizes = sorted({*usual_sizes(n_features).tolist(), n_best})
+    sizes = sorted({*default_sizes(n_features).tolist(), n_best})
     by_size = [Estimate(*each) for each in agreement_by_size(fits, sizes)]
     ranking = Estimate(*ranking_agreement(fits))
     selection = by_size[sizes.index(n_best)]
-    told = _stability_in_words(fits, n_best, ranking, selection, spread, drawn)
-    return Stability(n_resamples, HALF, n_best, ranking, selection, sizes, by_size, told), spread
+    sentences = _describe_stability(fits, n_best, ranking, selection, spread, drawn)
+    return Stability(n_resamples, HALF, n_best, ranking, selection, sizes, by_size, sentences), spread
 
 
-def in_words(n_best: int, estimate: Estimate) -> str:
-    """What an agreement means for the best features, as a sentence without its point."""
+def describe_agreement(n_best: int, estimate: Estimate) -> str:
+    """Describe an agreement on the best features, as a sentence without its full stop."""
     value, lower = estimate.value or 0.0, estimate.lower or 0.0
     one = n_best == 1
     best = "the best feature" if one else f"the best {n_best:,} features"
@@ -197,7 +201,7 @@ def in_words(n_best: int, estimate: Estimate) -> str:
     return f"{best} {are} {degree} the same in two halves of the samples"
 
 
-def _stability_in_words(
+def _describe_stability(
     fits: HalfFits,
     n_best: int,
     ranking: Estimate,
@@ -205,11 +209,11 @@ def _stability_in_words(
     spread: RankSpread,
     drawn: str,
 ) -> list[str]:
-    """What the halves say."""
+    """Describe the stability in sentences."""
     n_resamples, n_features = fits.scores.shape
     which = "which feature is the best" if n_best == 1 else f"which features are the best {n_best:,}"
     there = "the best" if n_best == 1 else f"among the best {n_best:,}"
-    told = [
+    sentences = [
         f"The method was fitted anew to {n_resamples} halves of the samples: {n_resamples // 2} times they"
         f" were cut in two at random{drawn and ', '}{drawn}. Two halves share no sample, so that they"
         " agree only on what is in the data and not on its noise. 0 is agreement by chance, 1 is the same"
@@ -217,19 +221,19 @@ def _stability_in_words(
         f"The rankings of all features by two halves agree by {with_interval(ranking)} (Spearman's rank"
         " correlation).",
         f"On {which}, two halves agree by {with_interval(selection)} (Nogueira's stability):"
-        f" {in_words(n_best, selection)}.",
+        f" {describe_agreement(n_best, selection)}.",
         "Either ranking is made of half of the samples; that of all samples is somewhat more stable.",
         "The range of a rank is where it lies in 90 % of the halves. A half varies around the whole about as"
         " much as the whole varies around the truth, so that the range shows how far the rank is to be"
         " trusted. (Subsets of 90 % share most of their samples and look more stable than they are.)",
     ]
     if n_features / (n_best * (n_features - n_best)) >= _ROUGH:
-        told.append(
+        sentences.append(
             "Lists so short, or of so few features, agree in large steps: the interval is rough, and may be"
             " too narrow."
         )
     often = int(np.count_nonzero(spread.frequency >= NEARLY_ALL))
-    told.append(
+    sentences.append(
         f"{counted(often, 'feature')} {'is' if often == 1 else 'are'} {there} in at least"
         f" {percent(NEARLY_ALL)} of the halves."
         if often
@@ -237,34 +241,33 @@ def _stability_in_words(
     )
     equal = float(fits.tied.max(axis=1).mean())
     if equal > 0.5 * n_features:
-        told.append(
+        sentences.append(
             f"In a half, {equal:,.0f} of {n_features:,} features have the same weight on average and share"
             " one rank, the lowest of theirs: the ranges of ranks and Spearman's correlation say little about"
             " them. Where some of them are among the best, they count as if drawn by lot."
         )
     if fits.n_unsettled:
-        told.append(f"In {fits.n_unsettled} of {n_resamples} halves the method did not come to rest.")
-    return told
+        sentences.append(f"In {fits.n_unsettled} of {n_resamples} halves the method did not come to rest.")
+    return sentences
 
 
-# Margins of the samples, and which of them look as if their label were wrong.
+# Margins of the samples, and suspected labels
 
-
-#: How often this happens where labels are right: 27 tables of scikit-learn, UCI, IDA and microarrays.
-USUAL = (
+#: Measured on 27 tables of scikit-learn, UCI, IDA and microarrays.
+HARD_OR_MISLABELED = (
     "Each is a hard sample, or one with a wrong label: look at it again. In well-known tables, the labels of"
     " which are taken for right, 0 to 18 % of the samples are named so, 4 % on median."
 )
-#: The most samples that are named.
+#: Maximum number of samples listed.
 _NAMED = 50
-#: Share of negative margins from which on they say more about the classes than about single samples.
+#: Share of suspects above which overlapping classes are the likelier explanation.
 _MANY = 0.2
 
 
-def samples(given: Given) -> Samples | str:
-    """Margins and suspects; or why there are none, in a sentence."""
-    estimator = given.estimator
-    if given.measured:
+def samples(inputs: ReportInputs) -> Samples | str:
+    """Return margins and suspects; or a sentence with the reason if there are none."""
+    estimator = inputs.estimator
+    if inputs.continuous_target:
         return "The target is a number: samples have no classes, and so no margins between them."
     if not hasattr(estimator, "margins"):
         if is_one_by_one(estimator):
@@ -272,101 +275,103 @@ def samples(given: Given) -> Samples | str:
         return "The method gives samples no margins."
     if not np.any(estimator.feature_weights_ > 0.0):
         return "No feature weighs more than 0: under such weights, margins of samples mean nothing."
-    more = {} if given.batches is None else {"batches": given.batches}
-    margins = np.asarray(estimator.margins(given.table, given.y, **more), dtype=np.float64)
+    more = {} if inputs.batches is None else {"batches": inputs.batches}
+    margins = np.asarray(estimator.margins(inputs.table, inputs.y, **more), dtype=np.float64)
     probability = getattr(fit_inside(estimator), "outlier_proba_", None)
     if probability is None:
-        chosen, reasons, told = _by_margin(given, margins)
+        chosen, reasons, sentences = _by_margin(inputs, margins)
     else:
-        chosen, reasons, told = _by_probability(given, margins, np.asarray(probability))
-    if given.numbered:
-        told.append("Samples are numbered from 1, in the order of the table.")
+        chosen, reasons, sentences = _by_probability(inputs, margins, np.asarray(probability))
+    if inputs.numbered:
+        sentences.append("Samples are numbered from 1, in the order of the table.")
     return Samples(
-        given.sample_names,
-        given.codes.tolist(),
-        _known(margins),
-        None if probability is None else _known(probability),
+        inputs.sample_names,
+        inputs.codes.tolist(),
+        _finite_or_none(margins),
+        None if probability is None else _finite_or_none(probability),
         chosen[:_NAMED].tolist(),
         reasons,
-        told,
+        sentences,
         int(chosen.size),
     )
 
 
 def _by_probability(
-    given: Given, margins: NDArray[np.float64], probability: NDArray[np.float64]
+    inputs: ReportInputs, margins: NDArray[np.float64], probability: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """Samples whose label I-RELIEF takes for wrong, the likeliest first."""
-    chosen = suspects(probability, margins, given.codes)
+    """Return the samples that I-RELIEF considers mislabeled, the likeliest first, with evidence."""
+    chosen = suspects(probability, margins, inputs.codes)
     reasons = [
-        f"probability {probability[n]:.2f} that the label {given.classes[given.codes[n]]} is wrong; margin"
+        f"probability {probability[n]:.2f} that the label {inputs.classes[inputs.codes[n]]} is wrong; margin"
         f" {number(margins[n])}"
         for n in chosen[:_NAMED]
     ]
-    told = [
+    sentences = [
         "The probability that a label is wrong is I-RELIEF's: the share of the sample's neighborhood, under"
         " the weights, that belongs to other classes. The margin says how much farther other classes are"
         f" than its own. Named are samples whose probability is above {LIKELY:g}, also if all classes counted"
         " as equally large, and whose margin is below 0: they are nearer to another class."
     ]
-    told.append(_how_many(given, chosen, "may be mislabeled", "may be mislabeled"))
+    sentences.append(_how_many(inputs, chosen, "may be mislabeled", "may be mislabeled"))
     if chosen.size:
-        told.append(USUAL)
+        sentences.append(HARD_OR_MISLABELED)
     with np.errstate(invalid="ignore"):
         others = int(np.count_nonzero(probability > LIKELY) - chosen.size)
     if others:
-        told.append(
+        sentences.append(
             f"{counted(others, 'more sample')} {'has' if others == 1 else 'have'} a probability above"
             f" {LIKELY:g} and {'is' if others == 1 else 'are'} not named: by margin nearer to the own class"
             " after all, or among other classes only because those have more samples."
         )
-    return chosen, reasons, told + _caution(given, chosen)
+    return chosen, reasons, sentences + _cautions(inputs, chosen)
 
 
-def _by_margin(given: Given, margins: NDArray[np.float64]) -> tuple[NDArray[np.int64], list[str], list[str]]:
-    """Samples that are nearer to another class, the most negative first."""
+def _by_margin(
+    inputs: ReportInputs, margins: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], list[str], list[str]]:
+    """Return the samples with negative margin, the most negative first, with evidence."""
     with np.errstate(invalid="ignore"):
         places = np.flatnonzero(margins < 0.0)
     chosen = places[np.argsort(margins[places], kind="stable")]
-    own = [given.classes[code] for code in given.codes[chosen[:_NAMED]]]
+    own = [inputs.classes[code] for code in inputs.codes[chosen[:_NAMED]]]
     reasons = [
         f"margin {number(margin)}: nearer to another class than to its own, {label}"
         for margin, label in zip(margins[chosen[:_NAMED]], own, strict=True)
     ]
-    told = [
+    sentences = [
         "The margin of a sample is how much farther other classes are than its own, under the weights. Below"
         " 0 it is nearer to another class: a hard sample, at the border between classes or odd, or one with a"
         " wrong label. The margin does not tell which; I-RELIEF has a probability for it."
     ]
-    told.append(_how_many(given, chosen, "has a margin below 0", "have a margin below 0"))
-    return chosen, reasons, told + _caution(given, chosen)
+    sentences.append(_how_many(inputs, chosen, "has a margin below 0", "have a margin below 0"))
+    return chosen, reasons, sentences + _cautions(inputs, chosen)
 
 
-def _how_many(given: Given, chosen: NDArray[np.int64], one: str, many: str) -> str:
+def _how_many(inputs: ReportInputs, chosen: NDArray[np.int64], one: str, many: str) -> str:
     if chosen.size == 0:
         return f"No sample {one}."
-    names = listed([given.sample_names[n] for n in chosen], 5)
+    names = listed([inputs.sample_names[n] for n in chosen], 5)
     left = f" The first {_NAMED} are named here." if chosen.size > _NAMED else ""
     verb = one if chosen.size == 1 else many
-    return f"{counted(chosen.size, 'sample')} of {len(given.codes):,} {verb}: {names}.{left}"
+    return f"{counted(chosen.size, 'sample')} of {len(inputs.codes):,} {verb}: {names}.{left}"
 
 
-def _caution(given: Given, chosen: NDArray[np.int64]) -> list[str]:
-    """What keeps suspects from being taken for more than they are."""
-    told = []
-    share = chosen.size / len(given.codes)
+def _cautions(inputs: ReportInputs, chosen: NDArray[np.int64]) -> list[str]:
+    """Return sentences of caution about the suspects."""
+    sentences = []
+    share = chosen.size / len(inputs.codes)
     if share > _MANY:
-        told.append(
+        sentences.append(
             f"That is {percent(share)} of all samples, more than labels are usually wrong: the classes"
             " overlap, or one surrounds another."
         )
-    if given.X.shape[1] > len(given.codes):
-        told.append(
+    if inputs.X.shape[1] > len(inputs.codes):
+        sentences.append(
             "The weights have seen the labels, and there are more features than samples: margins of new"
             " samples would be smaller."
         )
-    return told
+    return sentences
 
 
-def _known(values: Any) -> list[float | None]:
+def _finite_or_none(values: Any) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]

@@ -1,4 +1,10 @@
-"""The features from the best on, and what is to be said of their weights."""
+"""The feature table of a report: ranks, weights, univariate baseline, distributions and redundancy.
+
+The univariate baseline of classes is the Fisher score: scatter between the classes over scatter within them.
+A categorical feature counts as one indicator per level, with the scatters summed. The baseline of a
+continuous target is the share of its variance that a feature explains: the squared correlation, or for a
+categorical feature that of the level means. Missing values are ignored.
+"""
 
 from __future__ import annotations
 
@@ -17,38 +23,33 @@ from ...plots.drawing import counted
 from ...selection.redundancy import pairwise_pearson, pearson
 from .contents import Correlations, Distribution, FeatureTable, Member, SimilarFeatures
 from .diagnostics import RankSpread
-from .inputs import Given
+from .inputs import ReportInputs
 from .wording import is_one_by_one, listed, percent, title
 
-# How well each feature does by itself, beside those that act together.
-#
-# For classes by the Fisher score: scatter between the classes over scatter within them. A category counts
-# as one 0/1 feature for each of its values, the scatters added up; with two values that is the score of
-# either. For a target that is a number by its share of the target's variance: the squared correlation, for
-# a category that of the means of its values. What is missing takes no part.
+# Univariate baseline
 
 
-def ranks_alone(given: Given) -> NDArray[np.int64]:
-    """Ranks of the features, each judged by itself."""
-    if given.measured:
-        return lowest_ranks(_explained(given))
-    values = given.X if given.X.dtype.kind == "f" else given.X.astype(np.float64)
-    if given.missing is None and not given.categorical:
-        return FisherScore().fit(values, given.codes).ranking_
-    return lowest_ranks(_fisher(given, values))
+def univariate_ranks(inputs: ReportInputs) -> NDArray[np.int64]:
+    """Return the ranks of the features by the univariate baseline."""
+    if inputs.continuous_target:
+        return lowest_ranks(_explained(inputs))
+    values = inputs.X if inputs.X.dtype.kind == "f" else inputs.X.astype(np.float64)
+    if inputs.missing is None and not inputs.categorical:
+        return FisherScore().fit(values, inputs.codes).ranking_
+    return lowest_ranks(_fisher(inputs, values))
 
 
-def by_what(given: Given) -> str:
-    """What features are judged by, alone."""
-    return "the squared correlation with the target" if given.measured else "the Fisher score"
+def univariate_score_name(inputs: ReportInputs) -> str:
+    """Return the name of the univariate baseline."""
+    return "the squared correlation with the target" if inputs.continuous_target else "the Fisher score"
 
 
-def _fisher(given: Given, values: NDArray[np.floating]) -> NDArray[np.float64]:
-    numeric = [place for place in range(values.shape[1]) if place not in given.categorical]
+def _fisher(inputs: ReportInputs, values: NDArray[np.floating]) -> NDArray[np.float64]:
+    numeric = [place for place in range(values.shape[1]) if place not in inputs.categorical]
     scores = np.zeros(values.shape[1])
-    scores[numeric] = _ratio(*_scatters(_in_unit_range(values[:, numeric]), given.codes))
-    for place in given.categorical:
-        between, within, count = _scatters(_indicators(values[:, place]), given.codes)
+    scores[numeric] = _ratio(*_scatters(_in_unit_range(values[:, numeric]), inputs.codes))
+    for place in inputs.categorical:
+        between, within, count = _scatters(_indicators(values[:, place]), inputs.codes)
         scores[place] = _ratio(between.sum(), within.sum(), count.max(initial=0))
     return scores
 
@@ -56,7 +57,7 @@ def _fisher(given: Given, values: NDArray[np.floating]) -> NDArray[np.float64]:
 def _scatters(
     values: NDArray[np.float64], codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Scatter of columns between classes and within them, and their numbers of values."""
+    """Return the scatter of columns between and within classes, and their numbers of values."""
     known = ~np.isnan(values)
     count = known.sum(axis=0).astype(np.float64)
     center = _mean(values, known, count)
@@ -79,15 +80,15 @@ def _mean(
 def _ratio(
     between: NDArray[np.float64], within: NDArray[np.float64], count: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """As the Fisher score has it: what is within counts as no smaller than rounding."""
+    """Return the Fisher score; the scatter within is at least the rounding error."""
     smallest = np.maximum(count, 1.0) * np.finfo(np.float64).eps ** 2
-    # A feature that does not vary differs from its mean by rounding only.
+    # A constant feature differs from its mean by rounding only.
     varies = between + within > smallest
     return np.where(varies, between / np.maximum(within, smallest), 0.0)
 
 
 def _in_unit_range(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Columns scaled to [0, 1]; constant ones are 0. Halved first: a range may not be a number."""
+    """Scale columns to [0, 1], constant ones to 0; halved first, since a range may overflow."""
     halved = values.astype(np.float64) / 2.0
     known = ~np.isnan(halved)
     low = np.where(known, halved, np.inf).min(axis=0, initial=np.inf)
@@ -98,26 +99,26 @@ def _in_unit_range(values: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 def _indicators(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """A column of 0 and 1 for each value of a category."""
+    """Return one indicator column per level of a categorical feature."""
     known = ~np.isnan(values)
     indicators = (values[:, np.newaxis] == np.unique(values[known])).astype(np.float64)
     indicators[~known] = np.nan
     return indicators
 
 
-def _explained(given: Given) -> NDArray[np.float64]:
-    """What part of the target's variance each feature explains."""
-    target = _in_unit_range(given.y.astype(np.float64)[:, np.newaxis])
-    scores = np.zeros(given.X.shape[1])
-    numeric = [place for place in range(given.X.shape[1]) if place not in given.categorical]
-    values = _in_unit_range(given.X[:, numeric])
+def _explained(inputs: ReportInputs) -> NDArray[np.float64]:
+    """Return the share of the target's variance that each feature explains."""
+    target = _in_unit_range(inputs.y.astype(np.float64)[:, np.newaxis])
+    scores = np.zeros(inputs.X.shape[1])
+    numeric = [place for place in range(inputs.X.shape[1]) if place not in inputs.categorical]
+    values = _in_unit_range(inputs.X[:, numeric])
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     apart = np.where(known, values - _mean(values, known, count), 0.0)
     also = np.where(known, target - _mean(np.broadcast_to(target, values.shape), known, count), 0.0)
     scores[numeric] = _share((apart * also).sum(axis=0) ** 2, (apart**2).sum(axis=0) * (also**2).sum(axis=0))
-    for place in given.categorical:
-        column = given.X[:, place]
+    for place in inputs.categorical:
+        column = inputs.X[:, place]
         there = ~np.isnan(column)
         if there.any():
             levels = np.unique(column[there], return_inverse=True)[1]
@@ -130,34 +131,36 @@ def _share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 1e-24)
 
 
-#: How many of the best are named and counted together.
+# Weights and the feature table
+
+#: Number of best features named in sentences.
 N_NAMED = 10
-#: A feature is far down alone if so large a part of all features is before it.
+#: Share of the features ranked before one that the univariate baseline misses.
 _FAR_DOWN = 0.25
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights, and what follows from them at once."""
+    """The weights and the selection."""
 
     values: NDArray[np.float64]
     kept: NDArray[np.bool_]
     order: NDArray[np.int64]
-    #: Whether the number of kept features was chosen, by the user or by a cross-validation.
+    #: Whether the number of selected features was set by the user or by cross-validation.
     chosen: bool
-    #: Whether only one of each group of features that say the same is kept.
+    #: Whether only one of each group of redundant features is selected.
     filtered: bool
-    #: "weights"; or "set" if they are 1 and 0, or "ranks".
+    #: "weights", "set" (0 or 1) or "ranks".
     kind: str
 
     @classmethod
-    def of(cls, given: Given) -> Weights:
-        """Weights of a fitted estimator."""
-        estimator = given.estimator
+    def of(cls, inputs: ReportInputs) -> Weights:
+        """Return the weights of the estimator."""
+        estimator = inputs.estimator
         return cls(
             np.asarray(estimator.feature_weights_, dtype=np.float64),
             np.asarray(estimator.get_support()),
-            given.order,
+            inputs.order,
             estimator.n_features_to_select is not None or hasattr(estimator, "n_features_"),
             hasattr(estimator, "groups_"),
             _kind(fit_inside(estimator)),
@@ -165,23 +168,23 @@ class Weights:
 
     @property
     def comparable(self) -> bool:
-        """Whether it means anything that one weight is twice another."""
+        """Whether ratios of weights are meaningful."""
         return self.kind == "weights"
 
     @property
     def n_positive(self) -> int:
-        """How many weigh more than 0."""
+        """Number of positive weights."""
         return int(np.count_nonzero(self.values > 0.0))
 
     @property
     def n_kept(self) -> int:
-        """How many are kept."""
+        """Number of selected features."""
         return int(np.count_nonzero(self.kept))
 
     def share_of_best(self, n_best: int) -> float:
-        """What part of all positive weight the best hold."""
+        """Return the share of the best features in the sum of positive weights."""
         positive = np.maximum(self.values, 0.0)
-        # Sums of weights may be too large for a number.
+        # The sum of the weights may overflow.
         positive = positive / (positive.max() or 1.0)
         return float(positive[self.order[:n_best]].sum() / positive.sum()) if positive.any() else 0.0
 
@@ -192,32 +195,32 @@ def _kind(inside: Any) -> str:
     return "ranks" if getattr(inside, "aggregate", None) == "ranks" else "weights"
 
 
-def feature_table(given: Given, weights: Weights, spread: RankSpread | None) -> FeatureTable:
-    """All features, the best first."""
-    order = given.order
-    alone = ranks_alone(given)
+def feature_table(inputs: ReportInputs, weights: Weights, spread: RankSpread | None) -> FeatureTable:
+    """Return the table of all features, ordered by rank."""
+    order = inputs.order
+    univariate = univariate_ranks(inputs)
     low, high, frequency = (
         (None, None, None)
         if spread is None
         else (each[order].tolist() for each in (spread.low, spread.high, spread.frequency))
     )
     return FeatureTable(
-        [given.feature_names[j] for j in order],
-        given.ranks[order].tolist(),
+        [inputs.feature_names[j] for j in order],
+        inputs.ranks[order].tolist(),
         weights.values[order].tolist(),
         weights.kept[order].tolist(),
-        alone[order].tolist(),
+        univariate[order].tolist(),
         low,
         high,
         frequency,
-        _weights_in_words(given, weights, alone, spread),
-        None if given.missing is None else given.missing[order].tolist(),
-        by_what(given),
+        _describe_weights(inputs, weights, univariate, spread),
+        None if inputs.missing is None else inputs.missing[order].tolist(),
+        univariate_score_name(inputs),
     )
 
 
-def kept_in_words(weights: Weights) -> str:
-    """How many features are kept, and why."""
+def describe_selection(weights: Weights) -> str:
+    """Describe how many features are selected, and why."""
     kept = f"{counted(weights.n_kept, 'feature')} {'is' if weights.n_kept == 1 else 'are'} kept"
     if weights.filtered:
         return f"{kept}: the best of each group that says the same."
@@ -232,14 +235,14 @@ def kept_in_words(weights: Weights) -> str:
     return f"{kept}: {'that' if weights.n_kept == 1 else 'all'} with a weight above 0."
 
 
-def _weights_in_words(
-    given: Given, weights: Weights, alone: NDArray[np.int64], spread: RankSpread | None
+def _describe_weights(
+    inputs: ReportInputs, weights: Weights, univariate: NDArray[np.int64], spread: RankSpread | None
 ) -> list[str]:
     n_features = weights.values.size
-    told = [kept_in_words(weights)]
+    sentences = [describe_selection(weights)]
     if weights.comparable and weights.n_positive > N_NAMED:
         share, even = weights.share_of_best(N_NAMED), N_NAMED / weights.n_positive
-        told.append(
+        sentences.append(
             f"The best {N_NAMED} hold {percent(share)} of all positive weight; if all {weights.n_positive:,}"
             f" weighed the same, they would hold {percent(even)}."
         )
@@ -247,82 +250,85 @@ def _weights_in_words(
     if negative:
         nearer = (
             "neighbors of other targets are more alike than those of the same"
-            if given.measured
+            if inputs.continuous_target
             else "neighbors of other classes are nearer than those of the own"
         )
-        told.append(
+        sentences.append(
             f"{counted(negative, 'feature')} {'weighs' if negative == 1 else 'weigh'} less than 0: by"
             f" {'it' if negative == 1 else 'them'} {nearer}. So it is, by chance, for about half of all"
             " features that are of no use."
         )
     zero = int(np.count_nonzero(weights.values == 0.0))
     if zero:
-        told.append(
+        sentences.append(
             f"{counted(zero, 'feature')} {'weighs' if zero == 1 else 'weigh'} 0"
             + (" and share one rank." if zero > 1 else ".")
         )
-    together = act_together(given, weights, alone, spread)
-    if together:
-        told.append(in_company(given, together, n_features, certain=spread is not None))
-    return told
+    interacting = interacting_features(inputs, weights, univariate, spread)
+    if interacting:
+        sentences.append(describe_interacting(inputs, interacting, n_features, certain=spread is not None))
+    return sentences
 
 
-def act_together(
-    given: Given, weights: Weights, alone: NDArray[np.int64], spread: RankSpread | None
+def interacting_features(
+    inputs: ReportInputs, weights: Weights, univariate: NDArray[np.int64], spread: RankSpread | None
 ) -> list[tuple[str, int]]:
-    """The best features that are far down alone, and where: those that halves of the samples confirm."""
-    if is_one_by_one(given.estimator):
+    """Return the best features with a poor univariate rank, and that rank, if the halves confirm them."""
+    if is_one_by_one(inputs.estimator):
         return []
     n_features = weights.values.size
-    # Of few features, ten would be nearly all.
-    best = [j for j in given.order[: min(N_NAMED, n_features // 4)] if weights.values[j] > 0.0]
+    # Of few features, ten may be nearly all.
+    best = [j for j in inputs.order[: min(N_NAMED, n_features // 4)] if weights.values[j] > 0.0]
     far = max(_FAR_DOWN * n_features, min(2.0 * N_NAMED, 0.5 * n_features))
-    # Nearer to always than to what chance gives, which is much where the best are half of all.
+    # A frequency nearer to 1 than to its expectation by chance.
     sure = [j for j in best if spread is None or spread.frequency[j] >= 0.5 + 0.5 * spread.frequency.mean()]
-    return [(given.feature_names[j], int(alone[j])) for j in sure if alone[j] > far]
+    return [(inputs.feature_names[j], int(univariate[j])) for j in sure if univariate[j] > far]
 
 
-def in_company(given: Given, together: list[tuple[str, int]], n_features: int, *, certain: bool) -> str:
-    """A sentence about features that are among the best, but not alone."""
-    names = listed([f"{name} ({rank:,})" for name, rank in together], N_NAMED)
-    one = len(together) == 1
+def describe_interacting(
+    inputs: ReportInputs, interacting: list[tuple[str, int]], n_features: int, *, certain: bool
+) -> str:
+    """Describe features that rank high, but not by the univariate baseline."""
+    names = listed([f"{name} ({rank:,})" for name, rank in interacting], N_NAMED)
+    one = len(interacting) == 1
     seems = "it seems" if one else "they seem"
+    linear = inputs.continuous_target
+    other_effects = "other than straight lines" if linear else "differences that means do not show"
     chance = "" if certain else f"; or {'it is' if one else 'they are'} there by chance"
     return (
-        f"{names} {'is' if one else 'are'} among the best by {title(given.estimator)}, but far down alone"
-        f" (rank by {by_what(given)}, of {n_features:,}): {seems} to act together with others, or by"
-        f" {'other than straight lines' if given.measured else 'differences that means do not show'}{chance}."
+        f"{names} {'is' if one else 'are'} among the best by {title(inputs.estimator)}, but far down alone"
+        f" (rank by {univariate_score_name(inputs)}, of {n_features:,}): {seems} to act together with others,"
+        f" or by {other_effects}{chance}."
     )
 
 
-# What the best features look like: their values by class, and which of them say the same.
-
+# Distributions, correlations and redundancy of the best features
 
 #: Features whose distributions are shown.
 N_DISTRIBUTIONS = 12
 #: Features whose correlations are shown.
 N_CORRELATIONS = 30
-#: Groups of features that say the same that are named in words, and how many features of each.
+#: Groups of redundant features named in sentences, and features named of each.
 N_NAMED_GROUPS, N_NAMED_IN_GROUP = 10, 8
-#: Words of a feature that are shown.
+#: Levels of a categorical feature that are shown.
 N_LEVELS = 8
-#: Groups of a selector that leaves redundant features out that are listed.
+#: Groups of a redundancy filter that are listed.
 N_GROUPS = 100
-#: |r| from which on two features say much the same.
+#: |r| from which on two features count as redundant.
 SAME = 0.8
-#: Most points of a class, and of all classes of a feature.
+#: Maximum number of points per class, and per feature.
 _POINTS, _ALL_POINTS = 200, 1_500
 
 
-def distributions(given: Given) -> list[Distribution]:
-    """Values of the best features, class by class."""
-    best = given.order[:N_DISTRIBUTIONS]
-    values = given.X[:, best].astype(np.float64)
-    n_classes = len(given.classes)
+def distributions(inputs: ReportInputs) -> list[Distribution]:
+    """Return the distributions of the best features, by class."""
+    best = inputs.order[:N_DISTRIBUTIONS]
+    values = inputs.X[:, best].astype(np.float64)
+    n_classes = len(inputs.classes)
     most = min(_POINTS, max(10, _ALL_POINTS // n_classes))
     boxes, points = [], []
     for c in range(n_classes):
-        of_class = np.sort(values[given.codes == c], axis=0)
+        of_class = np.sort(values[inputs.codes == c], axis=0)
         if np.isnan(of_class).any() or not len(of_class):
             known = [column[~np.isnan(column)] for column in of_class.T]
             boxes.append([quartiles(each).tolist() if each.size else [] for each in known])
@@ -330,12 +336,12 @@ def distributions(given: Given) -> list[Distribution]:
         else:
             boxes.append(quartiles(of_class).T.tolist())
             points.append(of_class[evenly(len(of_class), most)].T.tolist())
-    ranks = given.ranks
+    ranks = inputs.ranks
     return [
-        Distribution(given.feature_names[j], int(ranks[j]), [], [], *_shares(given, int(j)))
-        if j in given.levels
+        Distribution(inputs.feature_names[j], int(ranks[j]), [], [], *_shares(inputs, int(j)))
+        if j in inputs.levels
         else Distribution(
-            given.feature_names[j],
+            inputs.feature_names[j],
             int(ranks[j]),
             [boxes[c][place] for c in range(n_classes)],
             [points[c][place] for c in range(n_classes)],
@@ -344,16 +350,16 @@ def distributions(given: Given) -> list[Distribution]:
     ]
 
 
-def _shares(given: Given, feature: int) -> tuple[list[str], list[list[float]]]:
-    """The most frequent words of a feature, the others taken together, and their shares of each class."""
-    names, values = given.levels[feature], given.X[:, feature]
+def _shares(inputs: ReportInputs, feature: int) -> tuple[list[str], list[list[float]]]:
+    """Return the most frequent levels of a feature, the rest merged, and their shares in each class."""
+    names, values = inputs.levels[feature], inputs.X[:, feature]
     known = ~np.isnan(values)
     numbers = values[known].astype(np.int64)
-    counts = np.zeros((len(given.classes), len(names)))
-    np.add.at(counts, (given.codes[known], numbers), 1.0)
+    counts = np.zeros((len(inputs.classes), len(names)))
+    np.add.at(counts, (inputs.codes[known], numbers), 1.0)
     order = np.argsort(-counts.sum(axis=0), kind="stable")
     shown = order if order.size <= N_LEVELS else order[: N_LEVELS - 1]
-    # As they stand in the alphabet; the others come last.
+    # In alphabetical order; the merged rest comes last.
     shown = np.sort(shown)
     labels, columns = [names[level] for level in shown], counts[:, shown]
     if shown.size < order.size:
@@ -364,47 +370,47 @@ def _shares(given: Given, feature: int) -> tuple[list[str], list[list[float]]]:
 
 
 def quartiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least, lower quartile, median, upper quartile and most of columns; finite whatever is finite."""
+    """Return minimum, quartiles and maximum of columns without overflow."""
     with np.errstate(over="ignore"):
         wide = ~np.isfinite(values.max(axis=0) - values.min(axis=0))
-    # Between values, NumPy goes by their difference, which may be too large for a number.
+    # NumPy interpolates by differences, which may overflow.
     unit = np.where(wide, 0.5, 1.0)
     return np.quantile(values * unit, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0) / unit
 
 
 def evenly(n_values: int, most: int) -> NDArray[np.int64]:
-    """Places in an ordered list, at most so many, evenly from the first to the last."""
+    """Return at most ``most`` evenly spaced indices of a sorted list, including both ends."""
     if n_values <= most:
         return np.arange(n_values)
     return np.round(np.linspace(0.0, n_values - 1.0, most)).astype(np.int64)
 
 
-def correlations(given: Given) -> Correlations | str:
-    """Correlations of the best features; or why there are none, in a sentence."""
-    best = given.order[:N_CORRELATIONS]
+def correlations(inputs: ReportInputs) -> Correlations | str:
+    """Return the correlations of the best features; or a sentence with the reason if there are none."""
+    best = inputs.order[:N_CORRELATIONS]
     if best.size < 2:
         return "With one feature there is nothing to correlate."
-    best = np.array([j for j in best if j not in given.categorical], dtype=np.int64)
-    n_categories = min(given.order.size, N_CORRELATIONS) - best.size
+    best = np.array([j for j in best if j not in inputs.categorical], dtype=np.int64)
+    n_categories = min(inputs.order.size, N_CORRELATIONS) - best.size
     if best.size < 2:
         reason = "Categories have no correlations, and among the best features there are no two others."
-        return " ".join([reason, *_groups_in_words(given)])
-    values = given.X[:, best].astype(np.float64)
+        return " ".join([reason, *_describe_groups(inputs)])
+    values = inputs.X[:, best].astype(np.float64)
     matrix = pairwise_pearson(values) if np.isnan(values).any() else pearson(values)
     varies = np.flatnonzero(~np.isnan(matrix.diagonal()))
     constant = np.setdiff1d(np.arange(best.size), varies)
-    order, groups = _side_by_side(matrix, varies)
+    order, groups = _clustered_order(matrix, varies)
     order = np.concatenate([order, constant])
-    names = [given.feature_names[j] for j in best]
-    filtered = hasattr(given.estimator, "groups_")
+    names = [inputs.feature_names[j] for j in best]
+    filtered = hasattr(inputs.estimator, "groups_")
     similar = (
-        _of_filter(given)
+        _filter_groups(inputs)
         if filtered
-        else [_similar(given, best[group], matrix[group[0], group]) for group in groups]
+        else [_similar(inputs, best[group], matrix[group[0], group]) for group in groups]
     )
     named = [[each.representative, *(member.name for member in each.members)] for each in similar]
-    words = _words_of_filter(given, named) if filtered else _redundancy_in_words(given, named, best.size)
-    ranks = given.ranks
+    words = _describe_filter(inputs, named) if filtered else _describe_redundancy(inputs, named, best.size)
+    ranks = inputs.ranks
     return Correlations(
         [names[place] for place in order],
         [int(ranks[best[place]]) for place in order],
@@ -416,55 +422,57 @@ def correlations(given: Given) -> Correlations | str:
     )
 
 
-def _similar(given: Given, features: NDArray[np.int64], similarities: NDArray[np.float64]) -> SimilarFeatures:
-    """A group of features, from the best on, and their similarities to the first."""
-    named = [(given.feature_names[j], int(given.ranks[j])) for j in features]
+def _similar(
+    inputs: ReportInputs, features: NDArray[np.int64], similarities: NDArray[np.float64]
+) -> SimilarFeatures:
+    """Return a group of features with their similarities to the best one."""
+    named = [(inputs.feature_names[j], int(inputs.ranks[j])) for j in features]
     members = [Member(*each, float(r)) for each, r in zip(named[1:], similarities[1:], strict=True)]
     return SimilarFeatures(*named[0], members)
 
 
-def _of_filter(given: Given) -> list[SimilarFeatures]:
-    """Groups of two and more features of a selector that keeps one of each."""
-    several = [group for group in given.estimator.groups_ if group.size > 1]
-    return [_similar(given, group, given.estimator.similarity_[group]) for group in several[:N_GROUPS]]
+def _filter_groups(inputs: ReportInputs) -> list[SimilarFeatures]:
+    """Return the groups of a redundancy filter that have two or more features."""
+    several = [group for group in inputs.estimator.groups_ if group.size > 1]
+    return [_similar(inputs, group, inputs.estimator.similarity_[group]) for group in several[:N_GROUPS]]
 
 
-def _groups_in_words(given: Given) -> list[str]:
-    """What such a selector left out, where there is no picture; nothing of any other."""
-    if not hasattr(given.estimator, "groups_"):
+def _describe_groups(inputs: ReportInputs) -> list[str]:
+    """Describe the groups of a redundancy filter, for reports without a heat map; else nothing."""
+    if not hasattr(inputs.estimator, "groups_"):
         return []
     named = [
         (each.representative, [member.name for member in each.members])
-        for each in _of_filter(given)[:N_NAMED_GROUPS]
+        for each in _filter_groups(inputs)[:N_NAMED_GROUPS]
     ]
-    told = _words_of_filter(given, [[first, *others] for first, others in named])
-    return told + [f"{first} stands for {listed(others, N_NAMED_IN_GROUP)}." for first, others in named]
+    sentences = _describe_filter(inputs, [[first, *others] for first, others in named])
+    return sentences + [f"{first} stands for {listed(others, N_NAMED_IN_GROUP)}." for first, others in named]
 
 
 def _cautions(n_categories: int, *, incomplete: bool) -> list[str]:
-    told = []
+    sentences = []
     if n_categories:
-        told.append(
+        sentences.append(
             f"{counted(n_categories, 'category', 'categories')} among the best"
             f" {'has' if n_categories == 1 else 'have'} no correlations and"
             f" {'is' if n_categories == 1 else 'are'} left out here."
         )
     if incomplete:
-        told.append("Where values are missing, a correlation is that of the samples that have both.")
-    return told
+        sentences.append("Where values are missing, a correlation is that of the samples that have both.")
+    return sentences
 
 
-def _side_by_side(
+def _clustered_order(
     matrix: NDArray[np.float64], varies: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[list[int]]]:
-    """An order in which features that go together are neighbors, and groups of those that say the same.
+    """Return an order with similar features adjacent, and the groups of redundant features.
 
-    By complete linkage on 1 − |r|: in a group every two features have |r| ≥ 0.8, not only those next to each
-    other in a chain. The groups come, and are ordered, by the rank of their features.
+    By complete linkage on 1 − |r|: any two features of a group have |r| ≥ 0.8. Groups and their features are
+    ordered by rank.
     """
     if varies.size < 2:
         return varies, []
-    # What cannot be told of two features with missing values puts them nowhere near each other.
+    # An unknown correlation counts as 0.
     apart = 1.0 - np.abs(np.nan_to_num(matrix[np.ix_(varies, varies)]))
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), method="complete", optimal_ordering=True)
@@ -473,31 +481,35 @@ def _side_by_side(
     return varies[leaves_list(tree)], [group for group in groups if len(group) > 1]
 
 
-def _words_of_filter(given: Given, groups: list[list[str]]) -> list[str]:
-    fitted = given.estimator
+def _describe_filter(inputs: ReportInputs, groups: list[list[str]]) -> list[str]:
+    fitted = inputs.estimator
     n_grouped = int(np.count_nonzero(fitted.labels_ >= 0))
     if not n_grouped:
         return ["No feature is kept, and so none was looked at for others that say the same."]
-    told = [
+    sentences = [
         f"The {n_grouped:,} features that were looked at are of {counted(len(fitted.groups_), 'group')} that"
         f" say the same (similarity ≥ {fitted.threshold:g}): the best of each is kept, the others are not."
     ]
     n_several = sum(group.size > 1 for group in fitted.groups_)
     if n_several > len(groups):
-        told.append(f"Of {n_several:,} groups with two or more features the first {len(groups)} are listed.")
-    return told
+        sentences.append(
+            f"Of {n_several:,} groups with two or more features the first {len(groups)} are listed."
+        )
+    return sentences
 
 
-def _redundancy_in_words(given: Given, groups: list[list[str]], n_shown: int) -> list[str]:
+def _describe_redundancy(inputs: ReportInputs, groups: list[list[str]], n_shown: int) -> list[str]:
     if not groups:
         return [f"No two of the best {n_shown} features say much the same (all |r| < {SAME:g})."]
     named = groups[:N_NAMED_GROUPS]
-    told = [f"{listed(group, N_NAMED_IN_GROUP)} say much the same (|r| ≥ {SAME:g})." for group in named]
+    sentences = [f"{listed(group, N_NAMED_IN_GROUP)} say much the same (|r| ≥ {SAME:g})." for group in named]
     if len(groups) > len(named):
-        told.append(f"So do {counted(len(groups) - len(named), 'more group')} of features.")
-    told.append(
+        sentences.append(f"So do {counted(len(groups) - len(named), 'more group')} of features.")
+    sentences.append(
         "In each group, one feature says most of what the others say: high ranks side by side are not news."
     )
-    if len(given.codes) < 10:
-        told.append(f"With {len(given.codes)} samples, correlations as large as these come about by chance.")
-    return told
+    if len(inputs.codes) < 10:
+        sentences.append(
+            f"With {len(inputs.codes)} samples, correlations as large as these come about by chance."
+        )
+    return sentences

@@ -1,4 +1,4 @@
-"""A fitted estimator becomes plain contents."""
+"""The contents of a report from a fitted estimator: summary, facts and sections."""
 
 from __future__ import annotations
 
@@ -16,26 +16,23 @@ from ...selection.halves import checked_halves, fits_to_halves, why_not
 from ..interactions import InteractionTable
 from . import wording
 from .contents import Contents, Convergence, Correlations, Interactions, Samples, Stability
-from .diagnostics import RankSpread, convergence, in_words, n_best, samples, stability
-from .features import N_NAMED, Weights, correlations, distributions, feature_table, kept_in_words
-from .inputs import Given, given, thirds_in_words
-from .interactions import acting_together, measured
-from .interactions import in_words as in_words_of_pairs
-from .interactions import interactions as in_names
+from .diagnostics import RankSpread, convergence, describe_agreement, n_best, samples, stability
+from .features import N_NAMED, Weights, correlations, describe_selection, distributions, feature_table
+from .inputs import ReportInputs, describe_tertiles, report_inputs
+from .interactions import describe_pairs, interacting_pairs, measure_interactions, named_interactions
 from .origin import about_values, origin, python_again
 from .wording import listed, number, percent, two_digits, with_article, with_interval
 
-# What was done and found, in sentences that a stranger understands alone, and the figures that stand out.
+# Summary and facts
 
-
-#: Samples of a class below which much is up to chance.
+#: Class size below which results depend much on chance.
 _FEW_SAMPLES = 10
-#: How many times larger a class is that outweighs another.
+#: Ratio of class sizes from which on the report warns of imbalance.
 _OUTWEIGHS = 4
 
 
 def summary(
-    given: Given,
+    inputs: ReportInputs,
     weights: Weights,
     method_words: str,
     convergence: Convergence | None,
@@ -43,34 +40,34 @@ def summary(
     samples: Samples | None,
     correlations: Correlations | None,
     warnings: Sequence[str],
-    together: Interactions | None = None,
+    interacting: Interactions | None = None,
 ) -> list[str]:
-    """The result in sentences."""
-    about_data = [_what_was_done(given), *_what_is_missing(given)]
-    told = [*about_data, method_words, *_where_neighbors_are(given), _what_was_found(given, weights)]
+    """Summarize the result in sentences."""
+    about_data = [_what_was_done(inputs), *_what_is_missing(inputs)]
+    sentences = [*about_data, method_words, *_where_neighbors_are(inputs), _what_was_found(inputs, weights)]
     if convergence is not None:
-        told.append(convergence.words[0])
+        sentences.append(convergence.words[0])
     if stability is not None:
-        said = in_words(stability.n_best, stability.selection)
-        told.append(
-            f"{said[0].upper()}{said[1:]}: agreement {with_interval(stability.selection)}, where 0 is chance"
-            " and 1 is the same result."
+        agreement = describe_agreement(stability.n_best, stability.selection)
+        sentences.append(
+            f"{agreement[0].upper()}{agreement[1:]}: agreement {with_interval(stability.selection)}, where 0"
+            " is chance and 1 is the same result."
         )
     if samples is not None:
-        told.append(_about_samples(given, samples))
-    if together is not None and acting_together(together):
-        told.append(in_words_of_pairs(acting_together(together)))
+        sentences.append(_about_samples(inputs, samples))
+    if interacting is not None and interacting_pairs(interacting):
+        sentences.append(describe_pairs(interacting_pairs(interacting)))
     if correlations is not None and correlations.groups:
-        told.append(correlations.words[0])
-    return told + _cautions(given, weights, warnings)
+        sentences.append(correlations.words[0])
+    return sentences + _cautions(inputs, weights, warnings)
 
 
-def _what_was_done(given: Given) -> str:
-    if given.measured:
-        return _what_was_done_for_numbers(given)
-    classes = [f"{name} ({size:,})" for name, size in zip(given.classes, given.class_sizes, strict=True)]
-    n_samples, n_features = given.X.shape
-    name = with_article(given.estimator)
+def _what_was_done(inputs: ReportInputs) -> str:
+    if inputs.continuous_target:
+        return _what_was_done_for_numbers(inputs)
+    classes = [f"{name} ({size:,})" for name, size in zip(inputs.classes, inputs.class_sizes, strict=True)]
+    n_samples, n_features = inputs.X.shape
+    name = with_article(inputs.estimator)
     tell = "it tells" if n_features == 1 else "they tell"
     return (
         f"{name} ranked {counted(n_features, 'feature')} by how well {tell} the classes of {n_samples:,}"
@@ -78,22 +75,22 @@ def _what_was_done(given: Given) -> str:
     )
 
 
-def _what_was_done_for_numbers(given: Given) -> str:
-    n_samples, n_features = given.X.shape
+def _what_was_done_for_numbers(inputs: ReportInputs) -> str:
+    n_samples, n_features = inputs.X.shape
     return (
-        f"{with_article(given.estimator)} ranked {counted(n_features, 'feature')} by how far near samples"
+        f"{with_article(inputs.estimator)} ranked {counted(n_features, 'feature')} by how far near samples"
         f" that differ in {'it' if n_features == 1 else 'them'} differ in the target too, a number between"
-        f" {number(given.y.min())} and {number(given.y.max())} for each of {n_samples:,} samples."
+        f" {number(inputs.y.min())} and {number(inputs.y.max())} for each of {n_samples:,} samples."
     )
 
 
-def _what_is_missing(given: Given) -> list[str]:
-    """How much is missing, and what the method makes of it."""
-    if given.missing is None:
+def _what_is_missing(inputs: ReportInputs) -> list[str]:
+    """Describe how much is missing and how the method treats it."""
+    if inputs.missing is None:
         return []
-    share, n_incomplete = float(given.missing.mean()), int(np.count_nonzero(given.missing))
-    most = int(np.argmax(given.missing))
-    which = f"{percent(float(given.missing[most]))} of {given.feature_names[most]}"
+    share, n_incomplete = float(inputs.missing.mean()), int(np.count_nonzero(inputs.missing))
+    most = int(np.argmax(inputs.missing))
+    which = f"{percent(float(inputs.missing[most]))} of {inputs.feature_names[most]}"
     return [
         f"{percent(share)[0].upper()}{percent(share)[1:]} of the values {'are' if share >= 0.015 else 'is'}"
         f" missing, in {counted(n_incomplete, 'feature')}{', at most ' + which if n_incomplete > 1 else ''}."
@@ -101,38 +98,40 @@ def _what_is_missing(given: Given) -> list[str]:
     ]
 
 
-def _where_neighbors_are(given: Given) -> list[str]:
-    """What batches are about, if there are any."""
-    if given.batches is None:
+def _where_neighbors_are(inputs: ReportInputs) -> list[str]:
+    """Describe the batches, if there are any."""
+    if inputs.batches is None:
         return []
-    n_batches = counted(np.unique(np.asarray(given.batches).astype(str)).size, "batch", "batches")
-    where = "of its own batch" if stays_within_batches(given.estimator) else "of the other batches"
+    n_batches = counted(np.unique(np.asarray(inputs.batches).astype(str)).size, "batch", "batches")
+    where = "of its own batch" if stays_within_batches(inputs.estimator) else "of the other batches"
     return [
         f"The samples were measured in {n_batches}: a sample has neighbors {where} only. Ranks of features"
         " alone, boxes and correlations are those of all batches together."
     ]
 
 
-def _what_was_found(given: Given, weights: Weights) -> str:
+def _what_was_found(inputs: ReportInputs, weights: Weights) -> str:
     if not weights.n_positive:
-        nothing = "nothing goes with the target" if given.measured else "nothing tells the classes apart"
+        nothing = (
+            "nothing goes with the target" if inputs.continuous_target else "nothing tells the classes apart"
+        )
         return (
             f"No feature weighs more than 0: by this method {nothing}, and the order of the features means"
             " nothing."
         )
-    ranks = given.ranks
-    # None of those that share a rank is better than the others.
+    ranks = inputs.ranks
+    # Name all features that share the last rank.
     n_first = int(np.count_nonzero(ranks <= ranks[weights.order[:5]].max()))
-    best = [given.feature_names[j] for j in weights.order[:n_first] if weights.values[j] > 0.0]
+    best = [inputs.feature_names[j] for j in weights.order[:n_first] if weights.values[j] > 0.0]
     found = f"The best {'feature is' if len(best) == 1 else 'features are'} {listed(best, 5)}."
     if weights.comparable and weights.n_positive > N_NAMED:
         share = percent(weights.share_of_best(N_NAMED))
         found += f" The best {N_NAMED} hold {share} of all positive weight."
-    return f"{found} {kept_in_words(weights)}"
+    return f"{found} {describe_selection(weights)}"
 
 
-def _about_samples(given: Given, samples: Samples) -> str:
-    """The second sentence of the part, which counts; with what it means."""
+def _about_samples(inputs: ReportInputs, samples: Samples) -> str:
+    """Return the sentence that counts suspects, with its interpretation."""
     if not samples.suspects:
         return samples.words[1]
     if samples.outlier_probability is not None:
@@ -143,49 +142,49 @@ def _about_samples(given: Given, samples: Samples) -> str:
     return f"{samples.words[1]} Such samples are hard, and need not be mislabeled."
 
 
-def _cautions(given: Given, weights: Weights, warnings: Sequence[str]) -> list[str]:
-    told = []
-    sizes = np.array([len(given.y)]) if given.measured else given.class_sizes
-    small = [f"{given.classes[c]} ({size})" for c, size in enumerate(sizes) if size < _FEW_SAMPLES]
-    if small and given.measured:
-        told.append("Be careful: there are few samples, so that much is up to chance.")
+def _cautions(inputs: ReportInputs, weights: Weights, warnings: Sequence[str]) -> list[str]:
+    sentences = []
+    sizes = np.array([len(inputs.y)]) if inputs.continuous_target else inputs.class_sizes
+    small = [f"{inputs.classes[c]} ({size})" for c, size in enumerate(sizes) if size < _FEW_SAMPLES]
+    if small and inputs.continuous_target:
+        sentences.append("Be careful: there are few samples, so that much is up to chance.")
     elif small:
         which = f"{'class' if len(small) == 1 else 'classes'} {listed(small, 5)}"
-        told.append(f"Be careful: there are few samples of {which}, so that much is up to chance.")
-    if sizes.max() >= _OUTWEIGHS * sizes.min() and not weighs_classes(given.estimator):
-        told.append(
+        sentences.append(f"Be careful: there are few samples of {which}, so that much is up to chance.")
+    if sizes.max() >= _OUTWEIGHS * sizes.min() and not weighs_classes(inputs.estimator):
+        sentences.append(
             f"Be careful: the classes differ much in size, {sizes.min():,} to {sizes.max():,} samples. Every"
             " sample counts, so that large classes have the most to say about the weights."
         )
-    if given.X.shape[1] > 10 * len(given.codes):
-        told.append(
-            f"Be careful: there are {given.X.shape[1] / len(given.codes):,.0f} times as many features as"
+    if inputs.X.shape[1] > 10 * len(inputs.codes):
+        sentences.append(
+            f"Be careful: there are {inputs.X.shape[1] / len(inputs.codes):,.0f} times as many features as"
             " samples. Among so many, some look good by chance; trust those that come back in most halves of"
             " the samples."
         )
     if warnings:
-        told.append(f"The fit gave {counted(len(warnings), 'warning')}, shown below.")
-    return told
+        sentences.append(f"The fit gave {counted(len(warnings), 'warning')}, shown below.")
+    return sentences
 
 
 def facts(
-    given: Given,
+    inputs: ReportInputs,
     weights: Weights,
     convergence: Convergence | None,
     stability: Stability | None,
     samples: Samples | None,
 ) -> list[tuple[str, str]]:
-    """Figures that stand out."""
+    """Return the key figures of the report as (name, value)."""
     found = [
-        ("Samples", f"{len(given.codes):,}"),
-        ("Target", f"{number(given.y.min())} to {number(given.y.max())}")
-        if given.measured
-        else ("Classes", f"{len(given.classes):,}"),
-        ("Features", f"{given.X.shape[1]:,}"),
+        ("Samples", f"{len(inputs.codes):,}"),
+        ("Target", f"{number(inputs.y.min())} to {number(inputs.y.max())}")
+        if inputs.continuous_target
+        else ("Classes", f"{len(inputs.classes):,}"),
+        ("Features", f"{inputs.X.shape[1]:,}"),
         ("Kept", f"{weights.n_kept:,}"),
     ]
-    if given.missing is not None:
-        found.append(("Missing values", percent(float(given.missing.mean()))))
+    if inputs.missing is not None:
+        found.append(("Missing values", percent(float(inputs.missing.mean()))))
     if stability is not None and stability.selection.value is not None:
         best = "feature" if stability.n_best == 1 else f"{stability.n_best:,}"
         found.append((f"Stability of the best {best}", two_digits(stability.selection.value)))
@@ -215,24 +214,24 @@ def contents(
     data: Mapping[str, str] | None = None,
     time: Mapping[str, str] | None = None,
     again: str | None = None,
-    words: Mapping[str, Sequence[str]] | None = None,
+    value_labels: Mapping[str, Sequence[str]] | None = None,
 ) -> Contents:
-    """What stands in the report of a fitted estimator.
+    """Return the contents of the report of a fitted estimator.
 
     Parameters
     ----------
     estimator, X, y, title, feature_names, sample_names, resamples, random_state, n_jobs, groups, batches
-        As :func:`highrelief.report` has them.
+        As in :func:`highrelief.report`.
     interactions : bool, InteractionTable, str or None
-        The same; or what was measured before, or why it was not.
+        As in :func:`highrelief.report`; or interactions measured before, or the reason why they were not.
     notes, warnings : sequence of str
-        What was decided about the data when it was read, and what the fit warned of.
+        Notes on how the data was read, and warnings of the fit.
     data, time : mapping of str to str, default=None
-        What is known of the data and of the times, by their names; None: digests of the values, and now.
+        Facts about the data and the run times, by name; None: digests of the values, and the current time.
     again : str, default=None
-        What does the same again; None: lines of Python.
-    words : mapping of str to sequence of str, default=None
-        What the numbers 0, 1, … of some features stand for, by the names of the features.
+        Command that reproduces the report; None: Python code.
+    value_labels : mapping of str to sequence of str, default=None
+        Labels of the values 0, 1, … of some features, by feature name.
 
     Returns
     -------
@@ -240,7 +239,7 @@ def contents(
         Plain values.
     """
     resamples = checked_halves("resamples", resamples, or_none=True)
-    asked = given(
+    inputs = report_inputs(
         estimator,
         X,
         y,
@@ -248,83 +247,88 @@ def contents(
         sample_names=sample_names,
         batches=batches,
         groups=groups,
-        words=words,
+        value_labels=value_labels,
     )
-    weights = Weights.of(asked)
+    weights = Weights.of(inputs)
     absent: dict[str, str] = {}
 
-    def part(name: str, found: Any) -> Any:
-        """A part of the report; None, and a word why, where there is none."""
-        if not isinstance(found, str):
-            return found
-        absent[name] = found
+    def part(name: str, section: Any) -> Any:
+        """Return a section; for a string, record it as the reason and return None."""
+        if not isinstance(section, str):
+            return section
+        absent[name] = section
         return None
 
     begin = clock.perf_counter()
-    resampled = part("stability", _resampled(asked, weights, resamples, random_state, n_jobs))
+    resampled = part("stability", _resampled(inputs, weights, resamples, random_state, n_jobs))
     known_time = dict(time) if time is not None else {"Made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"}
     if resampled is not None:
         known_time["Resampling took"] = f"{clock.perf_counter() - begin:.2f} s"
     stable, spread = (None, None) if resampled is None else resampled
     course = part("convergence", convergence(estimator))
-    margins = part("samples", samples(asked))
-    alike = part("correlations", correlations(asked))
+    margins = part("samples", samples(inputs))
+    alike = part("correlations", correlations(inputs))
     begin = clock.perf_counter()
     if isinstance(interactions, (InteractionTable, str)):
         table = interactions
     else:
-        table = measured(
-            asked, weights, asked=interactions, resamples=resamples, random_state=random_state, n_jobs=n_jobs
+        table = measure_interactions(
+            inputs,
+            weights,
+            requested=interactions,
+            resamples=resamples,
+            random_state=random_state,
+            n_jobs=n_jobs,
         )
         if not isinstance(table, str):
             known_time["Interactions took"] = f"{clock.perf_counter() - begin:.2f} s"
-    together = part("interactions", table if isinstance(table, str) else in_names(asked, table))
+    interacting = part("interactions", table if isinstance(table, str) else named_interactions(inputs, table))
     method_words = wording.words(estimator)
     return Contents(
-        title=title or f"{wording.title(estimator)}: {counted(asked.X.shape[1], 'feature')} ranked",
+        title=title or f"{wording.title(estimator)}: {counted(inputs.X.shape[1], 'feature')} ranked",
         method=wording.title(estimator),
         method_class=type(estimator).__name__,
         method_words=method_words,
-        classes=asked.classes,
-        class_sizes=asked.class_sizes.tolist(),
-        summary=summary(asked, weights, method_words, course, stable, margins, alike, warnings, together),
-        facts=facts(asked, weights, course, stable, margins),
-        features=feature_table(asked, weights, spread),
+        classes=inputs.classes,
+        class_sizes=inputs.class_sizes.tolist(),
+        summary=summary(inputs, weights, method_words, course, stable, margins, alike, warnings, interacting),
+        facts=facts(inputs, weights, course, stable, margins),
+        features=feature_table(inputs, weights, spread),
         convergence=course,
         stability=stable,
         samples=margins,
-        distributions=distributions(asked),
+        distributions=distributions(inputs),
         correlations=alike,
-        interactions=together,
+        interactions=interacting,
         origin=origin(
             estimator,
-            data=about_values(asked.X, asked.y) if data is None else data,
+            data=about_values(inputs.X, inputs.y) if data is None else data,
             time=known_time,
-            again=again or python_again(asked, resamples=resamples, random_state=random_state),
+            again=again or python_again(inputs, resamples=resamples, random_state=random_state),
         ),
         notes=list(notes),
         warnings=list(warnings),
         absent=absent,
-        thirds=thirds_in_words(asked.y) if asked.measured else "",
+        tertiles=describe_tertiles(inputs.y) if inputs.continuous_target else "",
     )
 
 
-def found_interactions(
+def measure_top_interactions(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
     *,
-    asked: bool | None,
+    requested: bool | None,
     resamples: int,
     random_state: Any,
     n_jobs: int | None,
     groups: ArrayLike | None,
     batches: ArrayLike | None,
     feature_names: Sequence[str] | None,
-    words: Mapping[str, Sequence[str]] | None,
+    value_labels: Mapping[str, Sequence[str]] | None,
 ) -> InteractionTable | str:
-    """Which of the best features act together, before there is a report; or why that is not known."""
-    of_data = given(
+    """Measure the interactions of the best features without a report; or return the reason why not."""
+    inputs = report_inputs(
         estimator,
         X,
         y,
@@ -332,12 +336,12 @@ def found_interactions(
         sample_names=None,
         batches=batches,
         groups=groups,
-        words=words,
+        value_labels=value_labels,
     )
-    return measured(
-        of_data,
-        Weights.of(of_data),
-        asked=asked,
+    return measure_interactions(
+        inputs,
+        Weights.of(inputs),
+        requested=requested,
         resamples=resamples,
         random_state=random_state,
         n_jobs=n_jobs,
@@ -345,31 +349,33 @@ def found_interactions(
 
 
 def _resampled(
-    asked: Given, weights: Weights, resamples: int, random_state: Any, n_jobs: int | None
+    inputs: ReportInputs, weights: Weights, resamples: int, random_state: Any, n_jobs: int | None
 ) -> tuple[Stability, RankSpread] | str:
-    """How stable the ranking is; or why that is not known, in a sentence."""
+    """Measure how stable the ranking is; or return a sentence with the reason why not."""
     if not resamples:
         return "Stability was not measured: resampling was switched off."
-    # With a target that is a number all are halved together, as if half of them were of either class.
-    sizes = np.full(2, len(asked.y) // 2) if asked.measured else asked.class_sizes
-    reason = why_not(sizes, asked.X.shape[1])
+    # A continuous target is halved as one class; sizes are as if there were two equal ones.
+    sizes = np.full(2, len(inputs.y) // 2) if inputs.continuous_target else inputs.class_sizes
+    reason = why_not(sizes, inputs.X.shape[1])
     if reason is not None:
         return reason
     try:
         fits = fits_to_halves(
-            asked.unfitted,
-            asked.X,
-            asked.y,
+            inputs.unfitted,
+            inputs.X,
+            inputs.y,
             resamples=resamples,
             random_state=random_state,
             n_jobs=n_jobs,
-            groups=asked.groups,
-            batches=asked.batches,
+            groups=inputs.groups,
+            batches=inputs.batches,
         )
     except (ValueError, TypeError) as error:
         sentence = " ".join(str(error).split()).rstrip(".")
         return f"Stability was not measured; the method cannot be fitted to half of the samples: {sentence}."
-    best = n_best(weights.n_kept, asked.X.shape[1], chosen=weights.chosen)
-    together = "each group in one half as a whole"
-    drawn = together if asked.groups is not None else "" if asked.measured else "class by class"
+    best = n_best(weights.n_kept, inputs.X.shape[1], chosen=weights.chosen)
+    if inputs.groups is not None:
+        drawn = "each group in one half as a whole"
+    else:
+        drawn = "" if inputs.continuous_target else "class by class"
     return stability(fits, best, drawn=drawn)

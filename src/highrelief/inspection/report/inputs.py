@@ -1,4 +1,4 @@
-"""What a report is asked for: a fitted estimator and its data, judged."""
+"""Inputs of a report: a fitted estimator and its data, validated."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from ...base.selector import WeightSelector
 from ...base.validation import check_array, check_classification_targets, plain
 from .wording import number
 
-# Which features are categories, and the words behind their numbers.
+# Categorical features
 
-
-#: What stands for each number from 0 on, by the place of the feature.
+#: Names of the levels 0, 1, … of features, by column index.
 Levels = dict[int, list[str]]
 
 
 def categorical_places(estimator: Any, X: Any) -> list[int]:
-    """Places of the features that an estimator was told to be categories."""
+    """Return the column indices of the estimator's categorical features."""
     parameter = categories_parameter(estimator)
-    told = estimator.get_params(deep=True)[parameter] if parameter else None
-    if told is None:
+    categories = estimator.get_params(deep=True)[parameter] if parameter else None
+    if categories is None:
         return []
     table = X if hasattr(X, "columns") else np.asarray(X)
-    return np.flatnonzero(chosen_features(told, table, getattr(table, "columns", None))).tolist()
+    return np.flatnonzero(chosen_features(categories, table, getattr(table, "columns", None))).tolist()
 
 
-def coded(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
-    """A table with numbers from 0 on in some columns, NaN for what is missing, and what they stand for."""
+def encode_categories(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
+    """Return X with level codes (NaN where missing) in the given columns, and the names of the levels."""
     if not places:
         return X, {}
     columns = [_column(X, place) for place in range(np.shape(X)[1])]
@@ -49,22 +48,22 @@ def coded(X: Any, places: Sequence[int]) -> tuple[Any, Levels]:
     return np.column_stack([np.asarray(each, dtype=precision) for each in columns]), levels
 
 
-def words_behind(
-    X: NDArray[Any], names: Sequence[str], words: Mapping[str, Sequence[str]], levels: Levels
+def labeled_levels(
+    X: NDArray[Any], names: Sequence[str], value_labels: Mapping[str, Sequence[str]], levels: Levels
 ) -> Levels:
-    """Levels with words in place of their numbers, and the levels of other features that have words.
+    """Return level names with labels in place of numbers, also for numeric columns that have labels.
 
-    ``words``: what the numbers of the table stand for, by the names of the features.
+    ``value_labels``: the labels of the values 0, 1, … by feature name.
     """
     found = dict(levels)
     for place, name in enumerate(names):
-        if name not in words:
+        if name not in value_labels:
             continue
         if place in levels:
-            found[place] = [words[name][int(float(number))] for number in levels[place]]
-        # Where a median stands in, there may be numbers between.
-        elif np.isin(X[~np.isnan(X[:, place]), place], np.arange(len(words[name]))).all():
-            found[place] = list(words[name])
+            found[place] = [value_labels[name][int(float(number))] for number in levels[place]]
+        # A column imputed by its median may have values between the codes.
+        elif np.isin(X[~np.isnan(X[:, place]), place], np.arange(len(value_labels[name]))).all():
+            found[place] = list(value_labels[name])
     return found
 
 
@@ -78,29 +77,28 @@ def _column(X: Any, place: int) -> NDArray[Any]:
 def _codes(values: NDArray[Any]) -> tuple[NDArray[np.float64], list[str]]:
     codes = level_codes(values)
     known, first = np.unique(codes, return_index=True)
-    names = [_written(values[row]) for row in first[known != MISSING]]
+    names = [_level_name(values[row]) for row in first[known != MISSING]]
     return np.where(codes == MISSING, np.nan, codes), names
 
 
-def _written(value: Any) -> str:
+def _level_name(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, (int, float, np.number)) else str(value)
 
 
-# Samples in three parts by a target that is a number, where others have classes.
+# Tertiles of a continuous target, shown where other reports show classes
+
+#: Names of the tertiles.
+TERTILES = ("lower", "middle", "upper")
 
 
-#: What the parts are called.
-THIRDS = ("lower", "middle", "upper")
-
-
-def thirds(target: NDArray[np.float64]) -> NDArray[np.int64]:
-    """In which third each sample is; equal targets are in the same one, so that some may be empty."""
+def tertiles(target: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the tertile (0, 1, 2) of each sample; equal targets share one, so that one may be empty."""
     below, above = _bounds(target)
     return (target > below).astype(np.int64) + (target > above)
 
 
-def thirds_in_words(target: NDArray[np.float64]) -> str:
-    """What the thirds are, in a sentence."""
+def describe_tertiles(target: NDArray[np.float64]) -> str:
+    """Describe the bounds of the tertiles in a sentence."""
     below, above = (number(each) for each in _bounds(target))
     return (
         "Lower, middle and upper are the thirds of the samples by their target: up to"
@@ -114,35 +112,35 @@ def _bounds(target: NDArray[np.float64]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Given:
-    """A fitted estimator, the samples it was fitted to, and what all is called."""
+class ReportInputs:
+    """A fitted estimator, the samples it was fitted to, and the names of features, samples and classes."""
 
     estimator: Any
-    #: As it was given: the estimator may ask for the names of its columns.
+    #: X as passed by the user: the estimator may check its column names.
     table: Any
-    #: The same as an array of numbers, NaN where a value is missing.
+    #: X as a numeric array, NaN where a value is missing.
     X: NDArray[Any]
     y: NDArray[Any]
-    #: Place of each sample's class among the classes.
+    #: Index of each sample's class in ``classes``.
     codes: NDArray[np.int64]
     classes: list[str]
     feature_names: list[str]
     sample_names: list[str]
-    #: Whether the samples are only numbered.
+    #: Whether the samples have numbers instead of names.
     numbered: bool
-    #: Whether a sample was measured with another, and whether two are of one patient; None: no matter.
+    #: Batch and group labels of the samples, or None.
     batches: ArrayLike | None = None
     groups: ArrayLike | None = None
-    #: Whether the target is a number; ``classes`` are then thirds of the samples by it.
-    measured: bool = False
-    #: Places of the features that are categories; ``X`` holds their numbers from 0 on.
+    #: Whether the target is continuous; ``classes`` are then its tertiles.
+    continuous_target: bool = False
+    #: Column indices of the categorical features; ``X`` has their level codes.
     categorical: frozenset[int] = frozenset()
-    #: The words behind the numbers of features that have some, by place.
+    #: Level names of the features that have some, by column index.
     levels: Levels = field(default_factory=dict)
 
     @cached_property
     def missing(self) -> NDArray[np.float64] | None:
-        """What share of each feature is missing; None if nothing is."""
+        """Share of missing values of each feature; None if no value is missing."""
         if self.X.dtype.kind != "f":
             return None
         share = np.isnan(self.X).mean(axis=0)
@@ -150,8 +148,8 @@ class Given:
 
     @property
     def unfitted(self) -> Any:
-        """What can be fitted to rows of ``X``, and weighs as the estimator does."""
-        # To group the features of every half again would not change their weights.
+        """An estimator that can be fitted to rows of ``X`` and gives the same weights."""
+        # Redundancy groups do not change the weights: leave them out of refits.
         estimator = self.estimator.estimator if hasattr(self.estimator, "groups_") else self.estimator
         if not self.categorical:
             return estimator
@@ -160,21 +158,21 @@ class Given:
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """Ranks of the features, 1 = best; equals share the lowest."""
+        """Ranks of the features, 1 = best; equal weights share the lowest."""
         return self.estimator.ranking_
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """Features from the best on; of equals the one that comes first in the table."""
+        """Column indices by rank; equal ranks in the order of the table."""
         return np.argsort(self.ranks, kind="stable")
 
     @property
     def class_sizes(self) -> NDArray[np.int64]:
-        """How many samples each class has."""
+        """Number of samples of each class."""
         return np.bincount(self.codes, minlength=len(self.classes))
 
 
-def given(
+def report_inputs(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
@@ -183,19 +181,19 @@ def given(
     sample_names: Sequence[str] | None,
     batches: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    words: Mapping[str, Sequence[str]] | None = None,
-) -> Given:
-    """Judge what a report is asked for; raises where it cannot be made, and says what would help.
+    value_labels: Mapping[str, Sequence[str]] | None = None,
+) -> ReportInputs:
+    """Validate the arguments of a report; raise with a remedy where it cannot be made.
 
-    ``words``: what numbers in X stand for, by the names of the features.
+    ``value_labels``: the labels of the values 0, 1, … of X, by feature name.
     """
     _check_estimator(estimator)
     places = categorical_places(estimator, X)
-    in_numbers, levels = coded(X, places)
-    # scikit-learn adds up all values first, which may be too large for a number together.
+    encoded, levels = encode_categories(X, places)
+    # scikit-learn first sums all values, which may overflow.
     with np.errstate(invalid="ignore"):
         values = check_array(
-            in_numbers,
+            encoded,
             dtype="numeric",
             input_name="X",
             estimator="report",
@@ -206,36 +204,36 @@ def given(
         raise ValueError(
             f"X has {len(values):,} samples and y {len(labels):,}; report needs a label for each."
         )
-    measured = takes_measurements(estimator)
-    if measured:
+    continuous_target = takes_measurements(estimator)
+    if continuous_target:
         labels = check_array(labels, ensure_2d=False, dtype=np.float64, input_name="y", estimator="report")
-        classes, codes = np.array(THIRDS), thirds(labels)
+        classes, codes = np.array(TERTILES), tertiles(labels)
     else:
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
-    _check_same_data(estimator, X, values, None if measured else classes)
-    named = [] if sample_names is None else [str(name) for name in sample_names]
-    rows = named or _row_names(X) or [f"sample {n}" for n in range(1, len(values) + 1)]
+    _check_same_data(estimator, X, values, None if continuous_target else classes)
+    given_names = [] if sample_names is None else [str(name) for name in sample_names]
+    rows = given_names or _row_names(X) or [f"sample {n}" for n in range(1, len(values) + 1)]
     columns = _column_names(estimator, X) if feature_names is None else [str(each) for each in feature_names]
     _check_length("sample_names", rows, len(values), "samples")
     _check_length("feature_names", columns, values.shape[1], "features")
-    numbered = not named and not _row_names(X)
-    shown = [str(plain(each)) for each in classes]
-    return Given(
+    numbered = not given_names and not _row_names(X)
+    class_names = [str(plain(each)) for each in classes]
+    return ReportInputs(
         estimator,
         X,
         values,
         labels,
         codes,
-        shown,
+        class_names,
         columns,
         rows,
         numbered,
         batches=batches,
         groups=groups,
-        measured=measured,
+        continuous_target=continuous_target,
         categorical=frozenset(places),
-        levels=words_behind(values, columns, words or {}, levels),
+        levels=labeled_levels(values, columns, value_labels or {}, levels),
     )
 
 
@@ -268,7 +266,7 @@ def _check_estimator(estimator: Any) -> None:
 
 
 def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDArray[Any] | None) -> None:
-    """Raise if these cannot be the samples that the estimator was fitted to."""
+    """Raise if X and y cannot be the samples that the estimator was fitted to."""
     kind = type(estimator).__name__
     if values.shape[1] != estimator.n_features_in_:
         raise ValueError(
@@ -294,9 +292,9 @@ def _check_same_data(estimator: Any, X: Any, values: NDArray[Any], classes: NDAr
         )
 
 
-def _check_length(name: str, names: list[str], wanted: int, of: str) -> None:
-    if len(names) != wanted:
-        raise ValueError(f"{name} has {len(names):,} names for the {wanted:,} {of} of X.")
+def _check_length(name: str, names: list[str], n_expected: int, of: str) -> None:
+    if len(names) != n_expected:
+        raise ValueError(f"{name} has {len(names):,} names for the {n_expected:,} {of} of X.")
 
 
 def _column_names(estimator: Any, X: Any) -> list[str]:
@@ -309,7 +307,7 @@ def _column_names(estimator: Any, X: Any) -> list[str]:
 
 
 def _row_names(X: Any) -> list[str]:
-    """Names in the index of a pandas frame; none where it only counts."""
+    """Return the index of a pandas frame as names; empty for a RangeIndex."""
     index = getattr(X, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return []

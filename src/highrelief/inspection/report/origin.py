@@ -1,4 +1,4 @@
-"""What a result was made from and with, so that it can be repeated and understood."""
+"""Provenance of a result: parameters, data digests, versions and references."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ... import __version__
 from ...base.meta import fit_inside
 from ...catalog import REFERENCES, address, as_text
 from .contents import Origin, Reference
-from .inputs import Given
+from .inputs import ReportInputs
 from .wording import cited
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
 
 
 def about_software() -> dict[str, Any]:
-    """What it was computed with."""
+    """Return the versions of the software and the machine."""
     machine = platform.uname()
     return {
         "highrelief": __version__,
         "versions": {"python": platform.python_version(), **dict(_installed())},
-        # Not platform.platform(), which starts a process to ask for more.
+        # platform.platform() would start a process.
         "machine": {"system": f"{machine.system} {machine.release}", "processor": machine.machine},
     }
 
@@ -37,12 +37,12 @@ def _installed() -> Iterator[tuple[str, str]]:
     for name in _PACKAGES:
         try:
             yield name, version(name)
-        except PackageNotFoundError:  # polars is there for the command only
+        except PackageNotFoundError:  # Polars is optional
             continue
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it; what JSON has no form for as it is written in Python."""
+    """Convert a value to JSON types; other types to their ``repr``."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
 
 
 def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], again: str | None) -> Origin:
-    """Parameters, data, versions, time and papers of a fitted estimator."""
+    """Return the provenance of a fitted estimator."""
     software = about_software()
     return Origin(
         {name: repr(value) for name, value in [*_parameters(estimator), *_chosen(estimator)]},
@@ -70,13 +70,13 @@ def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], 
 
 
 def _parameters(estimator: Any) -> list[tuple[str, Any]]:
-    """Names and values; numbers of NumPy as Python's: 2.0, and not np.float64(2.0)."""
+    """Return names and values, NumPy scalars as Python numbers."""
     known = sorted(estimator.get_params(deep=True).items())
     return [(name, value.item() if isinstance(value, np.generic) else value) for name, value in known]
 
 
 def _chosen(estimator: Any) -> Iterator[tuple[str, Any]]:
-    """What the fit chose for parameters that were left to it."""
+    """Yield the values that the fit chose for automatic parameters."""
     inside = fit_inside(estimator)
     for name in ("sigma_", "alpha_"):
         if hasattr(inside, name):
@@ -84,7 +84,7 @@ def _chosen(estimator: Any) -> Iterator[tuple[str, Any]]:
 
 
 def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
-    """What is known of data that is in memory: its size, and digests of the values."""
+    """Return the size of data in memory and digests of its values."""
     labels = "\n".join(str(label) for label in y.tolist())
     return {
         "samples": f"{X.shape[0]:,}",
@@ -96,20 +96,20 @@ def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
     }
 
 
-def python_again(given: Given, *, resamples: int, random_state: Any) -> str:
-    """The lines of Python that make a report again, given the same X and y, batches and groups."""
-    estimator = given.estimator
+def python_again(inputs: ReportInputs, *, resamples: int, random_state: Any) -> str:
+    """Return Python code that reproduces a report from the same X, y, batches and groups."""
+    estimator = inputs.estimator
     parameters = dict(_parameters(estimator))
     again = clone(estimator).set_params(
         **{name: value for name, value in parameters.items() if isinstance(value, (bool, int, float, str))}
     )
     inside = [estimator, *parameters.values()]
-    ours = {type(each).__name__ for each in inside if type(each).__module__.startswith("highrelief.")}
-    told = "" if given.batches is None else ", batches=batches"
-    together = "" if given.groups is None else ", groups=groups"
+    class_names = {type(each).__name__ for each in inside if type(each).__module__.startswith("highrelief.")}
+    batches_argument = "" if inputs.batches is None else ", batches=batches"
+    groups_argument = "" if inputs.groups is None else ", groups=groups"
     return (
-        f"from highrelief import {', '.join(sorted(ours))}, report\n\n"
+        f"from highrelief import {', '.join(sorted(class_names))}, report\n\n"
         f"estimator = {again!r}\n"
-        f"report(estimator.fit(X, y{told}), X, y{told}{together}, resamples={resamples},"
-        f" random_state={random_state!r})"
+        f"report(estimator.fit(X, y{batches_argument}), X, y{batches_argument}{groups_argument},"
+        f" resamples={resamples}, random_state={random_state!r})"
     )

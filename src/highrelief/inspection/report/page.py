@@ -1,8 +1,8 @@
-"""One page that needs nothing else: templates, style, scripts, libraries and data become a single text.
+"""Self-contained HTML pages of rankings and comparisons.
 
-Whatever the data holds is inert in it. Words go through Jinja2's escaping, data stands as JSON in an element
-that no browser runs, and the content-security policy names the sum of every script and style: nothing else is
-run or fetched.
+Templates, styles, scripts, libraries and data are inlined into one document. Data cannot execute: text is
+escaped by Jinja2, data is JSON in an element that browsers do not run, and the content-security policy lists
+the hash of every script and style, so that nothing else is run or fetched.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-#: Libraries of every page, and what pages have in common.
+#: Libraries of every page.
 _LIBRARIES = ("vendor/echarts.min.js", "vendor/tabulator.min.js")
-#: What a copy of a library must bring along, and of what is inside of it.
+#: Licenses to include with each library and its dependencies.
 _LICENSES = {
     "vendor/echarts.min.js": ("NOTICE.echarts", "LICENSE.echarts", "LICENSE.zrender", "LICENSE.d3"),
     "vendor/tabulator.min.js": ("LICENSE.tabulator",),
 }
 _COMMON = ("scripts/common.js", "scripts/charts.js")
 _STYLE = ("vendor/tabulator_simple.min.css", "style/page.css", "style/table.css", "style/comparison.css")
-#: Applies where the reader prefers it, never on paper; a button may overrule it.
+#: Applies if the reader prefers dark mode, never in print; a button overrides it.
 _DARK = "style/dark.css"
 
-#: Tools for developers would fetch these.
+#: Developer tools would fetch source maps.
 _SOURCE_MAP = re.compile(r"(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)")
-#: What ends a script or style before its end, or keeps it from ending.
+#: Text that would close the element early or keep it open.
 _ENDS = re.compile(r"</(script|style)|<!--|<script", re.IGNORECASE)
 
-#: Between a number and its sign.
+#: The space between a number and its per cent sign.
 _PER_CENT = re.compile(r"(?<=\d) %")
 _MINUS = "\N{MINUS SIGN}"
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
@@ -53,35 +53,35 @@ _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 @dataclass(frozen=True)
 class Inline:
-    """The text of an element that the page runs or applies, and its sum as the policy names it."""
+    """A script or style element and its hash for the content-security policy."""
 
     name: str
     text: str
 
     @property
     def source(self) -> str:
-        """The text's sum, as a content-security policy writes it."""
+        """The hash of the text in the syntax of a content-security policy."""
         return f"'sha256-{base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()}'"
 
 
 def assemble(template: str, data: object, scripts: Sequence[str], **values: object) -> str:
-    """A whole page as HTML.
+    """Render a page as HTML.
 
     Parameters
     ----------
     template : str
         Name of a template that extends ``base.html.j2``.
     data : object
-        What the scripts show, of plain values and dataclasses of such.
+        Data for the scripts, of plain values and dataclasses.
     scripts : sequence of str
-        Names of the page's own scripts, which run after the common ones.
+        Names of the page's own scripts, run after the common ones.
     **values : object
-        What the template shows.
+        Variables of the template.
 
     Returns
     -------
     str
-        The page, which can be written as UTF-8 whatever the names are.
+        The page, encodable as UTF-8 for any names.
     """
     environment = _environment()
     run = [_inline(name) for name in (*_LIBRARIES, *_COMMON, *(f"scripts/{each}" for each in scripts))]
@@ -95,12 +95,12 @@ def assemble(template: str, data: object, scripts: Sequence[str], **values: obje
         data=as_json(data),
         **values,
     )
-    # Names that were no UTF-8 hold halves of characters, which cannot be written; HTML has no NUL.
+    # Names decoded from invalid UTF-8 may have lone surrogates; HTML does not allow NUL.
     return page.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def policy(scripts: Sequence[Inline], style: Sequence[Inline]) -> str:
-    """The content-security policy that allows these and nothing else."""
+    """Return the content-security policy that allows only these elements."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -114,14 +114,14 @@ def policy(scripts: Sequence[Inline], style: Sequence[Inline]) -> str:
 
 
 def as_json(data: object) -> str:
-    """Data as JSON that cannot end the element it stands in; nan and infinity are refused, being no JSON."""
+    """Serialize data as JSON that cannot close its element; NaN and infinity raise."""
     text = json.dumps(data, default=vars, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate(_ESCAPES)
 
 
 @cache
 def _inline(name: str) -> Inline:
-    """A file of the package as the text of an element."""
+    """Return a file of the package as an inline element."""
     licenses = "".join(f"/*\n{_text(f'vendor/{each}').strip()}\n*/\n" for each in _LICENSES.get(name, ()))
     text = licenses + _SOURCE_MAP.sub("", _text(name))
     if _ENDS.search(text):
@@ -130,13 +130,13 @@ def _inline(name: str) -> Inline:
 
 
 def _text(name: str) -> str:
-    """A file of the package."""
+    """Read a file of the package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def _environment() -> Environment:
-    """What reads the templates."""
+    """Return the template environment."""
     environment = Environment(
         loader=PackageLoader(__package__, "templates"),
         autoescape=True,
@@ -149,7 +149,7 @@ def _environment() -> Environment:
 
 
 def figure(value: float | None) -> str:
-    """A number in four figures, with a true minus sign; a dash where there is none."""
+    """Format a number to four digits; None as a dash."""
     if value is None:
         return "\N{EN DASH}"
     text = f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
@@ -157,44 +157,44 @@ def figure(value: float | None) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number, or the nearest one, with thousands set apart."""
+    """Format a number rounded to an integer, with thousands separators."""
     return f"{value:,.0f}".replace("-", _MINUS)
 
 
 def signed(value: float) -> str:
-    """A difference, with its sign; what rounds to 0 has none."""
+    """Format a difference with its sign; one that rounds to 0 has none."""
     text = f"{value:+z.1f}".replace("-", _MINUS)
     return "0.0" if text == "+0.0" else text
 
 
 def two_digits(value: float | None) -> str:
-    """A measure to a hundredth; what rounds to 0 has no sign, and a dash stands for none."""
+    """Format a measure to two decimals, without −0.00; None as a dash."""
     return "\N{EN DASH}" if value is None else f"{value:z.2f}".replace("-", _MINUS)
 
 
 def share(value: float) -> str:
-    """A share in per cent; a little is not nothing."""
+    """Format a share in per cent; small positive shares are not rounded to 0."""
     return "<1 %" if 0.0 < value < 0.005 else f"{100.0 * value:.0f} %"
 
 
 def unbroken(words: str) -> str:
-    """A sentence in which no line ends between a number and its per cent sign."""
+    """Put no-break spaces between numbers and per cent signs."""
     return _PER_CENT.sub("\N{NO-BREAK SPACE}%", words)
 
 
 def shortly(name: str, length: int = 80) -> str:
-    """A name where it is spoken, or stands among others: not too long."""
+    """Truncate a name with an ellipsis."""
     named = label(name)
     return named if len(named) <= length else f"{named[: length - 1]}…"
 
 
 def label(name: str) -> str:
-    """A name, or words for none."""
+    """Return a name, or a placeholder for an empty one."""
     return name if name.strip() else "(no name)"
 
 
 def web_address(address: str | None) -> str | None:
-    """An address that a reader may follow; None for anything else."""
+    """Return an http(s) address; None for anything else."""
     return address if address is not None and address.startswith(("https://", "http://")) else None
 
 
@@ -204,24 +204,23 @@ _FILTERS: Mapping[str, Any] = {
 }
 
 
-# The page of a ranking.
+# The page of a ranking
 
-
-#: Rows that stand in the page itself: for paper, for readers without scripts, and for screen readers.
+#: Rows of the static table: for print, for readers without scripts, and for screen readers.
 N_PLAIN = 50
-#: Features whose rank intervals are drawn, at most; those of weight 0 only to fill up a short list.
+#: Maximum and minimum number of features whose rank intervals are drawn.
 N_INTERVALS, N_FEWEST = 25, 10
-#: Features that a page carries: with these it has about 10 MB, and searching and sorting stay quick.
+#: Maximum number of features in a page: about 10 MB, with quick searching and sorting.
 N_CARRIED = 100_000
 
 
 def ranking_page(contents: Contents) -> str:
-    """A report as one HTML document that opens without a network.
+    """Render a report as one self-contained HTML document.
 
     Parameters
     ----------
     contents : Contents
-        What is to be shown.
+        Contents of the page.
 
     Returns
     -------
@@ -241,7 +240,7 @@ def ranking_page(contents: Contents) -> str:
 
 
 def _drawn(contents: Contents) -> dict[str, object]:
-    """What the scripts draw; sentences stand in the page already."""
+    """Return the data that the scripts draw."""
     return {
         "classes": contents.classes,
         "class_sizes": contents.class_sizes,
@@ -264,7 +263,7 @@ def _n_intervals(features: FeatureTable) -> int:
 
 
 def _best(features: FeatureTable, number: int) -> FeatureTable:
-    """The best so many features, without words."""
+    """Return the first features of the table, without sentences."""
     low, high, frequency, missing = (
         None if each is None else each[:number]
         for each in (features.rank_low, features.rank_high, features.frequency, features.missing)
@@ -274,26 +273,26 @@ def _best(features: FeatureTable, number: int) -> FeatureTable:
         features.ranks[:number],
         features.weights[:number],
         features.kept[:number],
-        features.ranks_alone[:number],
+        features.univariate_ranks[:number],
         low,
         high,
         frequency,
         [],
         missing,
-        features.alone,
+        features.univariate_score,
     )
 
 
-# The page of a comparison.
+# The page of a comparison
 
 
 def comparison_page(contents: ComparisonContents) -> str:
-    """A comparison as one HTML document that opens without a network.
+    """Render a comparison as one self-contained HTML document.
 
     Parameters
     ----------
     contents : ComparisonContents
-        What is to be shown.
+        Contents of the page.
 
     Returns
     -------
@@ -315,7 +314,7 @@ def comparison_page(contents: ComparisonContents) -> str:
 
 
 def _spoken(contents: ComparisonContents, place: int) -> str:
-    """The accuracies of a classifier, for those who do not see the chart."""
+    """Return the accuracies of a classifier as text, for screen readers."""
     return ", ".join(
-        f"{each.name} {percent(each.judgments[place].accuracy.value)}" for each in contents.methods
+        f"{each.name} {percent(each.classifier_results[place].accuracy.value)}" for each in contents.methods
     )

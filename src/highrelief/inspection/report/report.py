@@ -1,4 +1,4 @@
-"""``highrelief.report``: a fitted estimator becomes one page that needs nothing else."""
+"""``highrelief.report`` and ``highrelief.comparison_report``: results as self-contained HTML pages."""
 
 from __future__ import annotations
 
@@ -20,36 +20,33 @@ from ...base.validation import refuse_dask
 from ...catalog import METHODS, REFERENCES, address, as_text
 from ...io.files import written_whole
 from ..comparison import Comparison
-from .comparison import JUDGES, ComparisonContents, comparison_contents
+from .comparison import CLASSIFIER_DESCRIPTIONS, ComparisonContents, comparison_contents
 from .contents import Contents, Origin, Reference
-from .findings import contents as found
+from .findings import contents as report_contents
 from .origin import about_software
 from .wording import cited
 
-__all__ = ["Report", "report"]
+__all__ = ["Report", "comparison_report", "report"]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A report: what stands in it, and the page.
-
-    In a notebook it shows itself.
-    """
+    """The contents of a report and its HTML page, shown as output in notebooks."""
 
     contents: Contents | ComparisonContents
 
     @cached_property
     def html(self) -> str:
-        """The page, as one self-contained document."""
+        """The page as one self-contained HTML document."""
         return _page(type(self.contents))(self.contents)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page into a file, whole or not at all.
+        """Write the page to a file atomically.
 
         Parameters
         ----------
         path : str or path
-            The file; what is there is written over.
+            The file; an existing one is overwritten.
 
         Returns
         -------
@@ -64,7 +61,7 @@ class Report:
         return target
 
     def _repr_html_(self) -> str:
-        """The page inside a frame, which keeps its scripts and styles from the notebook's."""
+        """Return the page in a frame that isolates its scripts and styles from the notebook."""
         return (
             f'<iframe title="{markup.escape(self.contents.title)}"'
             ' sandbox="allow-scripts allow-downloads allow-popups"'
@@ -90,56 +87,55 @@ def report(
     interactions: bool | None = None,
     progress: bool | Callable[[int, int], None] = True,
 ) -> Report:
-    r"""What a fitted weighter has found, on one page that needs nothing else.
+    r"""Report the ranking of a fitted estimator as a self-contained HTML page.
 
-    The ranking, how the method came to rest, how stable the ranking is, which samples look mislabeled, what
-    the best features look like, which of them say the same and which act together; in words, and with what
-    is needed to do it again.
+    It shows the ranking, convergence, stability, samples that may be mislabeled, distributions of the best
+    features, redundant features and interactions, with a summary in plain sentences and all that is needed to
+    reproduce the result.
 
-    Stability is measured by fitting clones of the estimator to halves of the samples, two halves at a time
-    that share none. How well two such halves agree is 0 on average where there is nothing but noise; subsets
-    of 90 % of the samples share most of them, and agree on noise too. The weight of a feature that matters
-    spreads over the halves about as it would over new tables of the full size: a mean over half of n samples,
-    drawn without replacement, has the variance :math:`\sigma^2/n` around that of all, as a mean over n new
-    ones has around the truth.
+    Stability is measured by fitting clones of the estimator to disjoint halves of the samples. On pure noise
+    the agreement of two such halves is 0 on average; subsets of 90 % of the samples overlap, and agree on
+    noise too. The weight of a relevant feature varies over the halves about as it would over new tables of
+    full size: the mean of half of n samples, drawn without replacement, has the variance :math:`\sigma^2/n`
+    around the mean of all, as the mean of n new samples has around the truth.
 
     Parameters
     ----------
     estimator : estimator
         A fitted weighter, or a meta-estimator around one.
     X : array-like or frame of shape (n_samples, n_features)
-        The samples that it was fitted to; missing values and categories as the weighter takes them.
+        The samples of its fit, with missing values and categories as the weighter supports them.
     y : array-like of shape (n_samples,)
-        Their classes; numbers for a weighter that is told numbers, such as RReliefF.
+        Class labels; or a continuous target for a weighter such as RReliefF.
     path : str or path, default=None
-        A file to write the page to.
+        File to write the page to.
     title : str, default=None
-        Of the page; None: the method and the number of features.
+        Title of the page; None: the method and the number of features.
     feature_names : sequence of str, default=None
-        None: the names of the columns of a frame, or x0, x1, …
+        Feature names; None: the columns of a frame, or x0, x1, …
     sample_names : sequence of str, default=None
-        None: the index of a pandas frame, or numbers from 1 on.
+        Sample names; None: the index of a pandas frame, or 1, 2, …
     resamples : int, default=20
-        Number of halves, an even one; 0 or None: stability is not measured.
+        Number of halves (even); 0 or None: stability is not measured.
     random_state : int, RandomState or None, default=0
-        Which halves are drawn.
+        Seed of the halves.
     n_jobs : int or None, default=None
-        How many of them are fitted at a time; does not change the result.
+        Number of halves fitted in parallel; does not change the result.
     groups : array-like of shape (n_samples,), default=None
-        Samples of the same group (such as those of one patient) are in one half.
+        Group labels: samples of a group, such as those of one patient, stay in one half.
     batches : array-like of shape (n_samples,), default=None
-        What ``fit`` was told of batches: halves and margins of samples are then those of the same method.
+        Batch labels that were passed to ``fit``, for the fits to halves and the margins.
     interactions : bool or None, default=None
-        Whether the best features are weighed again without one another, to see which act together (see
-        :func:`highrelief.interactions`); None: if it takes less than about 10 seconds.
+        Whether to measure the interactions of the best features (see :func:`highrelief.interactions`); None:
+        if it takes less than about 10 seconds.
     progress : bool or callable, default=True
-        True shows a line, on a terminal or in a notebook, where resampling takes longer than two seconds. A
-        callable is told how many halves are done, and how many there are.
+        True shows a progress line on a terminal or in a notebook if resampling takes longer than two seconds.
+        A callable receives the number of halves that are done, and their total number.
 
     Returns
     -------
     report : Report
-        ``contents`` are the plain values, ``html`` is the page, ``save(path)`` writes it.
+        ``contents`` has the plain values, ``html`` is the page, ``save(path)`` writes it.
 
     References
     ----------
@@ -163,12 +159,12 @@ def report(
     """
     refuse_dask(X, "report")
     if path is not None:
-        # Before what takes long.
+        # Fail before the long computation.
         _check_folder(Path(path))
         _page(Contents)
-    with _told(progress):
-        made = Report(
-            found(
+    with _progress_shown(progress):
+        finished = Report(
+            report_contents(
                 estimator,
                 X,
                 y,
@@ -184,12 +180,12 @@ def report(
             )
         )
     if path is not None:
-        made.save(path)
-    return made
+        finished.save(path)
+    return finished
 
 
 def _page(kind: type) -> Callable[[Any], str]:
-    """What makes a page out of such contents."""
+    """Return the function that renders such contents."""
     if kind is ComparisonContents:
         from .page import comparison_page  # noqa: PLC0415
 
@@ -200,8 +196,8 @@ def _page(kind: type) -> Callable[[Any], str]:
 
 
 @contextmanager
-def _told(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
-    """Have the fits inside tell how far they have come, if anybody wants to know."""
+def _progress_shown(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
+    """Report the progress of the fits inside to the callable or to the terminal."""
     if callable(progress):
         with watching(progress):
             yield
@@ -213,7 +209,7 @@ def _told(progress: bool | Callable[[int, int], None]) -> Iterator[None]:
 
 
 def _on_a_terminal() -> bool:
-    # There may be none, as in a program with windows.
+    # A program without console has no stderr.
     return sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -224,9 +220,6 @@ def _check_folder(path: Path) -> None:
         raise FileNotFoundError(f"path={str(path)!r}: the folder {str(path.parent)!r} does not exist.")
 
 
-# ``highrelief.comparison_report``: a comparison of methods becomes one page that needs nothing else.
-
-
 def comparison_report(
     comparison: Comparison,
     *,
@@ -234,7 +227,7 @@ def comparison_report(
     title: str = "Comparison of methods",
     feature_names: Sequence[str] | None = None,
     methods: Mapping[str, Any] | None = None,
-    judges: Mapping[str, str] = JUDGES,
+    classifier_descriptions: Mapping[str, str] = CLASSIFIER_DESCRIPTIONS,
     parameters: Mapping[str, str] | None = None,
     data: Mapping[str, str] | None = None,
     time: Mapping[str, str] | None = None,
@@ -242,37 +235,37 @@ def comparison_report(
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> Report:
-    """What a comparison of methods has found, on one page that needs nothing else.
+    """Report a comparison of methods as a self-contained HTML page.
 
-    Methods side by side: accuracy with intervals, how stable rankings and selections are, how many features
-    are kept and which, time; in words that tell which differences chance may have given.
+    It shows accuracies with intervals, stability of rankings and selections, the selected features and times,
+    with a summary that states which differences are beyond chance.
 
     Parameters
     ----------
     comparison : Comparison
-        What :func:`highrelief.inspection.comparison.compare` found.
+        The result of :func:`highrelief.inspection.comparison.compare`.
     path : str or path, default=None
-        A file to write the page to.
+        File to write the page to.
     title : str, default="Comparison of methods"
-        Of the page.
+        Title of the page.
     feature_names : sequence of str, default=None
-        In the order of the columns; None: x0, x1, …
+        Names in the order of the columns; None: x0, x1, …
     methods : mapping of str to estimator, default=None
-        What was given to ``compare``: for parameters and papers. None: names that the command knows, such as
-        "irelief", have their papers.
-    judges : mapping of str to str
-        What the classifiers are, by name.
+        The estimators that were compared, for parameters and references. None: references of the names that
+        the command knows, such as "irelief".
+    classifier_descriptions : mapping of str to str
+        Descriptions of the classifiers, by name.
     parameters, data, time : mapping of str to str, default=None
-        More to be told of how the comparison was made, of the data (file, SHA-256) and of times.
+        Further facts about the comparison, the data (file, SHA-256) and the times.
     again : str, default=None
-        What does the same again.
+        Command that reproduces the comparison.
     notes, warnings : sequence of str
-        What was decided about the data, and what was warned of.
+        Notes on the data, and warnings.
 
     Returns
     -------
     report : Report
-        ``contents`` are the plain values, ``html`` is the page, ``save(path)`` writes it.
+        ``contents`` has the plain values, ``html`` is the page, ``save(path)`` writes it.
 
     References
     ----------
@@ -305,20 +298,20 @@ def comparison_report(
         again,
         _references(comparison, methods or {}),
     )
-    made = Report(
+    finished = Report(
         comparison_contents(
             comparison,
             known,
             feature_names=feature_names,
-            judges=judges,
+            classifier_descriptions=classifier_descriptions,
             title=title,
             notes=notes,
             warnings=warnings,
         )
     )
     if path is not None:
-        made.save(path)
-    return made
+        finished.save(path)
+    return finished
 
 
 def _versions() -> dict[str, str]:
@@ -331,7 +324,7 @@ def _versions() -> dict[str, str]:
 
 
 def _references(comparison: Comparison, methods: Mapping[str, Any]) -> list[Reference]:
-    """The papers of the methods, each once."""
+    """Return the references of the methods, without repetition."""
     keys: list[str] = []
     for method in comparison.methods:
         if method.name in methods:

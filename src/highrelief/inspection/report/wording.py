@@ -1,4 +1,4 @@
-"""Parts of sentences: names in a row, numbers, shares."""
+"""Phrases of the report: lists of names, numbers, and the titles and descriptions of methods."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .contents import Estimate
 
 __all__ = ["counted", "listed", "number", "percent", "two_digits", "with_interval"]
 
-#: As it is printed; a hyphen is shorter.
+#: The typographic minus sign.
 MINUS = "\N{MINUS SIGN}"
 
 
 def listed(names: Sequence[str], most: int = 10) -> str:
-    """Names in a row: "A, B and C"; of many the first, and how many more."""
+    """Join names as "A, B and C"; of many the first, and the number of the others."""
     shown = list(names[:most])
     left = len(names) - len(shown)
     if left:
@@ -25,7 +25,7 @@ def listed(names: Sequence[str], most: int = 10) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of a whole: "43 %"; next to nothing and nearly all are not rounded away."""
+    """Format a share as "43 %"; values near 0 and 1 are not rounded to them."""
     if 0.0 < share < 0.005:
         return "less than 1 %"
     if 0.995 <= share < 1.0:
@@ -34,17 +34,17 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number of three digits, with a sign that is one."""
+    """Format a number to three digits, with a typographic minus sign."""
     return f"{value:.3g}".replace("-", MINUS)
 
 
 def two_digits(value: float) -> str:
-    """A measure between −1 and 1; next to nothing has no sign."""
+    """Format a measure between −1 and 1 to two decimals, without −0.00."""
     return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
 def with_interval(estimate: Estimate) -> str:
-    """A measure and its interval: "0.55 (95 % interval 0.40 to 0.70)"."""
+    """Format an estimate and its interval as "0.55 (95 % interval 0.40 to 0.70)"."""
     if estimate.value is None:
         return "unknown"
     if estimate.lower is None or estimate.upper is None:
@@ -53,14 +53,13 @@ def with_interval(estimate: Estimate) -> str:
     return f"{two_digits(estimate.value)} ({interval})"
 
 
-# What a fitted estimator is called, how it decides, and which papers are behind it.
-
+# Title, description and references of a fitted estimator
 
 _OF_CLASS = {method.home: method for method in METHODS.values() if not method.inside}
 
 
 def title(estimator: Any) -> str:
-    """The method as papers call it; with what is wrapped around it."""
+    """Return the title of the method, including wrappers."""
     around, inside = _taken_apart(estimator)
     method = _known(inside)
     name = type(inside).__name__ if method is None else method.title
@@ -69,7 +68,7 @@ def title(estimator: Any) -> str:
 
 
 def with_article(estimator: Any) -> str:
-    """The same as a sentence begins."""
+    """Return the title with its article, as at the start of a sentence."""
     outside = type(estimator).__name__
     name = title(estimator)
     if outside == "EnsembleWeighting" and _is_ours(estimator):
@@ -78,7 +77,7 @@ def with_article(estimator: Any) -> str:
 
 
 def words(estimator: Any) -> str:
-    """How the method decides, in a few sentences."""
+    """Describe the method and its wrappers in a few sentences."""
     around, inside = _taken_apart(estimator)
     method = _known(inside)
     own = f"{type(inside).__name__} gives each feature a weight." if method is None else method.words
@@ -86,7 +85,7 @@ def words(estimator: Any) -> str:
 
 
 def cited(estimator: Any) -> list[str]:
-    """Keys of the references, those of the method first."""
+    """Return the keys of the references, those of the method first."""
     around, inside = _taken_apart(estimator)
     method = _known(inside)
     keys = [] if method is None else list(method.references)
@@ -94,12 +93,12 @@ def cited(estimator: Any) -> list[str]:
 
 
 def is_one_by_one(estimator: Any) -> bool:
-    """Whether features are judged one by one, as the Fisher score does."""
+    """Return whether the method scores each feature separately."""
     return type(_taken_apart(estimator)[1]).__name__ == "FisherScore"
 
 
 def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
-    """What is around the method, from outside in, and the estimator in the middle."""
+    """Return the wrappers, outermost first, and the innermost estimator."""
     around = []
     while type(estimator).__name__ in WRAPPERS and _is_ours(estimator):
         around.append(WRAPPERS[type(estimator).__name__])
@@ -108,7 +107,7 @@ def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
 
 
 def _known(estimator: Any) -> Method | None:
-    """The method of an estimator, or of what it is derived from."""
+    """Return the catalog entry of an estimator or of a base class."""
     found = (_OF_CLASS.get(each.__name__) for each in type(estimator).__mro__ if _is_ours_class(each))
     return next((method for method in found if method is not None), None)
 

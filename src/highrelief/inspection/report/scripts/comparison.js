@@ -55,7 +55,7 @@ function finePercent(value) {
 // ---- accuracy ----
 
 function aboutAccuracy(method, which) {
-  const { accuracy, folds } = method.judgments[which];
+  const { accuracy, folds } = method.classifier_results[which];
   return [
     shortly(method.name, 40),
     `mean ${finePercent(accuracy.value)}`,
@@ -66,8 +66,8 @@ function aboutAccuracy(method, which) {
 
 /** Single folds, spread over the height of the row: many of them score alike. */
 function foldDots(which) {
-  const data = methods.flatMap(({ judgments }, place) => {
-    const { folds } = judgments[which];
+  const data = methods.flatMap(({ classifier_results: results }, place) => {
+    const { folds } = results[which];
     const step = 18 / Math.max(folds.length - 1, 1);
     return folds.map((score, fold) => ({ value: [score, place], symbolOffset: [0, fold * step - 9] }));
   });
@@ -75,17 +75,17 @@ function foldDots(which) {
 }
 
 function accuracyOption(which, narrow) {
-  const judged = methods.map(({ judgments }) => judgments[which]);
-  const least = Math.min(...judged.flatMap(({ accuracy, folds }) => [accuracy.lower, ...folds]));
-  const means = dots(judged.map(({ accuracy }) => accuracy.value));
+  const results = methods.map((each) => each.classifier_results[which]);
+  const least = Math.min(...results.flatMap(({ accuracy, folds }) => [accuracy.lower, ...folds]));
+  const means = dots(results.map(({ accuracy }) => accuracy.value));
   const reference = methods.findIndex((each) => each.is_baseline);
-  means.markLine = boundary({ xAxis: judged[reference].accuracy.value }, '', { show: false });
+  means.markLine = boundary({ xAxis: results[reference].accuracy.value }, '', { show: false });
   return {
     grid: grid({ bottom: 24 }),
     tooltip: { trigger: 'item', formatter: ({ dataIndex }) => aboutAccuracy(methods[dataIndex], which) },
     xAxis: numberAxis({ name: 'accuracy', min: Math.floor(10 * least) / 10, max: 1, axisLabel: { formatter: percent } }),
     yAxis: rowAxis(methodNames, narrow),
-    series: [foldDots(which), lines(judged.map(({ accuracy }) => [accuracy.lower, accuracy.upper])), means],
+    series: [foldDots(which), lines(results.map(({ accuracy }) => [accuracy.lower, accuracy.upper])), means],
   };
 }
 

@@ -18,7 +18,7 @@ function featureRow(name, place) {
     rank: features.ranks[place],
     weight: features.weights[place],
     kept: features.kept[place],
-    alone: features.ranks_alone[place],
+    alone: features.univariate_ranks[place],
     missing: features.missing === null ? null : features.missing[place],
     low: resampled ? features.rank_low[place] : null,
     high: resampled ? features.rank_high[place] : null,
@@ -95,7 +95,7 @@ function columns() {
     column('kept', 'Kept', 'Whether the method selects it', {
       width: 74, sorter: 'boolean', formatter: written(yesOrNo), headerSortStartingDir: 'desc',
     }),
-    column('alone', 'Rank alone', `Rank by ${features.alone}, which looks at each feature by itself`, {
+    column('alone', 'Rank alone', `Rank by ${features.univariate_score}, which looks at each feature by itself`, {
       width: 90, formatter: written(count),
     }),
   ];

@@ -10,7 +10,7 @@ function aboutFeature(place) {
     shortly(features.names[place]),
     `rank ${count(features.ranks[place])}${features.kept[place] ? ', kept' : ''}`,
     `weight ${figure(features.weights[place])}`,
-    `rank alone ${count(features.ranks_alone[place])}`,
+    `rank alone ${count(features.univariate_ranks[place])}`,
   ];
   if (resampled) {
     lines.push(`rank in halves ${rankRange(features.rank_low[place], features.rank_high[place])}`);
