@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from highrelief.cli.options import Request
 from highrelief.cli.rank import rank
-from highrelief.cli.request import Request
 from highrelief.io.reading import Source, read_table
 from highrelief.io.roles import Roles
 

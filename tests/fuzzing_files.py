@@ -20,8 +20,8 @@ except ModuleNotFoundError:  # no wheels for Python 3.15 yet
     h5py = None
 
 from highrelief.cli.endings import RunError, UsageError
+from highrelief.cli.options import Request
 from highrelief.cli.rank import rank, repeated
-from highrelief.cli.request import Request
 from highrelief.io.cells import TableError
 from highrelief.io.h5ad import parsed as parsed_h5ad
 from highrelief.io.imputation import RULES, completed

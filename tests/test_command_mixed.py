@@ -14,12 +14,9 @@ from highrelief.base.abilities import takes_categories, takes_measurements, take
 from highrelief.catalog import METHODS  # noqa: E402
 from highrelief.cli.compare import compared  # noqa: E402
 from highrelief.cli.endings import UsageError  # noqa: E402
+from highrelief.cli.options import Request  # noqa: E402
 from highrelief.cli.rank import rank, repeated  # noqa: E402
-from highrelief.cli.request import (  # noqa: E402
-    Request,
-    able,
-    weighter,
-)
+from highrelief.cli.request import able, weighter  # noqa: E402
 from highrelief.cli.select import write_selection  # noqa: E402
 from highrelief.io.cells import TableError  # noqa: E402
 

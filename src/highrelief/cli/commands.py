@@ -10,43 +10,18 @@ import typer
 
 from .endings import Commands, told, unread
 from .options import (
-    DATA,
-    TARGET,
-    Batch,
+    DECLARED,
+    OF_REPORT,
     BatchNeighbors,
-    By,
-    Categorical,
-    Control,
-    Data,
     Debug,
-    Decimal,
-    Drop,
-    Encoding,
-    ExchangeGroups,
     Force,
-    Groups,
-    Identifiers,
-    Interactions,
     Jobs,
-    Labels,
-    Level,
-    MaxRedundancy,
-    Method,
-    Missing,
-    MissingValue,
-    NoDefaultMissing,
     NoReport,
-    Permutations,
     Quiet,
-    Resamples,
-    Seed,
-    Separator,
-    Settings,
-    Target,
-    Transpose,
+    flag,
     is_given,
-    option,
     request_of,
+    with_request,
 )
 
 if TYPE_CHECKING:
@@ -153,15 +128,14 @@ def common(
 
 
 @app.command()
+@with_request(
+    "data target method settings batch batch_neighbors max_redundancy top out repeat resamples interactions"
+    " groups no_report seed jobs labels transpose identifiers drop separator decimal encoding missing"
+    " missing_values default_missing categorical force quiet debug",
+    optional="data target",
+)
 def rank(
     context: typer.Context,
-    data: Annotated[Path | None, DATA] = None,
-    target: Annotated[str | None, TARGET] = None,
-    method: Method = "irelief",
-    settings: Settings = None,
-    batch: Batch = None,
-    batch_neighbors: BatchNeighbors = None,
-    max_redundancy: MaxRedundancy = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
@@ -169,23 +143,9 @@ def rank(
     repeat: Annotated[
         Path | None, typer.Option(help="A run.json: do the same again.", readable=False)
     ] = None,
-    resamples: Resamples = 20,
-    interactions: Interactions = None,
-    groups: Groups = None,
     no_report: NoReport = False,
-    seed: Seed = 0,
+    batch_neighbors: BatchNeighbors = None,
     jobs: Jobs = None,
-    labels: Labels = None,
-    transpose: Transpose = False,
-    identifiers: Identifiers = None,
-    drop: Drop = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing: Missing = "auto",
-    missing_value: MissingValue = None,
-    no_default_missing: NoDefaultMissing = False,
-    categorical: Categorical = None,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -212,19 +172,14 @@ def rank(
                 raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
-            beside = {"repeat", "top", "out", "resamples", "interactions", "no_report"}
-            beside |= {"jobs", "force", "quiet", "debug"}
-            given = [name for name in context.params if is_given(context, name) and name not in beside]
-            if given:
-                names = ", ".join(map(option, given))
-                raise UsageError(f"--repeat takes everything from the record: leave out {names}.")
-            others = resamples if is_given(context, "resamples") else None
-            ranking = repeated(
-                repeat, resamples=others, interactions=interactions, n_jobs=jobs, watcher=screen
-            )
+            given = [name for name in context.params if is_given(context, name)]
+            recorded = {*DECLARED, "batch_neighbors"} - {*OF_REPORT}
+            if names := [flag(name) for name in given if name in recorded]:
+                raise UsageError(f"--repeat takes everything from the record: leave out {', '.join(names)}.")
+            of_report = {name: context.params[name] for name in OF_REPORT if name in given}
+            ranking = repeated(repeat, n_jobs=jobs, watcher=screen, **of_report)
         else:
-            request = request_of(context)
-            ranking = ranked(request, n_jobs=jobs, watcher=screen)
+            ranking = ranked(request_of(context), n_jobs=jobs, watcher=screen)
         # Before it is shown: who reads it may not read on.
         if out is not None:
             ranking.write(out, force=force)
@@ -241,39 +196,42 @@ def rank(
 
 
 @app.command()
+@with_request(
+    "data target out top control level by permutations groups method settings max_redundancy batch"
+    " batch_neighbors seed jobs labels transpose identifiers drop separator decimal encoding missing"
+    " missing_values default_missing categorical force quiet debug"
+)
 def select(
     context: typer.Context,
-    data: Data,
-    target: Target,
     out: Annotated[
         Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
     ],
     top: Annotated[
         int | None, typer.Option(min=1, help="How many features to keep.", show_default=False)
     ] = None,
-    control: Control = None,
-    level: Level = 0.1,
-    by: By = "permutation",
-    permutations: Permutations = 200,
-    groups: ExchangeGroups = None,
-    method: Method = "irelief",
-    settings: Settings = None,
-    max_redundancy: MaxRedundancy = None,
-    batch: Batch = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep the features that are real: fdr bounds the share of false ones,"
+            " fwer the chance of any.",
+            show_default=False,
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(help="With --control: the error rate.")] = 0.1,
+    by: Annotated[
+        str, typer.Option(help="With --control: permutation, stability or knockoff.")
+    ] = "permutation",
+    permutations: Annotated[
+        int, typer.Option(min=1, help="With --control: how often labels are dealt out at random.")
+    ] = 200,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="With --control: column; labels are exchanged within equal values, or of whole groups."
+        ),
+    ] = None,
     batch_neighbors: BatchNeighbors = None,
-    seed: Seed = 0,
     jobs: Jobs = None,
-    labels: Labels = None,
-    transpose: Transpose = False,
-    identifiers: Identifiers = None,
-    drop: Drop = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing: Missing = "auto",
-    missing_value: MissingValue = None,
-    no_default_missing: NoDefaultMissing = False,
-    categorical: Categorical = None,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -325,40 +283,30 @@ def select(
 
 
 @app.command()
+@with_request(
+    "data target methods groups batch batch_neighbors folds inner_folds out no_report seed jobs labels"
+    " transpose identifiers drop separator decimal encoding missing_values default_missing force quiet debug"
+)
 def compare(
     context: typer.Context,
-    data: Data,
-    target: Target,
     methods: Annotated[str, typer.Option(help="Names with commas; `highrelief methods` lists them.")] = (
         "relieff,irelief,logo"
     ),
-    groups: Groups = None,
-    batch: Batch = None,
-    batch_neighbors: BatchNeighbors = None,
     folds: Annotated[int, typer.Option(min=2, help="Outer folds, which judge.")] = 10,
     inner_folds: Annotated[int, typer.Option(min=2, help="Inner folds, which choose how many to keep.")] = 5,
     out: Annotated[
         Path | None, typer.Option(help="Folder for comparison.csv, run.json and report.html.")
     ] = None,
     no_report: NoReport = False,
-    seed: Seed = 0,
+    batch_neighbors: BatchNeighbors = None,
     jobs: Jobs = None,
-    labels: Labels = None,
-    transpose: Transpose = False,
-    identifiers: Identifiers = None,
-    drop: Drop = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    missing_value: MissingValue = None,
-    no_default_missing: NoDefaultMissing = False,
     force: Force = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Compare methods: accuracy on samples they have not seen, stability, their trade-off, time."""
     with told(debug):
-        from .compare import compared  # noqa: PLC0415
+        from .compare import FIXED, compared  # noqa: PLC0415
         from .output import check_free  # noqa: PLC0415
         from .report import check_pages, write_comparison_report  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
@@ -368,11 +316,9 @@ def compare(
             if not no_report:
                 check_pages()
         screen = Screen(quiet=quiet)
-        request = request_of(context)
+        request = request_of(context, **FIXED)
         names = [name.strip() for name in methods.split(",") if name.strip()]
-        found = compared(
-            request, names, groups=groups, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen
-        )
+        found = compared(request, names, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen)
         if out is not None:
             found.write(out, force=force)
         with unread():

@@ -14,10 +14,14 @@ from ..inspection.report.origin import about_software
 from ..io.cells import TableError
 from ..io.roles import LabeledTable
 from .endings import UsageError, in_one_line, told_once
+from .options import Request
 from .output import REPORT, csv_text, write_folder
 from .rank import read_to_compare
-from .request import Request, about_data, as_text, check_batches, weighter
+from .request import about_data, as_text, check_batches, source_of, weighter
 from .screen import NOBODY, Watcher
+
+#: Fields of a request that a comparison does not offer, as its record has them.
+FIXED = {"method": "", "resamples": 0}
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,6 @@ class ComparedMethods:
 
     request: Request
     methods: tuple[str, ...]
-    groups: str | None
     folds: int
     inner_folds: int
     table: LabeledTable
@@ -38,9 +41,8 @@ class ComparedMethods:
 
     def arguments(self) -> list[str]:
         """What ``highrelief compare`` is given to do the same again."""
-        words = [*self.request.arguments(), "--methods", ",".join(self.methods)]
-        words += ["--folds", str(self.folds), "--inner-folds", str(self.inner_folds)]
-        return words if self.groups is None else [*words, "--groups", self.groups]
+        words = [*self.request.arguments(without=FIXED), "--methods", ",".join(self.methods)]
+        return [*words, "--folds", str(self.folds), "--inner-folds", str(self.inner_folds)]
 
     def csv(self) -> str:
         """``comparison.csv``: a row for each method and classifier."""
@@ -49,7 +51,7 @@ class ComparedMethods:
 
     def record(self) -> dict[str, Any]:
         """``run.json``."""
-        request = {**self.request.as_json(), "methods": list(self.methods), "groups": self.groups}
+        request = {**self.request.as_json(), "methods": list(self.methods)}
         request |= {"folds": self.folds, "inner_folds": self.inner_folds}
         return {
             "command": "compare",
@@ -69,7 +71,6 @@ def compared(
     request: Request,
     methods: Sequence[str],
     *,
-    groups: str | None = None,
     folds: int = 10,
     inner_folds: int = 5,
     n_jobs: int | None = None,
@@ -88,9 +89,9 @@ def compared(
                 f"{name} weighs features for a target of numbers, and a comparison is judged by classes;"
                 " leave it out of --methods."
             )
-    source = request.source()
+    source = source_of(request)
     with watcher.working("Reading the table"):
-        table = read_to_compare(request, source, groups)
+        table = read_to_compare(request, source)
     watcher.table(table)
     with (
         watcher.working(f"Comparing {len(methods)} methods") as tell,
@@ -115,7 +116,6 @@ def compared(
     return ComparedMethods(
         request,
         tuple(methods),
-        groups,
         folds,
         inner_folds,
         table,

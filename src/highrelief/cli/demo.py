@@ -8,9 +8,9 @@ import numpy as np
 
 from ..datasets import make_fermat_spiral
 from .endings import RunError
+from .options import Request
 from .output import csv_text, write_folder
 from .rank import Ranking, rank
-from .request import Request
 from .screen import NOBODY, Watcher
 
 # How often LOGO finds both features of a spiral of this size: `python -m benchmarks.demo_reliability`.

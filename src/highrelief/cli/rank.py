@@ -23,8 +23,19 @@ from ..io.imputation import completed, counted_holes, missing_values, without_em
 from ..io.reading import Source, read_table
 from ..io.roles import LabeledTable
 from .endings import RunError, UsageError, in_one_line, told_once
+from .options import Request
 from .output import REPORT, csv_text, write_folder, write_text
-from .request import Request, able, about_data, as_text, check_batches, other_software, weighter
+from .request import (
+    able,
+    about_data,
+    as_text,
+    check_batches,
+    other_software,
+    request_from,
+    roles_of,
+    source_of,
+    weighter,
+)
 from .screen import NOBODY, Watcher
 
 # A table as a method takes it: what stays missing, which columns are categories, what the target is.
@@ -50,7 +61,7 @@ def resolved(request: Request, estimator: Any) -> Request:
 def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledTable, LabeledTable]:
     """The table as it was read, and as the estimator gets it; ``request`` is resolved."""
     roles = replace(
-        request.roles(),
+        roles_of(request),
         measured=takes_measurements(estimator),
         words=takes_categories(estimator),
         categorical=request.categorical,
@@ -73,10 +84,10 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledT
     return as_read, table
 
 
-def read_to_compare(request: Request, source: Source, groups: str | None) -> LabeledTable:
+def read_to_compare(request: Request, source: Source) -> LabeledTable:
     """The table that several methods, and the classifiers that judge them, get: numbers with classes."""
     try:
-        table = without_empty(read_table(source, request.roles(groups)))
+        table = without_empty(read_table(source, roles_of(request)))
     except MeasurementError as error:
         raise TableError(f"{_unended(error)} to compare by.") from error
     holes = missing_values(table)
@@ -296,7 +307,7 @@ def rank(
     ``folder``: where files are looked for that are not where they were. ``digest``: of the files that are
     expected; others are refused. ``around``: puts another estimator, which takes groups, around the method.
     """
-    source = request.source(folder)
+    source = source_of(request, folder)
     estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
     check_batches(request.method, estimator, request.batch)
     estimator = estimator if around is None else around(estimator)
@@ -344,19 +355,18 @@ def fitted(estimator: Any, table: LabeledTable, settings: Mapping[str, Any], gro
 def repeated(
     record: Path,
     *,
-    resamples: int | None = None,
-    interactions: bool | None = None,
     n_jobs: int | None = None,
     watcher: Watcher = NOBODY,
+    **of_report: Any,
 ) -> Ranking:
-    """The run of a ``run.json`` again, on the same data; what is asked of its report may differ."""
+    """Repeat the run of a ``run.json`` on the same data, with other options ``of_report``."""
     try:
         kept = json.loads(record.read_text(encoding="utf-8"))
         if kept["command"] != "rank":
             raise TableError(
                 f"{record} is the record of {shown(kept['command'])}; only a ranking can be repeated."
             )
-        request, digest = Request.from_json(kept["request"]), dict(kept["data"]["sha256"])
+        request, digest = request_from(kept["request"]), dict(kept["data"]["sha256"])
         notes = other_software(kept)
     except TableError:
         raise
@@ -366,10 +376,7 @@ def repeated(
         raise TableError(f"{record} is no record of a run. {error}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{record} is no record of a run.") from error
-    if resamples is not None:
-        request = replace(request, resamples=resamples)
-    if interactions is not None:
-        request = replace(request, interactions=interactions)
     for note in notes:
         watcher.note(f"- {note}")
+    request = replace(request, **of_report)
     return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)

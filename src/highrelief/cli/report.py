@@ -72,7 +72,7 @@ def write_comparison_report(compared: ComparedMethods, folder: Path) -> Path:
         feature_names=compared.table.feature_names,
         methods=compared.weighters,
         parameters={"inner folds": str(compared.inner_folds), "seed": str(compared.request.seed)}
-        | ({} if compared.groups is None else {"groups": compared.groups}),
+        | ({} if compared.request.groups is None else {"groups": compared.request.groups}),
         data=_digests(compared.table.digest),
         again=shlex.join(["highrelief", "compare", *compared.arguments()]),
         notes=compared.table.notes,

@@ -17,9 +17,9 @@ from ..io.cells import counted, listed
 from ..io.roles import LabeledTable
 from ..selection.error_control import METHODS, ErrorControlledSelector
 from .endings import UsageError
+from .options import Request
 from .output import check_free, csv_text, put, write_file, write_text
 from .rank import Ranking, rank
-from .request import Request
 from .screen import NOBODY, Watcher
 
 #: What is written, by the end of the file's name.
