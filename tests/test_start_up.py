@@ -1,11 +1,13 @@
 """Lazy imports, compiling ahead, the command."""
 
+import ast
 import importlib
 import json
 import pickle
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from registry import ENTRIES, continuous_table
 
 import highrelief
 from highrelief import warmup
+from highrelief.catalog import ESTIMATORS
 
 IMPORTED = 'print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))'
 
@@ -42,6 +45,14 @@ print(json.dumps([
 ]))
 """
     assert run(code) == [True, True, True, "highrelief.datasets"]
+
+
+def test_type_checkers_see_every_public_name():
+    tree = ast.parse(Path(highrelief.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    homes = {each.asname: node.module for node in block.body for each in node.names}
+    for name, home in {**highrelief._HOMES, **highrelief._FUNCTIONS}.items():
+        assert homes[name] == home, "its line under TYPE_CHECKING is missing"
 
 
 def test_the_table_of_names_is_that_of_the_public_ones():
@@ -222,16 +233,12 @@ def test_a_warm_up_reports_every_step(warmed_up):
     steps = warmed_up["steps"]
     assert [done for _, done, _ in steps] == list(range(len(steps)))
     assert {total for *_, total in steps} == {len(steps)}
-    with_kernels_of_others = {name for name, variants in warmup.VARIANTS.items() if not variants}
+    with_kernels_of_others = {name for name, method in ESTIMATORS.items() if not method.warm_up}
     assert with_kernels_of_others == {
         entry.family.estimator.__name__ for entry in ENTRIES if entry.family.inside is not None
     }
     for name in set(highrelief.__all__) - with_kernels_of_others:
         assert any(text.startswith(f"{name}(") for text, *_ in steps)
-
-
-def test_variants_of_the_warm_up_are_of_public_estimators():
-    assert set(warmup.VARIANTS) <= set(highrelief.__all__)
 
 
 def test_what_a_warm_up_says(tmp_path):

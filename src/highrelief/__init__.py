@@ -7,6 +7,8 @@ The family of local-margin feature weighters for scikit-learn: selectors with on
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .catalog import ESTIMATORS as _ESTIMATORS
+
 if TYPE_CHECKING:
     from . import datasets as datasets
     from . import plots as plots
@@ -14,95 +16,42 @@ if TYPE_CHECKING:
     from .inspection.interactions import interactions as interactions
     from .inspection.report.report import comparison_report as comparison_report
     from .inspection.report.report import report as report
-    from .methods.dann import DANN
-    from .methods.fisher import FisherScore
-    from .methods.frel import FREL
-    from .methods.gflip import GFlip
-    from .methods.hknn import HKNNClassifier
-    from .methods.im4e import IM4E
-    from .methods.irelief import IRelief
-    from .methods.lfe import LFE
-    from .methods.lhr import LHRelief
-    from .methods.lmba import Lmba
-    from .methods.logo import LOGO
-    from .methods.online import OnlineIRelief
-    from .methods.relief import Relief, ReliefF
-    from .methods.rrelieff import RReliefF
-    from .methods.simba import Simba
-    from .methods.surf import SURF, MultiSURF, MultiSURFStar, SURFStar
+    from .methods.dann import DANN as DANN
+    from .methods.fisher import FisherScore as FisherScore
+    from .methods.frel import FREL as FREL
+    from .methods.gflip import GFlip as GFlip
+    from .methods.hknn import HKNNClassifier as HKNNClassifier
+    from .methods.im4e import IM4E as IM4E
+    from .methods.irelief import IRelief as IRelief
+    from .methods.lfe import LFE as LFE
+    from .methods.lhr import LHRelief as LHRelief
+    from .methods.lmba import Lmba as Lmba
+    from .methods.logo import LOGO as LOGO
+    from .methods.online import OnlineIRelief as OnlineIRelief
+    from .methods.relief import Relief as Relief
+    from .methods.relief import ReliefF as ReliefF
+    from .methods.rrelieff import RReliefF as RReliefF
+    from .methods.simba import Simba as Simba
+    from .methods.surf import SURF as SURF
+    from .methods.surf import MultiSURF as MultiSURF
+    from .methods.surf import MultiSURFStar as MultiSURFStar
+    from .methods.surf import SURFStar as SURFStar
     from .saving import load as load
     from .saving import save as save
-    from .selection.cross_validation import CrossValidatedSelector
-    from .selection.elimination import IterativeElimination
-    from .selection.ensemble import EnsembleWeighting
-    from .selection.error_control import ErrorControlledSelector
-    from .selection.kernel_width import KernelWidthCV
-    from .selection.redundancy import RedundancyFilter
-    from .selection.variance_reduction import VarianceReduction
-
+    from .selection.cross_validation import CrossValidatedSelector as CrossValidatedSelector
+    from .selection.elimination import IterativeElimination as IterativeElimination
+    from .selection.ensemble import EnsembleWeighting as EnsembleWeighting
+    from .selection.error_control import ErrorControlledSelector as ErrorControlledSelector
+    from .selection.kernel_width import KernelWidthCV as KernelWidthCV
+    from .selection.redundancy import RedundancyFilter as RedundancyFilter
+    from .selection.variance_reduction import VarianceReduction as VarianceReduction
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DANN",
-    "FREL",
-    "IM4E",
-    "LFE",
-    "LOGO",
-    "SURF",
-    "CrossValidatedSelector",
-    "EnsembleWeighting",
-    "ErrorControlledSelector",
-    "FisherScore",
-    "GFlip",
-    "HKNNClassifier",
-    "IRelief",
-    "IterativeElimination",
-    "KernelWidthCV",
-    "LHRelief",
-    "Lmba",
-    "MultiSURF",
-    "MultiSURFStar",
-    "OnlineIRelief",
-    "RReliefF",
-    "RedundancyFilter",
-    "Relief",
-    "ReliefF",
-    "SURFStar",
-    "Simba",
-    "VarianceReduction",
-]
-
 # Numba and scikit-learn are imported when the first of these is asked for (PEP 562).
-_HOMES = {
-    "DANN": "methods.dann",
-    "FREL": "methods.frel",
-    "LFE": "methods.lfe",
-    "LOGO": "methods.logo",
-    "CrossValidatedSelector": "selection.cross_validation",
-    "EnsembleWeighting": "selection.ensemble",
-    "ErrorControlledSelector": "selection.error_control",
-    "FisherScore": "methods.fisher",
-    "HKNNClassifier": "methods.hknn",
-    "GFlip": "methods.gflip",
-    "IM4E": "methods.im4e",
-    "IRelief": "methods.irelief",
-    "IterativeElimination": "selection.elimination",
-    "KernelWidthCV": "selection.kernel_width",
-    "LHRelief": "methods.lhr",
-    "Lmba": "methods.lmba",
-    "MultiSURF": "methods.surf",
-    "MultiSURFStar": "methods.surf",
-    "OnlineIRelief": "methods.online",
-    "RReliefF": "methods.rrelieff",
-    "RedundancyFilter": "selection.redundancy",
-    "Relief": "methods.relief",
-    "ReliefF": "methods.relief",
-    "SURF": "methods.surf",
-    "SURFStar": "methods.surf",
-    "Simba": "methods.simba",
-    "VarianceReduction": "selection.variance_reduction",
-}
+_HOMES = {name: each.module for name, each in _ESTIMATORS.items()}
+if not TYPE_CHECKING:  # mypy takes a list that is computed for an empty one
+    __all__ = list(_HOMES)
 _FUNCTIONS = {
     "comparison_report": "inspection.report.report",
     "interactions": "inspection.interactions",
@@ -125,4 +74,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_FUNCTIONS, *_MODULES} - {"Any", "TYPE_CHECKING", "import_module"})
+    private = {"Any", "TYPE_CHECKING", "catalog", "import_module"}
+    return sorted({*globals(), *_HOMES, *_FUNCTIONS, *_MODULES} - private)

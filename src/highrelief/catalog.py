@@ -1,18 +1,21 @@
-"""The methods: what users call them, where they are, what they do, and who is to be cited."""
+"""The public estimators: where they are, what the command and the reports call them, and who is to be cited.
 
-from __future__ import annotations
+Lazy imports, ``highrelief.__all__``, saving, warm-up, the command, citations and reports follow from the
+entries here. This module is imported with the package, and so imports nothing large.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Method:
-    """A method as the command offers it."""
+class Method(NamedTuple):
+    """A public estimator."""
 
     #: Name of the class.
     home: str
+    #: Its module.
+    module: str
     #: What it is, in a line.
     summary: str
     #: Keys of its references.
@@ -21,6 +24,12 @@ class Method:
     title: str
     #: How it decides, in a sentence or two that a stranger understands.
     words: str
+    #: Parameters that run all its kernels, for ``highrelief warmup``; none if it runs those of others only.
+    warm_up: Sequence[Mapping[str, Any]] = ({},)
+    #: Whether it looks at each feature alone.
+    univariate: bool = False
+    #: What a sentence that begins with the title begins with.
+    article: str = ""
     #: Name of the class that ``home`` is wrapped around; empty if it is no meta-estimator.
     inside: str = ""
 
@@ -28,40 +37,55 @@ class Method:
 _WEIGHTERS: Mapping[str, Method] = {
     "irelief": Method(
         "IRelief",
+        "methods.irelief",
         "I-RELIEF: margins under the weights they make; nothing to tune",
         ("sun2007",),
         "I-RELIEF",
         "I-RELIEF weighs a feature by its margin: how much farther a sample is from samples of other classes"
         " than from those of its own. Near samples count more, and which ones are near is judged by the"
         " weights themselves, again and again, so that features that act only together are found.",
+        warm_up=({"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}),
     ),
     "online-irelief": Method(
         "OnlineIRelief",
+        "methods.online",
         "I-RELIEF, one sample after another",
         ("sun2007",),
         "Online I-RELIEF",
         "Online I-RELIEF weighs a feature by its margin: how much farther a sample is from samples of other"
         " classes than from those of its own. It looks at one sample after another, and each moves the"
         " weights a little.",
+        warm_up=({}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}),
     ),
     "relief": Method(
         "Relief",
+        "methods.relief",
         "nearest hit and nearest miss",
         ("kira1992",),
         "RELIEF",
         "RELIEF compares every sample with the nearest one of its own class and the nearest one of another"
         " class. A feature weighs more the farther it sets the second apart, compared with the first.",
+        warm_up=({}, {"n_anchors": 2}, {"metric": "sqeuclidean"}),
     ),
     "relieff": Method(
         "ReliefF",
+        "methods.relief",
         "k nearest of every class",
         ("kononenko1994", "robnik2003"),
         "RELIEF-F",
         "RELIEF-F compares every sample with its nearest neighbors of its own class and of every other"
         " class. A feature weighs more the farther it sets the latter apart, compared with the former.",
+        warm_up=(
+            {},
+            {"n_anchors": 2},
+            {"metric": "sqeuclidean"},
+            {"scale": None},
+            {"scale": None, "n_anchors": 2},
+        ),
     ),
     "rrelieff": Method(
         "RReliefF",
+        "methods.rrelieff",
         "RELIEF-F for a target that is a number",
         ("robnik1997", "robnik2003"),
         "RRELIEF-F",
@@ -70,6 +94,7 @@ _WEIGHTERS: Mapping[str, Method] = {
     ),
     "surf": Method(
         "SURF",
+        "methods.surf",
         "all samples nearer than the mean distance",
         ("greene2009",),
         "SURF",
@@ -78,6 +103,7 @@ _WEIGHTERS: Mapping[str, Method] = {
     ),
     "surf-star": Method(
         "SURFStar",
+        "methods.surf",
         "SURF, and samples far away with the opposite sign",
         ("greene2010",),
         "SURF*",
@@ -87,6 +113,7 @@ _WEIGHTERS: Mapping[str, Method] = {
     ),
     "multisurf": Method(
         "MultiSURF",
+        "methods.surf",
         "all samples within a radius of each sample's own",
         ("urbanowicz2018",),
         "MultiSURF",
@@ -96,6 +123,7 @@ _WEIGHTERS: Mapping[str, Method] = {
     ),
     "multisurf-star": Method(
         "MultiSURFStar",
+        "methods.surf",
         "MultiSURF, and samples far away with the opposite sign",
         ("granizo2013",),
         "MultiSURF*",
@@ -105,31 +133,38 @@ _WEIGHTERS: Mapping[str, Method] = {
     ),
     "logo": Method(
         "LOGO",
+        "methods.logo",
         "few features that give every sample a margin",
         ("sun2010",),
         "LOGO",
         "LOGO looks for few features by which samples are nearer to their own class than to others. A penalty"
         " sets the weights of all others to 0: of features that say the same it keeps one or a few.",
+        warm_up=({"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}),
     ),
     "im4e": Method(
         "IM4E",
+        "methods.im4e",
         "margins that do not hang on single samples",
         ("bei2015",),
         "I-M4E",
         "I-M4E looks for weights under which samples are nearer to their own class than to others, and under"
         " which this does not hang on single neighbors.",
+        warm_up=({"max_iter": 2},),
     ),
     "frel": Method(
         "FREL",
+        "methods.frel",
         "margin losses with a penalty; stable rankings",
         ("li2015",),
         "FREL",
         "FREL finds, once, the nearest sample of the same class and of another class, and then the weights"
         " that set these apart with the least loss, kept small by a penalty so that they change little with"
         " the samples.",
+        warm_up=({}, {"loss": "square"}, {"solver": "exact", "loss": "square"}),
     ),
     "lmba": Method(
         "Lmba",
+        "methods.lmba",
         "FREL's square loss over several neighbors",
         ("li2015",),
         "Lmba",
@@ -138,37 +173,46 @@ _WEIGHTERS: Mapping[str, Method] = {
     ),
     "lhr": Method(
         "LHRelief",
+        "methods.lhr",
         "margins to local hyperplanes",
         ("cai2014",),
         "LHR",
         "LHR compares every sample with mixtures of its nearest neighbors, one of its own class and one of"
         " the others: mixtures are less noisy than single samples. A feature weighs more the farther it sets"
         " the second apart.",
+        warm_up=({"max_iter": 2},),
     ),
     "simba": Method(
         "Simba",
+        "methods.simba",
         "gradient steps on the margin, with restarts",
         ("gilad2004",),
         "Simba",
         "Simba moves the weights, sample by sample, so that the nearest sample of another class gets farther"
         " away than the nearest of the same class, under the weights as they are.",
+        warm_up=({"n_restarts": 2},),
     ),
     "gflip": Method(
         "GFlip",
+        "methods.gflip",
         "features flipped while the margins grow",
         ("gilad2004",),
         "G-flip",
         "G-flip looks for a set of features, not for weights: it begins with none, and takes a feature in or"
         " out as long as this sets samples farther from other classes than from their own.",
+        warm_up=({}, {"utility": "sigmoid"}),
     ),
     "fisher": Method(
         "FisherScore",
+        "methods.fisher",
         "one feature at a time: between over within classes",
         ("duda1973",),
         "Fisher score",
         "The Fisher score looks at each feature alone: how far the means of the classes are apart, compared"
         " with how much the values spread within the classes. It does not see features that act only"
         " together.",
+        univariate=True,
+        article="The",
     ),
 }
 
@@ -176,56 +220,71 @@ _WEIGHTERS: Mapping[str, Method] = {
 WRAPPERS: Mapping[str, Method] = {
     "EnsembleWeighting": Method(
         "EnsembleWeighting",
+        "selection.ensemble",
         "the mean of many fits",
         ("li2015",),
         "Ensemble of",
         "This was done many times, each time without some of the samples, and the results were averaged.",
+        warm_up=(),
+        article="An",
     ),
     "IterativeElimination": Method(
         "IterativeElimination",
+        "selection.elimination",
         "the worst features dropped, round by round",
         ("moore2007",),
         "TuRF with",
         "After each round the features of the lowest weights were dropped, and the others weighed again"
         " without them.",
+        warm_up=(),
     ),
     "VarianceReduction": Method(
         "VarianceReduction",
+        "selection.variance_reduction",
         "samples weighed first",
         ("li2015",),
         "Variance reduction of",
         "Before, every sample was weighed: samples unlike all others count less.",
+        warm_up=(),
     ),
     "CrossValidatedSelector": Method(
         "CrossValidatedSelector",
+        "selection.cross_validation",
         "the number of features by cross-validation",
         (),
         "Cross-validated",
         "How many features are kept was decided by how well a classifier does with the best 1, 2, 3, 5, … on"
         " samples that were left out.",
+        warm_up=(),
     ),
     "KernelWidthCV": Method(
         "KernelWidthCV",
+        "selection.kernel_width",
         "the kernel width by cross-validation",
         (),
         "Cross-validated",
         "How near is near, and with LOGO how large the penalty is, were chosen by how well samples that were"
         " left out are classified under the weights.",
+        warm_up=(),
     ),
     "RedundancyFilter": Method(
         "RedundancyFilter",
+        "selection.redundancy",
         "one of each group that says the same",
         ("sun2007",),
         "Redundancy-filtered",
         "Of features that say much the same, by their correlation, only the best is kept.",
+        warm_up=(),
     ),
     "ErrorControlledSelector": Method(
         "ErrorControlledSelector",
+        "selection.error_control",
         "the features that are real, at a stated error rate",
         ("westfall1993", "benjamini1995"),
         "Error-controlled",
         "Which features are kept was decided by how much of this chance alone would make, so that few of"
         " them, or probably none, are false.",
+        warm_up=(),
     ),
 }
 
@@ -234,15 +293,17 @@ def _with_cross_validated_width(name: str, chosen: str) -> Method:
     method, search = _WEIGHTERS[name], WRAPPERS["KernelWidthCV"]
     return Method(
         search.home,
+        search.module,
         f"{method.title}, {chosen} chosen by cross-validation",
         method.references,
         f"{search.title} {method.title}",
         f"{method.words} {search.words}",
+        warm_up=(),
         inside=method.home,
     )
 
 
-#: What the command offers.
+#: What ranks features, by the name that the command has for it.
 METHODS: Mapping[str, Method] = {
     **_WEIGHTERS,
     "irelief-cv": _with_cross_validated_width("irelief", "the kernel width"),
@@ -250,8 +311,17 @@ METHODS: Mapping[str, Method] = {
     "im4e-cv": _with_cross_validated_width("im4e", "the kernel width"),
 }
 
-#: Papers of what is no weighter, by the names of the classes in small letters.
-BESIDE = {"lfe": ("sun2008",), "dann": ("hastie1996", "sun2008"), "hknn": ("vincent2002",)}
+#: What gives features no weights, by the name that `highrelief cite` has for it.
+OTHERS: Mapping[str, Method] = {
+    "lfe": Method("LFE", "methods.lfe", "", ("sun2008",), "LFE", ""),
+    "dann": Method("DANN", "methods.dann", "", ("hastie1996", "sun2008"), "DANN", ""),
+    "hknn": Method("HKNNClassifier", "methods.hknn", "", ("vincent2002",), "HKNN", ""),
+}
+
+#: All public estimators, by the names of their classes.
+ESTIMATORS: Mapping[str, Method] = {
+    each.home: each for group in (METHODS, WRAPPERS, OTHERS) for each in group.values()
+}
 
 
 # The papers behind the methods, as BibTeX.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,33 +32,8 @@ from ._engine.search import BAND
 from ._engine.soft import PairwiseDistances, SoftNeighborhoods
 from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
+from .catalog import ESTIMATORS
 
-#: Parameters that lead to other kernels than the defaults do; none for what runs those of others.
-VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "CrossValidatedSelector": [],
-    "EnsembleWeighting": [],
-    "ErrorControlledSelector": [],
-    "IterativeElimination": [],
-    "KernelWidthCV": [],
-    "RedundancyFilter": [],
-    "VarianceReduction": [],
-    "Relief": [{}, {"n_anchors": 2}, {"metric": "sqeuclidean"}],
-    "ReliefF": [
-        {},
-        {"n_anchors": 2},
-        {"metric": "sqeuclidean"},
-        {"scale": None},
-        {"scale": None, "n_anchors": 2},
-    ],
-    "GFlip": [{}, {"utility": "sigmoid"}],
-    "IM4E": [{"max_iter": 2}],
-    "IRelief": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "margin": "prior"}],
-    "FREL": [{}, {"loss": "square"}, {"solver": "exact", "loss": "square"}],
-    "LHRelief": [{"max_iter": 2}],
-    "LOGO": [{"max_iter": 2}, {"max_iter": 2, "sigma": 1.0, "alpha": 0.1}],
-    "OnlineIRelief": [{}, {"sigma": 1.0, "margin": "prior"}, {"buffer_size": 20}],
-    "Simba": [{"n_restarts": 2}],
-}
 #: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
 _MEGABYTES = (64, 1e-3)
 
@@ -67,7 +42,7 @@ class Step(NamedTuple):
     """A part of the work: one estimator with some parameters, on tables of one type of numbers."""
 
     estimator: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     dtype: str
 
     def __str__(self) -> str:
@@ -139,8 +114,8 @@ def _counts() -> tuple[set[str], set[str]]:
 
 def _steps() -> Iterator[Step]:
     for dtype in ("float32", "float64", "int8"):
-        for name in highrelief.__all__:
-            for parameters in VARIANTS.get(name, [{}]):
+        for name, method in sorted(ESTIMATORS.items()):
+            for parameters in method.warm_up:
                 yield Step(name, parameters, dtype)
 
 
@@ -155,11 +130,11 @@ def _run(step: Step) -> None:
             continue
         for megabytes in _MEGABYTES:
             with warnings.catch_warnings(), config_context(working_memory=megabytes):
-                warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
+                warnings.filterwarnings("ignore", module=r"(?!highrelief\._kernels)")
                 _use(estimator, X, y)
         if X.dtype.kind == "f" and not gaps and _takes_sparse(estimator):
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", module=r"(?!highrelief\.kernels)")
+                warnings.filterwarnings("ignore", module=r"(?!highrelief\._kernels)")
                 _use(estimator, csr_array(X), y)
         if step.estimator == "ReliefF" and X.dtype.kind == "f" and not gaps:
             _use_labelings(estimator, X, y)

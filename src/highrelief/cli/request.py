@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
 
-from ..catalog import BESIDE, METHODS, Method
+from ..catalog import METHODS, OTHERS, Method
 from ..inspection.report.origin import about_software
 from ..io.cells import shown
 from ..io.imputation import RULES
@@ -222,4 +222,4 @@ def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
 
 def cited(name: str) -> tuple[str, ...]:
     """Keys of the references of a method."""
-    return BESIDE[name] if name in BESIDE else named(name).references
+    return (OTHERS[name] if name in OTHERS else named(name)).references

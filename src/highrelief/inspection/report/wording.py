@@ -69,11 +69,12 @@ def title(estimator: Any) -> str:
 
 def with_article(estimator: Any) -> str:
     """Return the title with its article, as at the start of a sentence."""
-    outside = type(estimator).__name__
+    around, inside = _taken_apart(estimator)
+    outside = around[0] if around else _known(inside)
     name = title(estimator)
-    if outside == "EnsembleWeighting" and _is_ours(estimator):
-        return f"An {name[0].lower()}{name[1:]}"
-    return f"The {name}" if outside == "FisherScore" else name
+    if outside is None or not outside.article:
+        return name
+    return f"{outside.article} {name[0].lower()}{name[1:]}" if around else f"{outside.article} {name}"
 
 
 def words(estimator: Any) -> str:
@@ -94,7 +95,8 @@ def cited(estimator: Any) -> list[str]:
 
 def is_one_by_one(estimator: Any) -> bool:
     """Return whether the method scores each feature separately."""
-    return type(_taken_apart(estimator)[1]).__name__ == "FisherScore"
+    method = _known(_taken_apart(estimator)[1])
+    return method is not None and method.univariate
 
 
 def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
