@@ -5,7 +5,8 @@ Each error names the parameter, its value and the valid values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -113,3 +114,57 @@ def checked_thread_count(n_jobs: Any) -> int:
     if n_jobs is not None:
         check_whole("n_jobs", n_jobs, "None, or a whole number that is not 0", lambda n: n != 0)
     return thread_count(n_jobs)
+
+
+# What the classes of estimators declare of their parameters, each by itself.
+
+
+#: Takes the name of a parameter and its value, and raises unless it can be used.
+Check = Callable[[str, Any], None]
+
+
+def constraints(**checks: Check) -> Mapping[str, Check]:
+    """Return the ``_constraints`` of a class: a check for each of its parameters."""
+    return checks
+
+
+def check_declared(estimator: object) -> None:
+    """Raise if a parameter violates the ``_constraints`` of its class, or of a base class."""
+    declared: dict[str, Check] = {}
+    for each in reversed(type(estimator).__mro__):
+        declared |= vars(each).get("_constraints", {})
+    for name, check in declared.items():
+        if hasattr(estimator, name):
+            check(name, getattr(estimator, name))
+
+
+def count(*, at_least: int = 1) -> Check:
+    """Return a check for a whole number that is not too small."""
+    return partial(check_count, at_least=at_least)
+
+
+def number(**bounds: Any) -> Check:
+    """Return a check for a finite number in the given range."""
+    return partial(check_number, **bounds)
+
+
+def positive_or(*words: str) -> Check:
+    """Return a check for a number above 0, or one of ``words``."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, str):
+            check_choice(name, value, words, beside=", or a number > 0")
+        else:
+            check_number(name, value, above=0.0)
+
+    return check
+
+
+def one_of(*choices: Any) -> Check:
+    """Return a check for one of ``choices``."""
+    return partial(check_choice, choices=choices)
+
+
+def optional(check: Check) -> Check:
+    """Return a check that lets None pass, too."""
+    return lambda name, value: None if value is None else check(name, value)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._engine.parameters import check_choice, check_count, check_flag, check_number
+from .._engine.parameters import check_flag, constraints, count, number, optional
 from .._engine.threads import even_ranges, n_pieces, run_all
 from .._kernels import simba
 from .weighter import FeatureWeighter
@@ -76,9 +76,8 @@ class EuclideanWeighter(FeatureWeighter):
         Of the orders.
     """
 
-    # What ``utility`` may be.
-    _utilities: tuple[str, ...] = ()
     _own_metric = "euclidean"
+    _constraints = constraints(beta=optional(number(above=0.0)), n_restarts=count(), shuffle=check_flag)
 
     def __init__(
         self,
@@ -106,14 +105,6 @@ class EuclideanWeighter(FeatureWeighter):
         self.n_restarts = n_restarts
         self.shuffle = shuffle
         self.random_state = random_state
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_choice("utility", self.utility, self._utilities)
-        if self.beta is not None:
-            check_number("beta", self.beta, above=0.0)
-        check_count("n_restarts", self.n_restarts)
-        check_flag("shuffle", self.shuffle)
 
     def _scaled(self, X: NDArray[np.floating], which: NDArray[np.int64]) -> NDArray[np.floating]:
         """Some columns, scaled as in ``fit`` and in its precision."""

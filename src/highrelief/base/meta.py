@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._dask.collections import gathered, is_dask_table
-from .._engine.parameters import check_choice
+from .._engine.parameters import constraints, one_of
 from .._engine.scaling import ColumnRanges, MissingMask, Scaling
 from .abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
 from .categorical import (
@@ -455,13 +455,7 @@ class CrossValidatedWeighter(SingleFitWeighter):
     cv: Any
     rule: str | None
 
-    #: What ``rule`` may be.
-    _rules: tuple[str | None, ...] = RULES
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_folds("cv", self.cv)
-        check_choice("rule", self.rule, self._rules)
+    _constraints = constraints(cv=check_folds, rule=one_of(*RULES))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return how ``fit`` routes metadata; see scikit-learn's user guide.

@@ -19,7 +19,14 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._dask.collections import is_dask_table
 from .._engine.memory import check_room
-from .._engine.parameters import check_count, check_number, check_seed, checked_thread_count, random_generator
+from .._engine.parameters import (
+    check_count,
+    check_number,
+    checked_thread_count,
+    constraints,
+    count,
+    random_generator,
+)
 from .._engine.threads import Exclusive, one_blas_thread, run_all
 from .meta import MetaTable, MetaWeighter, SingleFitWeighter, weights_of
 from .progress import watched
@@ -269,6 +276,7 @@ class ResampledWeighter(MetaWeighter):
 
     # What users call the size of a subset.
     _size_name = "max_samples"
+    _constraints = constraints(n_estimators=count())
     # What is asked of a fitted member: something for each of so many features.
     _ask: Callable[[Any, int], NDArray[Any]] = staticmethod(weights_of)
 
@@ -297,8 +305,6 @@ class ResampledWeighter(MetaWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_count("n_estimators", self.n_estimators)
-        check_seed("random_state", self.random_state)
         if is_share(self.max_samples):
             check_number("max_samples", self.max_samples, above=0.0, at_most=1.0)
             if self._subset_size(n_samples) < 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,10 +20,13 @@ from .._dask.collections import is_dask, is_dask_table
 from .._engine.parameters import (
     check_choice,
     check_count,
+    check_declared,
     check_number,
     check_seed,
     check_whole,
     checked_thread_count,
+    constraints,
+    one_of,
 )
 from .._engine.scaling import Scaling, finite
 from .notebook import FittedViewMixin, beside, best_features_table
@@ -169,6 +173,12 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
 
     # What ``weighted=True`` means for the method.
     _own_metric: str = "manhattan"
+    # What each parameter may be.
+    _constraints = constraints(
+        weighted=one_of(*WEIGHTED),
+        verbose=partial(check_whole, expected="a whole number >= 0", suits=lambda n: n >= 0),
+        random_state=check_seed,
+    )
     # The result depends on the order in which samples are visited.
     _order_dependent: bool = False
     # The result depends on the order in which features are visited.
@@ -191,10 +201,8 @@ class WeightSelector(FittedViewMixin, CallbackSupportMixin, SelectorMixin, BaseE
     # Fit
 
     def _check_parameters(self, n_samples: int) -> None:
-        """Raise if a constructor parameter cannot be used; subclasses add their own."""
-        check_choice("weighted", self.weighted, WEIGHTED)
-        check_whole("verbose", self.verbose, "a whole number >= 0", lambda n: n >= 0)
-        check_seed("random_state", getattr(self, "random_state", None))
+        """Raise if a constructor parameter cannot be used; subclasses add rules between several of them."""
+        check_declared(self)
         if self.n_features_to_select is None:
             return
         if is_share(self.n_features_to_select):

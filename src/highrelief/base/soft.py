@@ -12,9 +12,13 @@ from .._engine.memory import memory_budget
 from .._engine.parameters import (
     check_bytes,
     check_choice,
-    check_count,
     check_flag,
     check_number,
+    constraints,
+    count,
+    number,
+    optional,
+    positive_or,
     random_generator,
 )
 from .._solvers.fixed_point import (
@@ -83,15 +87,10 @@ class SoftWeighter(FeatureWeighter):
     perplexity: float | None
     sigma_: float
 
-    #: What ``sigma`` may be beside a number.
-    _named_widths: ClassVar[tuple[str, ...]] = ("auto",)
+    _constraints = constraints(sigma=positive_or("auto"))
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, self._named_widths, beside=", or a number > 0")
-        else:
-            check_number("sigma", self.sigma, above=0.0)
         self._check_perplexity()
 
     def _check_perplexity(self) -> None:
@@ -178,6 +177,12 @@ class RepeatedWeighter(SoftWeighter):
     _random_norm: ClassVar[int] = 2
     #: σ at weights of norm 1, where a search over kernel widths sets it; ``sigma`` must then be "auto".
     _sigma_at_norm_1: float | None = None
+    _constraints = constraints(
+        averaging=optional(check_flag),
+        max_iter=optional(count()),
+        tol=number(at_least=0.0),
+        memory_budget=check_bytes,
+    )
 
     def __init__(
         self,
@@ -201,15 +206,6 @@ class RepeatedWeighter(SoftWeighter):
         self.init = init
         self.memory_budget = memory_budget
         self.random_state = random_state
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        if self.averaging is not None:
-            check_flag("averaging", self.averaging)
-        if self.max_iter is not None:
-            check_count("max_iter", self.max_iter)
-        check_number("tol", self.tol, at_least=0.0)
-        check_bytes("memory_budget", self.memory_budget)
 
     def _check_perplexity(self) -> None:
         if self.perplexity is not None:

@@ -40,7 +40,7 @@ from .._engine.engine import LocalRows
 from .._engine.layout import Packed, SparsePacked
 from .._engine.memory import check_room, memory_budget
 from .._engine.pair_sums import WIDE
-from .._engine.parameters import check_choice, checked_thread_count
+from .._engine.parameters import check_declared, checked_thread_count, constraints, one_of
 from .._engine.scaling import (
     SCALES,
     ColumnRanges,
@@ -628,6 +628,11 @@ class ClassTableMixin(FittedViewMixin):
 
     # What is worked on as it is; anything else becomes float64.
     _types: Sequence[type] = PRECISIONS
+    # What each parameter may be.
+    _constraints = constraints(
+        scale=one_of(*SCALES),
+        batch_neighbors=one_of(*BATCH_NEIGHBORS),
+    )
     # Whether values may be missing: differences are then what they are expected to be.
     _allows_missing: bool = False
     # Weights of samples may be so large, in float64 and in float32, or the inverse of it.
@@ -653,9 +658,8 @@ class ClassTableMixin(FittedViewMixin):
             """Be unfitted, so that a fit that fails does not leave the results of an earlier one behind."""
 
     def _check_parameters(self, n_samples: int) -> None:
-        """Raise if a constructor parameter cannot be used; subclasses add their own."""
-        check_choice("scale", self.scale, SCALES)
-        check_choice("batch_neighbors", self.batch_neighbors, BATCH_NEIGHBORS)
+        """Raise if a constructor parameter cannot be used; subclasses add rules between several of them."""
+        check_declared(self)
 
     def _judge(self, table: Table) -> None:
         """Raise or warn if a table of at least two classes is not one to be fitted to."""

@@ -68,7 +68,6 @@ class FeatureWeighter(ClassTableMixin, WeightSelector):
     # Fit
 
     def _check_parameters(self, n_samples: int) -> None:
-        ClassTableMixin._check_parameters(self, n_samples)
         WeightSelector._check_parameters(self, n_samples)
 
     def _judge(self, table: Table) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.nearest import NearestPass
 from .._engine.neighbors import Neighborhood
-from .._engine.parameters import check_count
+from .._engine.parameters import constraints, count, optional
 from .._engine.threads import one_blas_thread
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
@@ -90,6 +90,7 @@ class DANN(FeatureExtractor):
 
     # What neighbors share is multiplied by how often each counts.
     _largest_weight = (1e145, 1e145)
+    _constraints = constraints(n_neighbors=optional(count(at_least=2)))
 
     def __init__(
         self,
@@ -101,11 +102,6 @@ class DANN(FeatureExtractor):
     ) -> None:
         super().__init__(n_components=n_components, scale=scale, n_jobs=n_jobs)
         self.n_neighbors = n_neighbors
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors, at_least=2)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the components.

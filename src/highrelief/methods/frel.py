@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._engine.nearest import SampleMargins
 from .._engine.neighbors import Neighborhood
-from .._engine.parameters import check_choice, check_count, check_flag, check_number
+from .._engine.parameters import check_flag, constraints, count, number, one_of
 from .._kernels import descent
 from .._solvers.losses import HingeLoss, LogLoss, Minimum, SquareExpLoss, SquareLoss
 from .._solvers.minimizers import minimize_l1, minimize_l2
@@ -153,6 +153,15 @@ class FREL(FeatureWeighter):
     array([0, 1])
     """
 
+    _constraints = constraints(
+        loss=one_of(*LOSSES),
+        penalty=one_of(*PENALTIES),
+        solver=one_of(*SOLVERS),
+        positive=check_flag,
+        n_epochs=count(),
+        alpha=number(at_least=0.0),
+    )
+
     def __init__(
         self,
         *,
@@ -200,12 +209,6 @@ class FREL(FeatureWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_choice("loss", self.loss, tuple(LOSSES))
-        check_choice("penalty", self.penalty, PENALTIES)
-        check_choice("solver", self.solver, SOLVERS)
-        check_flag("positive", self.positive)
-        check_count("n_epochs", self.n_epochs)
-        check_number("alpha", self.alpha, at_least=0.0)
         if self.solver == "exact" and self.alpha == 0.0:
             raise ValueError(f"alpha={self.alpha!r} must be > 0 for solver='exact': there may be no minimum.")
         if self.solver == "sgd" and self.positive:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._engine.memory import check_room
-from .._engine.parameters import check_count, random_generator
+from .._engine.parameters import constraints, count, one_of, random_generator
 from .._engine.threads import n_pieces, run_all
 from .._kernels import gflip
 from .._kernels.packing import PADDING, class_layout
@@ -324,7 +324,7 @@ class GFlip(EuclideanWeighter):
     array([1., 0.])
     """
 
-    _utilities = tuple(UTILITIES)
+    _constraints = constraints(utility=one_of(*UTILITIES), max_iter=count())
     _feature_order_dependent = True
     # The sign of small differences decides.
     _types = (np.float64,)
@@ -359,10 +359,6 @@ class GFlip(EuclideanWeighter):
             random_state=random_state,
         )
         self.max_iter = max_iter
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_count("max_iter", self.max_iter)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine.distances import merge_ties
 from .._engine.hyperplanes import ClassHyperplanes
-from .._engine.parameters import check_count, check_number
+from .._engine.parameters import constraints, count, number
 from ..base.validation import PRECISIONS, ClassTableMixin, refuse_dask, validate_data
 
 
@@ -76,6 +76,8 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
     >>> bool(model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.8)
     True
     """
+
+    _constraints = constraints(n_neighbors=count(), alpha=number(at_least=0.0))
 
     def __init__(
         self,
@@ -190,11 +192,6 @@ class HKNNClassifier(ClassifierMixin, ClassTableMixin, BaseEstimator):
         """
         distances = self.hyperplane_distances(X)
         return self.classes_[np.argmin(distances, axis=1)]
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_count("n_neighbors", self.n_neighbors)
-        check_number("alpha", self.alpha, at_least=0.0)
 
     def _forget(self) -> None:
         self.__dict__.pop("_references", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from .._dask.collections import is_dask_table
 from .._engine.class_distances import ClassDistances
 from .._engine.distances import merge_ties, tie_tolerance
 from .._engine.engine import LocalRows
-from .._engine.parameters import check_choice, check_number
+from .._engine.parameters import constraints, number, one_of, optional, positive_or
 from .._solvers.fixed_point import simplex_positive_part, simplex_projection, unit_positive_part
 from ..base.folds import check_folds, has_misses, told_of, usable_folds
 from ..base.progress import with_callbacks
@@ -176,8 +176,15 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
     def _refuses_dask(self) -> str | None:  # type: ignore[override]
         return "sigma='path' cuts folds of tables in memory." if self.sigma == "path" else None
 
-    _named_widths: ClassVar[tuple[str, ...]] = ("auto", "path")
     _random_norm = 1
+    _constraints = constraints(
+        sigma=positive_or("auto", "path"),
+        w_step=one_of("paper", "exact"),
+        loss=one_of("linear", "log"),
+        alpha=optional(number(above=0.0)),
+        sparsity=number(at_least=0.0, below=1.0),
+        cv=check_folds,
+    )
 
     def __init__(
         self,
@@ -492,17 +499,11 @@ class IM4E(ClassifierMixin, RepeatedWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_choice("w_step", self.w_step, ("paper", "exact"))
-        check_choice("loss", self.loss, ("linear", "log"))
-        if self.alpha is not None:
-            check_number("alpha", self.alpha, above=0.0)
-        check_number("sparsity", self.sparsity, at_least=0.0, below=1.0)
         if self.sparsity > 0.0 and self.w_step == "exact":
             raise ValueError(
                 f"sparsity={self.sparsity!r} cannot act with w_step='exact', where the L1 norm is always 1;"
                 " use w_step='paper', or a smaller alpha for fewer features."
             )
-        check_folds("cv", self.cv)
 
 
 def _with_gaps(table: Table, features: NDArray[np.int64]) -> NDArray[np.floating]:

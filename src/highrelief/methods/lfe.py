@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.columns import Centered
 from .._engine.memory import check_room
 from .._engine.neighbors import Neighborhood
-from .._engine.parameters import check_choice, check_count
+from .._engine.parameters import constraints, count, one_of
 from .._solvers import scatter
 from ..base.extraction import FeatureExtractor, check_square
 
@@ -106,6 +106,11 @@ class LFE(FeatureExtractor):
     """
 
     _refuses_dask: str | None = None
+    _constraints = constraints(
+        n_neighbors=count(),
+        metric=one_of(*METRICS),
+        solver=one_of(*SOLVERS),
+    )
 
     discriminant_power_: float
     discriminant_power_ratio_: NDArray[np.float64]
@@ -127,9 +132,6 @@ class LFE(FeatureExtractor):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_count("n_neighbors", self.n_neighbors)
-        check_choice("metric", self.metric, METRICS)
-        check_choice("solver", self.solver, SOLVERS)
         if self.solver == "arpack" and self.n_components is None:
             raise ValueError("solver='arpack' finds a few components: n_components must say how many.")
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.engine import LocalRows
 from .._engine.hyperplanes import LocalHyperplanes
-from .._engine.parameters import check_count, check_number
+from .._engine.parameters import constraints, count, number
 from .._solvers.fixed_point import fixed_point, unit_positive_part
 from ..base.progress import watched, with_callbacks
 from ..base.weighter import FeatureWeighter
@@ -111,6 +111,12 @@ class LHRelief(FeatureWeighter):
     """
 
     _refuses_dask = "it solves a problem of its own for every sample."
+    _constraints = constraints(
+        n_neighbors=count(),
+        alpha=number(at_least=0.0),
+        max_iter=count(),
+        tol=number(at_least=0.0),
+    )
 
     def __init__(
         self,
@@ -194,10 +200,3 @@ class LHRelief(FeatureWeighter):
 
     def _hyperplanes(self, rows: LocalRows) -> LocalHyperplanes:
         return rows.local_hyperplanes(self.n_neighbors, float(self.alpha))
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_count("n_neighbors", self.n_neighbors)
-        check_number("alpha", self.alpha, at_least=0.0)
-        check_count("max_iter", self.max_iter)
-        check_number("tol", self.tol, at_least=0.0)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._engine.columns import Columns
 from .._engine.neighbors import Neighborhood
-from .._engine.parameters import check_count
+from .._engine.parameters import constraints, count
 from .._kernels import descent
 from ..base.progress import watched, with_callbacks
 from ..base.validation import Table
@@ -78,6 +78,7 @@ class Lmba(FeatureWeighter):
     """
 
     _order_dependent = True
+    _constraints = constraints(n_neighbors=count(), n_epochs=count())
 
     def __init__(
         self,
@@ -99,11 +100,6 @@ class Lmba(FeatureWeighter):
         )
         self.n_neighbors = n_neighbors
         self.n_epochs = n_epochs
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_count("n_neighbors", self.n_neighbors)
-        check_count("n_epochs", self.n_epochs)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._engine.engine import LocalRows
-from .._engine.parameters import check_choice, check_number
+from .._engine.parameters import constraints, positive_or
 from .._engine.soft import ActiveSetMargins, MarginColumns
 from .._solvers.fixed_point import unit_positive_part
 from .._solvers.minimizers import sparse_logistic
@@ -129,6 +129,7 @@ class LOGO(RepeatedWeighter):
     _plain_steps = 50
     #: λ of ``alpha="auto"``, as a share of the smallest that leaves no feature; set by a search over shares.
     _alpha_share: float = 0.2
+    _constraints = constraints(alpha=positive_or("auto"))
 
     def __init__(
         self,
@@ -254,10 +255,3 @@ class LOGO(RepeatedWeighter):
             UserWarning,
         )
         return np.zeros(self.n_features_in_)
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        if isinstance(self.alpha, str):
-            check_choice("alpha", self.alpha, ("auto",), beside=", or a number > 0")
-        else:
-            check_number("alpha", self.alpha, above=0.0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._engine.parameters import check_count, check_flag, check_number, random_generator
+from .._engine.parameters import check_flag, constraints, count, number, optional, random_generator
 from .._engine.scaling import ColumnRanges, Scaling
 from .._engine.soft import width_among
 from .._engine.threads import n_pieces
@@ -239,6 +239,12 @@ class OnlineIRelief(ClassMargins):
     """
 
     _order_dependent = True
+    _constraints = constraints(
+        step_decay=number(above=0.0, at_most=1.0),
+        n_epochs=count(),
+        shuffle=check_flag,
+        buffer_size=optional(count(at_least=3)),
+    )
     _reservoir: Reservoir
     perplexity: float
     _generator: np.random.RandomState
@@ -277,14 +283,6 @@ class OnlineIRelief(ClassMargins):
         self.perplexity = perplexity
         self.buffer_size = buffer_size
         self.random_state = random_state
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_number("step_decay", self.step_decay, above=0.0, at_most=1.0)
-        check_count("n_epochs", self.n_epochs)
-        check_flag("shuffle", self.shuffle)
-        if self.buffer_size is not None:
-            check_count("buffer_size", self.buffer_size, at_least=3)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

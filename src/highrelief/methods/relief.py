@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from .._engine.engine import LocalRows
 from .._engine.neighbors import METRICS, Neighborhood
-from .._engine.parameters import check_choice, check_count, check_number, random_generator
+from .._engine.parameters import check_count, constraints, count, number, one_of, optional, random_generator
 from ..base.categorical import MixedTableMixin
 from ..base.progress import watched, with_callbacks
 from ..base.selector import n_features_kept
@@ -129,6 +129,11 @@ class _NearestWeighter(FeatureWeighter):
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
 
     _takes_sparse = True
+    _constraints = constraints(
+        metric=one_of(*METRICS),
+        max_error=optional(number(at_least=0.0)),
+        confidence=number(above=0.0, below=1.0),
+    )
 
     n_anchors: int | None
     max_error: float | None
@@ -142,12 +147,8 @@ class _NearestWeighter(FeatureWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_choice("metric", self.metric, tuple(METRICS))
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
-        if self.max_error is not None:
-            check_number("max_error", self.max_error, at_least=0.0)
-        check_number("confidence", self.confidence, above=0.0, below=1.0)
 
     @property
     def _widest(self) -> tuple[float, float]:  # type: ignore[override]
@@ -464,6 +465,12 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
     array([0, 1])
     """
 
+    _constraints = constraints(
+        n_neighbors=count(),
+        neighbor_weights=one_of("uniform", "rank"),
+        rank_decay=number(above=0.0),
+    )
+
     def __init__(
         self,
         *,
@@ -502,12 +509,6 @@ class ReliefF(MixedTableMixin, _NearestWeighter):
         self.class_weight = class_weight
         self.batch_neighbors = batch_neighbors
         self.random_state = random_state
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_count("n_neighbors", self.n_neighbors)
-        check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
-        check_number("rank_decay", self.rank_decay, above=0.0)
 
     def _neighborhood(self) -> Neighborhood:
         ranked = self.neighbor_weights == "rank"

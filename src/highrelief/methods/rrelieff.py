@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._engine.batches import BatchConstraint
 from .._engine.nearest import TargetDifferences
 from .._engine.neighbors import METRICS, Neighborhood
-from .._engine.parameters import check_choice, check_count, check_number, random_generator
+from .._engine.parameters import check_count, constraints, count, number, one_of, random_generator
 from ..base.categorical import MixedTableMixin
 from ..base.progress import watched, with_callbacks
 from ..base.validation import PRECISIONS, Table
@@ -110,6 +110,12 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
     # Genotypes and other small whole numbers are worked on as they are.
     _types = (*PRECISIONS, np.int8, np.uint8, np.bool_)
     _continuous_target = True
+    _constraints = constraints(
+        n_neighbors=count(),
+        neighbor_weights=one_of("uniform", "rank"),
+        rank_decay=number(above=0.0),
+        metric=one_of(*METRICS),
+    )
 
     def __init__(
         self,
@@ -146,10 +152,6 @@ class RReliefF(MixedTableMixin, FeatureWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_count("n_neighbors", self.n_neighbors)
-        check_choice("neighbor_weights", self.neighbor_weights, ("uniform", "rank"))
-        check_number("rank_decay", self.rank_decay, above=0.0)
-        check_choice("metric", self.metric, tuple(METRICS))
         if self.n_anchors is not None:
             check_count("n_anchors", self.n_anchors, at_most=n_samples, of="samples")
 

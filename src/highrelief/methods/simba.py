@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._engine.distances import tie_tolerance
-from .._engine.parameters import check_count, random_generator
+from .._engine.parameters import constraints, count, one_of, random_generator
 from .._engine.threads import even_ranges, n_pieces, run_all
 from .._kernels.simba import climb
 from ..base.euclidean import EuclideanWeighter, euclidean_margins
@@ -98,7 +98,7 @@ class Simba(EuclideanWeighter):
     array([0, 1])
     """
 
-    _utilities = ("linear", "sigmoid")
+    _constraints = constraints(utility=one_of("linear", "sigmoid"), n_epochs=count())
     _order_dependent = True
 
     _refuses_dask = "each of its steps depends on the one before."
@@ -131,10 +131,6 @@ class Simba(EuclideanWeighter):
             random_state=random_state,
         )
         self.n_epochs = n_epochs
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_count("n_epochs", self.n_epochs)
 
     @with_callbacks
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import has_fit_parameter
 
-from .._engine.parameters import check_seed, random_generator
+from .._engine.parameters import random_generator
 from ..base.folds import SAME_SCORE, lowest_accepted, usable_folds
 from ..base.meta import CrossValidatedWeighter, MetaTable, Told, scaling_by, weights_of
 from ..base.progress import watched, with_callbacks
@@ -179,7 +179,6 @@ class CrossValidatedSelector(CrossValidatedWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_seed("random_state", self.random_state)
         if self.classifier is not None and not _classifies(self.classifier):
             raise TypeError(
                 f"classifier={self.classifier!r} must be None, or a classifier, such as"

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import is_dask_table
-from .._engine.parameters import check_choice
+from .._engine.parameters import constraints, one_of
 from ..base.meta import MetaTable, wrapped_has
 from ..base.progress import with_callbacks
 from ..base.resampling import Hands, ResampledWeighter, in_threads
@@ -126,6 +126,7 @@ class EnsembleWeighting(ResampledWeighter):
     """
 
     _refuses_dask = None
+    _constraints = constraints(aggregate=one_of(*AGGREGATES))
 
     def __init__(
         self,
@@ -190,10 +191,6 @@ class EnsembleWeighting(ResampledWeighter):
             return self._set_weights(self.member_weights_.mean(axis=0))
         mean_rank = average_ranks(self.member_weights_).mean(axis=0)
         return self._set_weights(np.where(_constant(table), 0.0, self.n_features_in_ + 1.0 - mean_rank))
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     # What the members say together
 

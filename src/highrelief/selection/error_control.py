@@ -10,14 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._dask.collections import gathered
-from .._engine.parameters import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seed,
-    random_generator,
-)
+from .._engine.parameters import check_flag, constraints, count, number, one_of, random_generator
 from ..base.meta import CONTROLS, Decision, MetaTable, SingleFitWeighter, Told
 from ..base.progress import watched, with_callbacks
 from ..base.resampling import SEEDS, Hands, fit_to_all
@@ -182,6 +175,14 @@ class ErrorControlledSelector(SingleFitWeighter):
     """
 
     _refuses_dask = None
+    _constraints = constraints(
+        method=one_of(*METHODS),
+        control=one_of(*CONTROLS),
+        level=number(above=0.0, below=1.0),
+        n_permutations=count(),
+        statistic=one_of(*STATISTICS),
+        keep_found=check_flag,
+    )
 
     def __init__(
         self,
@@ -218,13 +219,6 @@ class ErrorControlledSelector(SingleFitWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        check_choice("method", self.method, METHODS)
-        check_choice("control", self.control, CONTROLS)
-        check_number("level", self.level, above=0.0, below=1.0)
-        check_count("n_permutations", self.n_permutations)
-        check_choice("statistic", self.statistic, STATISTICS)
-        check_flag("keep_found", self.keep_found)
-        check_seed("random_state", self.random_state)
         if self.options is not None and not isinstance(self.options, Mapping):
             raise TypeError(f"options={self.options!r} must be None, or a dict of arguments by their names.")
         if self.options and self.method == "permutation":

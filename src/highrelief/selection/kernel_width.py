@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine.parameters import check_count
+from .._engine.parameters import constraints, count, one_of, optional
 from .._solvers.fixed_point import euclidean_norm
 from ..base.folds import RULES, SAME_SCORE, has_misses, lowest_accepted, told_of, usable_folds
 from ..base.meta import CrossValidatedWeighter, weights_of, wrapped_has
@@ -141,7 +141,7 @@ class KernelWidthCV(CrossValidatedWeighter):
     """
 
     _refuses_dask = "its widths are scored by k-NN on tables in memory."
-    _rules = (None, *RULES)
+    _constraints = constraints(rule=one_of(None, *RULES), warm_steps=optional(count(at_least=0)))
 
     sigmas_: NDArray[np.float64]
     alphas_: NDArray[np.float64]
@@ -212,8 +212,6 @@ class KernelWidthCV(CrossValidatedWeighter):
         checked_grid("sigmas", self.sigmas)
         checked_grid("alphas", self.alphas, at_most=1.0)
         checked_scorer(self.scoring)
-        if self.warm_steps is not None:
-            check_count("warm_steps", self.warm_steps, at_least=0)
 
     def _forget(self) -> None:
         super()._forget()

@@ -13,7 +13,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
-from .._engine.parameters import check_choice, check_number
+from .._engine.parameters import constraints, number, one_of
 from .._engine.threads import one_blas_thread
 from ..base.meta import MixedSingleFitWeighter, innermost, ranked_by, weights_of
 from ..base.progress import watched, with_callbacks
@@ -366,6 +366,11 @@ class RedundancyFilter(MixedSingleFitWeighter):
     """
 
     _groups: FeatureGroups
+    _constraints = constraints(
+        threshold=number(above=0.0, at_most=1.0),
+        similarity=one_of(*SIMILARITIES),
+        linkage=one_of(*LINKAGES),
+    )
 
     def __init__(
         self,
@@ -389,12 +394,6 @@ class RedundancyFilter(MixedSingleFitWeighter):
         self.threshold = threshold
         self.similarity = similarity
         self.linkage = linkage
-
-    def _check_parameters(self, n_samples: int) -> None:
-        super()._check_parameters(n_samples)
-        check_number("threshold", self.threshold, above=0.0, at_most=1.0)
-        check_choice("similarity", self.similarity, SIMILARITIES)
-        check_choice("linkage", self.linkage, LINKAGES)
 
     @with_callbacks
     def fit(

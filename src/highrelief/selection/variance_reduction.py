@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._engine.engine import LocalRows
 from .._engine.neighbors import Neighborhood
-from .._engine.parameters import check_count
+from .._engine.parameters import constraints, count, optional
 from .._engine.scaling import feature_scaling
 from .._engine.threads import one_blas_thread
 from ..base.meta import MetaTable, SingleFitWeighter, weights_of
@@ -94,6 +94,8 @@ class VarianceReduction(SingleFitWeighter):
     array([0, 1])
     """
 
+    _constraints = constraints(n_neighbors=optional(count()))
+
     def __init__(
         self,
         estimator: Any,
@@ -115,8 +117,6 @@ class VarianceReduction(SingleFitWeighter):
 
     def _check_parameters(self, n_samples: int) -> None:
         super()._check_parameters(n_samples)
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors)
         if not isinstance(self.estimator, Lmba) and not has_fit_parameter(self.estimator, "sample_weight"):
             raise TypeError(
                 f"estimator={self.estimator!r} must be an Lmba, or take sample_weight in its fit: there is no"
