@@ -20,9 +20,11 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(VENV)/bin/python -m pytest $(PROCESSES) $(or $(TESTS),-m "not slow")
 
-# What starts processes, browsers and clusters, and all else that takes a second or more each.
+# What starts processes, browsers and clusters, and all else that takes a second or more each. Much of it is
+# waiting, so that one process more than there are cores keeps these busy.
 test-slow: $(VENV)/.installed
-	$(VENV)/bin/python -m pytest $(PROCESSES) -m slow --durations=20
+	$(VENV)/bin/python -m pytest $(PROCESSES) -m slow --durations=20 \
+		--numprocesses=$$($(VENV)/bin/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 
 # Both, and which lines and branches of the Python they do not run; too many fail (pyproject.toml).
 coverage: $(VENV)/.installed

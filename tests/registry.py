@@ -12,6 +12,7 @@ import itertools
 import os
 import zlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -439,7 +440,7 @@ class Entry:
         """Whether a set of features has a positive score, whatever the margins."""
         return self.family.from_nothing and self.parameters.get("utility") == "sigmoid"
 
-    @property
+    @cached_property
     def sample_weight(self) -> bool:
         """Whether ``fit`` takes ``sample_weight``: a solver that goes through the rows in order cannot."""
         return has_fit_parameter(self.make(), "sample_weight")
@@ -475,7 +476,7 @@ ENTRIES = [entry for entry in ALL_ENTRIES if entry.plain or not (ONLY_PLAIN or e
 over_extractors = pytest.mark.parametrize("extractor", EXTRACTORS, ids=str)
 
 #: Of the variants that are not plain, a test meets one in so many.
-SHARE = 1 if THOROUGH else 3
+SHARE = 1 if THOROUGH else 5
 #: Fewer entries than this are all met.
 FEW = 12
 

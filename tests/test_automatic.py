@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
+from registry import in_turn
 from sklearn.exceptions import ConvergenceWarning
 
 from highrelief import IM4E, LOGO, IRelief
@@ -55,8 +56,7 @@ class TestJoined:
 
 class TestAgainstTheOracle:
     @pytest.mark.slow
-    @pytest.mark.parametrize("outliers", [None, True])
-    @pytest.mark.parametrize("margin", [None, "nearest"])
+    @in_turn(pytest.mark.parametrize("margin", [None, "nearest"]), outliers=[None, True])
     def test_irelief(self, waves, margin, outliers):
         X, y = waves
         ours = IRelief(margin=margin, outliers=outliers, tol=0.0).fit(X, y)
@@ -65,12 +65,14 @@ class TestAgainstTheOracle:
         )
         np.testing.assert_allclose(ours.feature_weights_, expected, atol=1e-8)
 
+    @pytest.mark.slow
     def test_copies(self, waves):
         X, y = waves
         s = np.random.default_rng(0).integers(1, 4, len(y))
         expected = oracles.irelief_parameter_free(oracles.scale_range(X), y, s=s)
         np.testing.assert_allclose(IRelief(tol=0.0).fit(X, y, s).feature_weights_, expected, atol=1e-8)
 
+    @pytest.mark.slow
     def test_im4e(self, waves):
         X, y = waves
         expected = oracles.irelief_parameter_free(oracles.scale_range(X), y, "nearest")
@@ -87,6 +89,7 @@ class TestWhatIsChosen:
         expected = oracles.irelief(oracles.scale_range(X), y, 0.4, "nearest", True, n_iter=5)[-1]
         np.testing.assert_allclose(ours.feature_weights_, expected, atol=1e-11)
 
+    @pytest.mark.slow
     def test_a_perplexity_is_the_average_alone(self, waves):
         X, y = waves
         expected = oracles.irelief_auto(oracles.scale_range(X), y, 0.5, 10, "nearest", True)

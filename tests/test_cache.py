@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from numba.core.registry import cpu_target
 from processes import ROOT, answer, run, start
+from registry import THOROUGH
 
 from highrelief._kernels import cache
 from highrelief._kernels.cache import fingerprint
@@ -204,7 +205,7 @@ class TestOthers:
         shutil.copytree(warm[1], tmp_path / "cache")
         return tmp_path / "cache"
 
-    @pytest.mark.parametrize("mode", [0o775, 0o757, 0o777], ids=oct)
+    @pytest.mark.parametrize("mode", [0o775, 0o757, *THOROUGH * [0o777]], ids=oct)
     def test_a_folder_that_others_can_write_to_is_not_used(self, warm, copy, mode):
         folders = list((copy / "highrelief").iterdir())
         for folder in folders:
@@ -214,8 +215,9 @@ class TestOthers:
         (warning,) = result["warnings"]
         assert any(f"others can write to {folder})" in warning for folder in folders)
 
-    @pytest.mark.parametrize("mode", [0o775, 0o757], ids=oct)
-    @pytest.mark.parametrize("above", [1, 2], ids=["highrelief", "cache"])
+    @pytest.mark.parametrize(
+        ("mode", "above"), [(0o775, 1), (0o757, 2), *THOROUGH * [(0o757, 1), (0o775, 2)]]
+    )
     def test_a_folder_above_that_others_can_write_to_is_not_used(self, warm, copy, mode, above):
         unsafe = next((copy / "highrelief").iterdir()).parents[above - 1]
         unsafe.chmod(mode)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from peak_memory import peak_of
+from registry import in_turn
 from sklearn.base import clone
 
 da = pytest.importorskip("dask.array")
@@ -24,9 +25,6 @@ from highrelief._dask.row_neighbors import merge_candidates  # noqa: E402
 N_SAMPLES = 211
 #: Heights of the chunks: one, uneven ones, blocks of one row and of two, whole tiles.
 CHUNKS = [(211,), (70, 31, 110), (1, 2, 130, 64, 14)]
-
-#: The same, and whether samples count several times.
-WITH_COPIES = [(heights, False) for heights in CHUNKS] + [(CHUNKS[2], True)]
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 
@@ -92,23 +90,23 @@ NEAREST = [
 ]
 
 
-@pytest.mark.parametrize(("heights", "counted"), WITH_COPIES)
-@pytest.mark.parametrize("estimator", NEAREST, ids=str)
+@in_turn(pytest.mark.parametrize("estimator", NEAREST), heights=CHUNKS, counted=[False, True])
 def test_nearest(estimator: Any, counted: bool, heights: tuple[int, ...]) -> None:
     given = {"sample_weight": copies()} if counted else {}
     assert_same(estimator, *table(), heights, **given)
 
 
-@pytest.mark.parametrize("heights", CHUNKS, ids=len)
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        ReliefF(n_anchors=20, random_state=0),
-        ReliefF(n_anchors=150, random_state=0),
-        Relief(n_anchors=60, metric="euclidean", random_state=0),
-        ReliefF(max_error=0.01, random_state=0),
-    ],
-    ids=str,
+@in_turn(
+    pytest.mark.parametrize(
+        "estimator",
+        [
+            ReliefF(n_anchors=20, random_state=0),
+            ReliefF(n_anchors=150, random_state=0),
+            Relief(n_anchors=60, metric="euclidean", random_state=0),
+            ReliefF(max_error=0.01, random_state=0),
+        ],
+    ),
+    heights=CHUNKS,
 )
 def test_some_anchors(estimator: Any, heights: tuple[int, ...]) -> None:
     X, y = table()
@@ -116,9 +114,9 @@ def test_some_anchors(estimator: Any, heights: tuple[int, ...]) -> None:
     assert_same(estimator, X, y, heights, "weight_intervals_", sample_weight=copies())
 
 
-@pytest.mark.parametrize("heights", CHUNKS, ids=len)
-@pytest.mark.parametrize(
-    "estimator", [ReliefF(), Relief(metric="euclidean"), ReliefF(n_neighbors=2)], ids=str
+@in_turn(
+    pytest.mark.parametrize("estimator", [ReliefF(), Relief(metric="euclidean"), ReliefF(n_neighbors=2)]),
+    heights=CHUNKS,
 )
 def test_ties(estimator: Any, heights: tuple[int, ...]) -> None:
     """Many samples are equally far, and which of them are met first does not matter."""
@@ -149,8 +147,7 @@ SOFT = [
 ]
 
 
-@pytest.mark.parametrize(("heights", "counted"), WITH_COPIES)
-@pytest.mark.parametrize("estimator", SOFT, ids=str)
+@in_turn(pytest.mark.parametrize("estimator", SOFT), heights=CHUNKS, counted=[False, True])
 def test_soft(estimator: Any, counted: bool, heights: tuple[int, ...]) -> None:
     more = "outlier_proba_" if isinstance(estimator, IRelief) else "hit_entropy_"
     given = {"sample_weight": copies()} if counted else {}
@@ -173,8 +170,10 @@ def test_width_from_some_of_the_samples(counted: bool, kept: bool) -> None:
         )
 
 
-@pytest.mark.parametrize("heights", CHUNKS[1:3], ids=len)
-@pytest.mark.parametrize("estimator", [LOGO(max_iter=4), LOGO(alpha=1.0, sigma=0.5, max_iter=6)], ids=str)
+@in_turn(
+    pytest.mark.parametrize("estimator", [LOGO(max_iter=4), LOGO(alpha=1.0, sigma=0.5, max_iter=6)]),
+    heights=CHUNKS[1:3],
+)
 def test_few_features(estimator: Any, heights: tuple[int, ...]) -> None:
     X, y = table()
     noise = np.random.default_rng(7).standard_normal((N_SAMPLES, 60))
@@ -182,14 +181,18 @@ def test_few_features(estimator: Any, heights: tuple[int, ...]) -> None:
     assert_same(estimator, np.hstack([X, noise]), y, heights, tol=1e-6, sample_weight=copies())
 
 
-@pytest.mark.parametrize("positive", [False, True])
-@pytest.mark.parametrize("penalty", ["l1", "l2"])
-@pytest.mark.parametrize("loss", ["log", "hinge", "square", "square-exp"])
-def test_frel(loss: str, penalty: str, positive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@in_turn(
+    pytest.mark.parametrize("loss", ["log", "hinge", "square", "square-exp"]),
+    positive=[False, True],
+    heights=CHUNKS,
+    penalty=["l1", "l2"],
+)
+def test_frel(
+    loss: str, penalty: str, positive: bool, heights: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     estimator = FREL(solver="exact", alpha=0.01, loss=loss, penalty=penalty, positive=positive)
     X, y = table()
-    for heights in CHUNKS:
-        assert_same(estimator, X, y, heights)
+    assert_same(estimator, X, y, heights)
     # What would be brought here stays with the workers.
     monkeypatch.setattr(row_engine, "_MAX_GATHERED_BYTES", 0)
     assert_same(clone(estimator).set_params(class_weight="balanced"), X, y, CHUNKS[1], sample_weight=copies())
@@ -203,16 +206,17 @@ def test_frel_with_more_features_than_samples(monkeypatch: pytest.MonkeyPatch) -
         assert_same(FREL(solver="exact", alpha=0.01, loss=loss), wide, y, CHUNKS[1])
 
 
-@pytest.mark.parametrize("heights", CHUNKS, ids=len)
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        LFE(),
-        LFE(n_neighbors=3, metric="manhattan", scale="standard"),
-        LFE(n_components=2, solver="arpack"),
-        LFE(n_components=2, solver="dual"),
-    ],
-    ids=str,
+@in_turn(
+    pytest.mark.parametrize(
+        "estimator",
+        [
+            LFE(),
+            LFE(n_neighbors=3, metric="manhattan", scale="standard"),
+            LFE(n_components=2, solver="arpack"),
+            LFE(n_components=2, solver="dual"),
+        ],
+    ),
+    heights=CHUNKS,
 )
 def test_lfe(estimator: Any, heights: tuple[int, ...]) -> None:
     X, y = table()

@@ -223,6 +223,7 @@ class TestFindsWhatIsReal:
         assert selector.n_features_ == 2
         assert selector.threshold_ == selector.statistic_[:2].min()
 
+    @pytest.mark.slow
     def test_by_an_iterative_method_whose_weights_are_shares(self, xor):
         common = {"n_permutations": 30, "random_state": 0}
         X, y = xor[0][:, :12], xor[1]
@@ -239,6 +240,7 @@ class TestFindsWhatIsReal:
         assert selector.get_support(indices=True).tolist() == [3]
         assert not hasattr(selector, "classes_")
 
+    @pytest.mark.slow
     def test_any_estimator(self):
         X, y = noise(80, 6)
         X[:, 2] += 2.0 * y

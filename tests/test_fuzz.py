@@ -11,7 +11,7 @@ import scipy.sparse
 from contract import assert_same, same_bits, weights_of
 from fuzzing import ESTIMATORS, Case, answer_or_clear_error, cases
 from hypothesis import HealthCheck, given, settings
-from registry import ONLY_PLAIN, continuous_table, over_families, over_registry
+from registry import ONLY_PLAIN, continuous_table, in_turn, over_families, over_registry
 from sklearn.neighbors import KNeighborsClassifier
 
 import highrelief
@@ -41,7 +41,7 @@ TINY, HUGE = 5e-324, np.finfo(np.float64).max
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @settings(
-    max_examples=3 if ONLY_PLAIN else 10,
+    max_examples=3 if ONLY_PLAIN else 6,
     deadline=None,
     derandomize=True,
     database=None,
@@ -55,8 +55,7 @@ def test_an_answer_or_a_clear_error(name, case):
 # What was found by more of them, one by one.
 
 
-@over_registry
-@pytest.mark.parametrize("scale", ["range", "standard"])
+@in_turn(over_registry, scale=["range", "standard"])
 def test_a_column_of_the_smallest_number(entry, scale):
     """Its only value that is not 0 is 5e-324: parts of it are 0, and its inverse is infinite."""
     X, y = continuous_table(30, n_classes=2)

@@ -1,5 +1,6 @@
 """Broken files and records: a table, or one sentence; see ``tests/long/test_fuzz.py``."""
 
+import itertools
 import json
 import random
 
@@ -21,6 +22,7 @@ from fuzzing_files import (
 )
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from registry import THOROUGH
 
 from highrelief.cli.endings import UsageError
 from highrelief.io.cells import TableError
@@ -93,12 +95,24 @@ def test_a_record_with_another_type(name, value):
         run_or_sentence(text.encode(), catch=False)
 
 
+ODD_TEXTS = ["\0", "\ud800", "x\0.csv", "\udcff.csv", "x" * 5000, "/dev/null", "\x1b[2J"]
+TEXTS = [
+    "data",
+    "target",
+    "method",
+    "labels",
+    "separator",
+    "decimal",
+    "encoding",
+    "batch",
+    "groups",
+    "missing",
+]
+
+
+# Of all pairs one in three: every option meets two texts or three, and every text three options or four.
 @pytest.mark.parametrize(
-    "value", ["\0", "\ud800", "x\0.csv", "\udcff.csv", "x" * 5000, "/dev/null", "\x1b[2J"], ids=ascii
-)
-@pytest.mark.parametrize(
-    "name",
-    ["data", "target", "method", "labels", "separator", "decimal", "encoding", "batch", "groups", "missing"],
+    ("name", "value"), list(itertools.product(TEXTS, ODD_TEXTS))[:: 1 if THOROUGH else 3], ids=ascii
 )
 def test_a_record_with_an_odd_text(name, value, tmp_path):
     record = the_record()

@@ -120,6 +120,7 @@ def test_scores_after_every_sweep_are_those_of_a_full_recomputation(seed, n_samp
             assert features.score == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @cases
 @settings(max_examples=40, deadline=None)
 def test_sets_are_those_of_the_oracle(seed, n_samples, n_features, n_levels):

@@ -1,5 +1,6 @@
 """Arrays between unmapped pages: a read beside one is seen, and estimators make none."""
 
+import json
 import signal
 import sys
 
@@ -28,9 +29,10 @@ print(json.dumps([read(np.ones(3, np.int8), 2), read_own(3, 0)]), flush=True)
 @pytest.mark.parametrize("array", ["read(np.ones(3, np.int8), {})", "read_own(3, {})"])
 @pytest.mark.parametrize(("side", "place"), [("end", 3), ("begin", -1)])
 def test_a_read_beside_an_array_ends_the_process(array, side, place):
-    assert answer(start(READ, HIGHRELIEF_GUARD=side)) == [1, 1.0]
     process = start(READ + array.format(place), HIGHRELIEF_GUARD=side)
-    process.communicate(timeout=600)
+    printed, _ = process.communicate(timeout=600)
+    # What is inside was read before.
+    assert json.loads(printed) == [1, 1.0]
     assert process.returncode == -signal.SIGSEGV
 
 
@@ -45,6 +47,7 @@ print(json.dumps([answer_or_clear_error(ESTIMATORS[name], case) for name in name
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["begin", "end"])
 def test_some_estimators_stay_inside_of_their_arrays(side):
     found = answer(start(FIT, path=ROOT / "src", HIGHRELIEF_GUARD=side))

@@ -458,6 +458,7 @@ def test_the_path_is_that_of_the_paper():
     assert SIGMA_PATH[-1] >= 0.0001 > SIGMA_PATH[-1] / 2
 
 
+@pytest.mark.slow
 @any_end
 def test_path_by_hand(waves):
     X, y = waves
@@ -536,6 +537,7 @@ def test_folds_with_samples_that_are_not_there(waves):
         IM4E(sigma="path", cv=[(np.arange(60, 80), [0])]).fit(*waves)
 
 
+@pytest.mark.slow
 @any_end
 def test_folds_count_the_samples_as_the_user_does(waves):
     X, y = waves

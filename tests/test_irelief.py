@@ -29,6 +29,7 @@ class TestIterates:
             np.testing.assert_allclose(ours.feature_weights_, expected, atol=1e-11)
             assert ours.n_iter_ == t
 
+    @pytest.mark.slow
     def test_automatic_equal_the_oracle(self, waves, margin, outliers):
         X, y = waves
         expected = oracles.irelief_auto(oracles.scale_range(X), y, 0.5, 10, margin, outliers)

@@ -509,6 +509,7 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     assert events == [path.stat().st_ino, "named", tmp_path.stat().st_ino]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no such bits")
 def test_a_file_has_the_permissions_of_any_new_one(tmp_path):
     code = f"""

@@ -77,6 +77,7 @@ def dangers(path):
                 yield f"{name_of(path)}:{node.lineno} calls {called}"
 
 
+@pytest.mark.slow
 def test_sources_use_nothing_dangerous():
     assert len(SOURCES) > 100
     assert [danger for path in SOURCES for danger in dangers(path)] == []

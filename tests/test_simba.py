@@ -15,7 +15,7 @@ from oracles import (
     simba_path,
     utility_of,
 )
-from registry import continuous_table, discrete_table
+from registry import THOROUGH, continuous_table, discrete_table
 from scipy.optimize import approx_fprime
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
@@ -44,7 +44,7 @@ def test_the_step_is_the_gradient_by_finite_differences(utility):
     X, y = scaled_table(n_classes=3)
     rng = np.random.default_rng(1)
     beta = 3.0
-    for n in range(len(X)):
+    for n in range(0, len(X), 1 if THOROUGH else 4):
         w = rng.uniform(0.2, 2.0, size=X.shape[1])
         hit, miss = nearest_hit_and_miss(X, y, n, w)
 
@@ -58,6 +58,7 @@ def test_the_step_is_the_gradient_by_finite_differences(utility):
         np.testing.assert_allclose(slope * margin_gradient(X, n, hit, miss, w), expected, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("utility", ["linear", "sigmoid"])
 def test_one_visit_is_a_step_up_the_gradient(utility):
     """What the compiled loop adds to w = 1, against finite differences of the utility."""

@@ -4,6 +4,7 @@ import numpy as np
 import oracles
 import pytest
 from peak_memory import peak_of
+from registry import in_turn
 from sklearn.exceptions import ConvergenceWarning
 from test_kernels import PRECISIONS, draw_table, local_rows, packed_table
 
@@ -32,8 +33,7 @@ def blocks(monkeypatch, wanted):
 
 class TestPeak:
     @pytest.mark.slow
-    @pytest.mark.parametrize("order", ["C", "F"])
-    @pytest.mark.parametrize("dtype", PRECISIONS)
+    @in_turn(pytest.mark.parametrize("dtype", PRECISIONS), order=["C", "F"])
     def test_one_copy(self, dtype, order):
         X, y = draw_table(0, 1500, 5000, 2, dtype=dtype)
         X = np.asarray(X, order=order)

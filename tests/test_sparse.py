@@ -291,6 +291,7 @@ def test_a_feature_that_separates_the_classes_scores_as_with_all_values():
 # Memory
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_zeros_are_never_stored():
     """Of a table of 8 GB, were it filled up, and 0.2 MB of values: sums of one number for each feature."""

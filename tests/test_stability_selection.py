@@ -31,6 +31,7 @@ def mains():
 # Bounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mean", "n", "r"), [(0.1, 3, -0.5), (0.05, 4, -0.25)])
 def test_no_concave_distribution_has_a_heavier_tail(mean, n, r):
     """The search reaches what is claimed to be the largest, and nothing beyond."""

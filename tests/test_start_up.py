@@ -31,6 +31,7 @@ def test_importing_the_package_imports_nothing_large(statement):
     assert not (large | {"polars", "jinja2", "matplotlib"}) & set(imported)
 
 
+@pytest.mark.slow
 def test_every_public_name_can_be_reached():
     code = """
 import json
@@ -68,6 +69,7 @@ def test_an_unknown_name_is_an_attribute_error():
         exec("from highrelief import Relieff", {})
 
 
+@pytest.mark.slow
 def test_a_pickle_opens_where_nothing_is_imported_yet(tmp_path):
     X, y = continuous_table()
     model = highrelief.ReliefF(n_neighbors=3).fit(X, y)
@@ -117,7 +119,7 @@ print(json.dumps({**report(), "steps": steps, "said": shown.getvalue()}))
 
 # Every variant in the registry, and the ways in which a table may lie in memory.
 FITS = """
-import json, warnings
+import itertools, json, warnings
 import highrelief
 import numpy as np
 from registry import CLASSIFIERS, ENTRIES, EXTRACTORS, THOROUGH, continuous_table, discrete_table
@@ -168,7 +170,7 @@ def ways():
                 for n_jobs, megabytes in ((1, 64), (2, 1e-3)) if layout is layouts[0] else ((2, 64),):
                     yield X.astype(dtype), y, layout, n_jobs, megabytes
 
-each_has = 1 if THOROUGH else 11  # of the ways one in so many, in turn
+each_has = 1 if THOROUGH else 23  # of the ways one in so many, in turn
 for turn, entry in enumerate(ENTRIES):
     more = {"max_iter": 2} if entry.family.iterative else {}
     for X, y, layout, n_jobs, megabytes in list(ways())[turn % each_has :: each_has]:
@@ -182,13 +184,13 @@ for turn, entry in enumerate(ENTRIES):
                 model.fit(X, y, batches=np.arange(y.size) // 3 % 2)
             if hasattr(model, "partial_fit"):
                 model.partial_fit(X, y)
-for classifier in CLASSIFIERS:
-    for X, y in tables:
-        for dtype in (np.float32, np.float64, np.int8):
-            for layout in layouts:
-                classifier.fit(layout(X.astype(dtype)), y, sample_weight=1.0 + np.arange(y.size) % 2)
-                for queries in (X.astype(dtype), X):
-                    classifier.fit(layout(X.astype(dtype)), y).predict(layout(queries))
+queries_has = 1 if THOROUGH else 5
+for turn, classifier in enumerate(CLASSIFIERS):
+    met = list(itertools.product(tables, (np.float32, np.float64, np.int8), layouts))
+    for (X, y), dtype, layout in met[turn % queries_has :: queries_has]:
+        classifier.fit(layout(X.astype(dtype)), y, sample_weight=1.0 + np.arange(y.size) % 2)
+        for queries in (X.astype(dtype), X):
+            classifier.fit(layout(X.astype(dtype)), y).predict(layout(queries))
 for extractor in EXTRACTORS:
     for X, y in tables:
         for dtype in (np.float32, np.float64):
@@ -322,8 +324,8 @@ steps = lambda entry: {"max_iter": 2} if entry.family.iterative else {}
 made = {str(entry): entry.make(**steps(entry)) for entry in ENTRIES if entry.plain}
 made |= {str(each): each for each in (*CLASSIFIERS, *EXTRACTORS, *FOR_NUMBERS)}
 found = {}
-for name in NAMES or made:
-    fitted = made[name].fit(X, y)
+for name, estimator in made.items():
+    fitted = estimator.fit(X, y)
     asked = ("feature_weights_", "components_", "hyperplane_distances")
     what = [each for each in asked if hasattr(fitted, each)][0]
     value = getattr(fitted, what)
@@ -332,15 +334,10 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.parametrize(
-    "names",
-    [("ReliefF", "SURF", "FisherScore", "HKNNClassifier()"), pytest.param((), marks=pytest.mark.slow)],
-    ids=["some", "all"],
-)
-def test_without_the_compiler(names):
+@pytest.mark.slow
+def test_without_the_compiler():
     """NUMBA_DISABLE_JIT runs kernels as Python, slowly, to the same numbers."""
-    code = WITHOUT_COMPILER.replace("NAMES", repr(names))
-    found, expected = run(code, NUMBA_DISABLE_JIT=1), run(code)
+    found, expected = run(WITHOUT_COMPILER, NUMBA_DISABLE_JIT=1), run(WITHOUT_COMPILER)
     assert found.keys() == expected.keys() != set()
     for name, values in expected.items():
         np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-9 * np.max(values), err_msg=name)

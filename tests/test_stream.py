@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pytest
 from processes import run
+from registry import in_turn
 
 from highrelief import IRelief, OnlineIRelief
 from highrelief.methods import online
@@ -73,8 +74,10 @@ def test_near_the_batch_answer():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("save", ["pickle", "joblib"])
-@pytest.mark.parametrize("parameters", [{}, {"sigma": 0.3, "scale": "standard", "margin": "prior"}])
+@in_turn(
+    pytest.mark.parametrize("save", ["pickle", "joblib"]),
+    parameters=[{}, {"sigma": 0.3, "scale": "standard", "margin": "prior"}],
+)
 def test_another_process_goes_on_to_the_same_bits(tmp_path, save, parameters):
     path = tmp_path / "stream"
     halfway = learned(3, **parameters)

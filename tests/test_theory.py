@@ -88,6 +88,7 @@ class TestConvergence:
         from_corner = IRelief(sigma=sigma, tol=1e-10, init=corner).fit(X, y)
         np.testing.assert_allclose(from_corner.feature_weights_, limit, atol=1e-8)
 
+    @pytest.mark.slow
     def test_the_limit_is_a_fixed_point_of_the_oracle(self, waveform):
         X, y = waveform
         w = IRelief(sigma=0.5, tol=1e-12).fit(X, y).feature_weights_

@@ -68,6 +68,7 @@ class TestPool:
         run_all(count, [(i,) for i in range(30)], 3)
         assert most == 3
 
+    @pytest.mark.slow
     def test_the_number_of_threads_alive_has_a_bound(self):
         """The largest number asked for, less the caller, however many callers there are and what they ask."""
         code = """
