@@ -33,23 +33,24 @@ coverage: $(VENV)/.installed
 # The kernels as Python functions, on tables of a few rows: which of their lines and branches nothing runs.
 coverage-kernels: $(VENV)/.installed
 	NUMBA_DISABLE_JIT=1 $(VENV)/bin/python -m pytest $(PROCESSES) \
-		tests/kernels_as_python.py --cov --cov-config=tests/coverage-kernels.toml --cov-report=term
+		tests/_kernels/kernels_as_python.py --cov --cov-config=tests/_kernels/coverage.toml --cov-report=term
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method.
-OLDEST_TESTS := scikit_learn.py contract_*.py errors.py golden.py oracles.py core.py table*.py command.py plots.py \
-	repr_html.py routing.py sparse.py mixed.py missing_nearest.py stability.py ensemble.py minimizers.py lfe.py \
-	irelief_online.py report_contents.py page.py saving.py
+OLDEST_TESTS := $(addprefix contract/test_, bits convergence dask errors input margins scikit_learn selection small weights) \
+	$(addprefix _engine/test_, missing_nearest scaling sparse) $(addprefix _solvers/test_, fixed_point minimizers) \
+	$(addprefix base/test_, categorical meta notebook) $(addprefix methods/test_, golden lfe online) \
+	$(addprefix inspection/report/test_, page report) $(addprefix io/test_, reading roles) \
+	cli/test_commands plots/test_plots project/test_oracles selection/test_ensemble test_saving test_stability
 test-oldest: $(OLDEST)/.installed
-	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) \
-		$(wildcard $(addprefix tests/test_, $(OLDEST_TESTS)))
+	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) $(OLDEST_TESTS:%=tests/%.py)
 
 # The same on another Python (PYTHON=python3.13), in an environment of its own, and what depends on Python besides:
 # how kernels are kept and linked, signals, threads, processes, what is warned of.
-PYTHON_TESTS := $(OLDEST_TESTS) cache.py linking.py start_up.py threads.py interruption.py faults.py code_blocks.py \
-	security.py fuzz.py packaging.py
+PYTHON_TESTS := $(OLDEST_TESTS) $(addprefix _kernels/test_, cache jit linking) $(addprefix _engine/test_, faults threads) \
+	$(addprefix project/test_, code_blocks packaging security) contract/test_fuzz test_warmup
 test-python:
-	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(MAKE) test TESTS="$(wildcard $(addprefix tests/test_, $(PYTHON_TESTS)))" \
+	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(MAKE) test TESTS="$(PYTHON_TESTS:%=tests/%.py)" \
 		VENV=.venv-$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2] + sys.abiflags)')
 
 # All that takes minutes, and every estimator with every choice that the quick suite tries in turn.
@@ -59,11 +60,11 @@ test-long: $(VENV)/.installed
 
 # No kernel reads or writes beside its arrays: between unmapped pages, which end the process, and with checked indices,
 # for which all kernels are compiled once more. HIGHRELIEF_THOROUGH=1: every estimator on every table.
-GUARDED := $(VENV)/bin/python -X faulthandler -m pytest $(PROCESSES) -p guarded_memory tests/memory_checks.py
+GUARDED := $(VENV)/bin/python -X faulthandler -m pytest $(PROCESSES) -p guarded_memory tests/_kernels/memory_checks.py
 memory-check: $(VENV)/.installed
-	PYTHONPATH=tests HIGHRELIEF_GUARD=end $(GUARDED)
-	PYTHONPATH=tests HIGHRELIEF_GUARD=begin $(GUARDED)
-	PYTHONPATH=tests NUMBA_BOUNDSCHECK=1 $(GUARDED)
+	PYTHONPATH=tests/helpers HIGHRELIEF_GUARD=end $(GUARDED)
+	PYTHONPATH=tests/helpers HIGHRELIEF_GUARD=begin $(GUARDED)
+	PYTHONPATH=tests/helpers NUMBA_BOUNDSCHECK=1 $(GUARDED)
 
 # The site, in docs/_build/html. A warning is an error.
 docs: $(DOCS)/.installed

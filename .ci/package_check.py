@@ -64,7 +64,7 @@ def main() -> None:
         ended = run(python.parent / "highrelief", "demo", cwd=folder, expected=1)
         if "pip install 'highrelief[report]'" not in ended or "Traceback" in ended:
             sys.exit(f"Without its extra the command says: {ended}")
-        program = unpacked / "tests" / "typed_program.py"
+        program = unpacked / "tests" / "project" / "typed_program.py"
         run(python, program, cwd=folder)
         strict = ("--strict", "--config-file", os.devnull, "--cache-dir", folder / "mypy")
         run(tests_python, "-m", "mypy", *strict, "--python-executable", python, program, cwd=folder)
@@ -77,7 +77,7 @@ def main() -> None:
         run(python, "-m", "pip", "check", cwd=folder)
 
         print("The tests of the sdist")
-        chosen = ["tests/test_fisher.py", "tests/test_packaging.py"]
+        chosen = ["tests/methods/test_fisher.py", "tests/project/test_packaging.py"]
         there = {"cwd": unpacked, "PYTHONPATH": str(unpacked / "src")}
         run(tests_python, "-m", "pytest", "-q", *chosen, **there)
         run(tests_python, "-m", "pytest", "-q", "--collect-only", "tests", quiet=True, **there)

@@ -10,8 +10,8 @@ from hypothesis import settings
 
 pytest.register_assert_rewrite("page_checks")
 
-# No examples to run: this file, and a plugin that changes where arrays are.
-collect_ignore = ["conftest.py", "guarded_memory.py", "kernels_as_python.py", "memory_checks.py"]
+# No examples to run: this file, helpers, and what `make coverage-kernels` and `make memory-check` run.
+collect_ignore = ["conftest.py", "helpers", "_kernels/kernels_as_python.py", "_kernels/memory_checks.py"]
 
 ROOT = Path(__file__).resolve().parent.parent
 # The same examples in every run, so that a change fails for what it changes; others where there is time.
@@ -28,7 +28,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_collection_modifyitems(items):
     """Begin with what compiles every kernel: it takes longest, and others find the kernels on disk."""
-    items.sort(key=lambda item: item.path.name != "test_start_up.py")
+    items.sort(key=lambda item: item.path.name != "test_warmup.py")
 
 
 def _data_folder() -> Path:

@@ -493,7 +493,7 @@ def _computed(
 
 def _use_this_tree() -> None:
     """Import package, registry and benchmarks of the tree that this file is in, whatever is installed."""
-    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "helpers"), str(ROOT)]
     os.environ.pop("HIGHRELIEF_ONLY_PLAIN_VARIANTS", None)
 
 

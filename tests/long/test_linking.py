@@ -1,4 +1,7 @@
-"""Kernels compiled anew give the bits of those found on disk; `tests/test_linking.py` asks small ones."""
+"""Kernels compiled anew give the bits of those found on disk.
+
+`tests/_kernels/test_linking.py` has small ones.
+"""
 
 from processes import run
 

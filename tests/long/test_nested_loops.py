@@ -1,4 +1,7 @@
-"""Two loops of folds against one, on noise; `tests/test_cv_selector.py` asks who sees which samples."""
+"""Two loops of folds against one, on noise.
+
+`tests/selection/test_cross_validation.py` checks which samples each fit sees.
+"""
 
 import numpy as np
 from sklearn.base import clone

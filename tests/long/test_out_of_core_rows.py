@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_out_of_core import fitted
+from out_of_core import fitted
 
 
 def fitted_to_tall_table(tmp_path, n_blocks, rows, width):

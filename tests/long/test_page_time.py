@@ -1,4 +1,4 @@
-"""How long a large page takes; `tests/test_page.py` says how much room."""
+"""How long a large page takes; `tests/inspection/report/test_page.py` says how much room."""
 
 import time
 

@@ -1,0 +1,246 @@
+"""Categorical features: as the oracle has it, in all forms that they are given, and what must not change."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from oracles import missing_1994 as oracle
+from small_tables import CATEGORICAL, mixed_table
+
+from highrelief import ReliefF
+from highrelief._engine import search
+
+METRICS = ["manhattan", "euclidean", "sqeuclidean"]
+
+
+class TestOracle:
+    @pytest.mark.parametrize("gaps", [0.0, 0.15])
+    @pytest.mark.parametrize("counted", [False, True])
+    @pytest.mark.parametrize("metric", METRICS)
+    @pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-12), (np.float32, 2e-6)])
+    def test_weights(self, dtype, close, metric, counted, gaps):
+        X, y = mixed_table(gaps=gaps)
+        X = X.astype(dtype)
+        copies = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if counted else None
+        tol = 1e-6 if dtype == np.float32 else 1e-12
+        model = ReliefF(n_neighbors=4, metric=metric, categorical_features=CATEGORICAL)
+        model.fit(X, y, sample_weight=copies)
+        expected = oracle.relieff(X, y, 4, metric, s=copies, categorical=CATEGORICAL, tol=tol)
+        np.testing.assert_allclose(model.feature_weights_, expected, atol=close)
+        assert model.n_features_in_ == model.ranking_.size == 7
+
+    @pytest.mark.parametrize("way", ["all", "rows", "bands"])
+    def test_every_way_to_find_neighbors(self, way, monkeypatch):
+        X, y = mixed_table()
+        copies = np.where(np.arange(60) % 5, 1.0, 3.0)
+        expected = oracle.relieff(X, y, 4, s=copies, categorical=CATEGORICAL)
+        monkeypatch.setattr(search, "_way", lambda *_: way)
+        monkeypatch.setattr(search, "BAND", 64)
+        monkeypatch.setattr(search, "_ANCHORS_AT_ONCE", 8)
+        for n_jobs in (1, 2):
+            model = ReliefF(n_neighbors=4, categorical_features=CATEGORICAL, n_jobs=n_jobs)
+            model.fit(X, y, sample_weight=copies)
+            np.testing.assert_allclose(model.feature_weights_, expected, atol=1e-12)
+
+    def test_all_categorical(self):
+        """One-byte columns on bit planes."""
+        random = np.random.default_rng(0)
+        X = random.integers(0, 4, (50, 30)).astype(float)
+        X[random.random(X.shape) < 0.1] = np.nan
+        y = random.integers(0, 2, 50)
+        found = ReliefF(n_neighbors=3, categorical_features=np.ones(30, bool)).fit(X, y)
+        np.testing.assert_allclose(
+            found.feature_weights_, oracle.relieff(X, y, 3, categorical=range(30)), atol=1e-12
+        )
+        assert found.execution_["distances"] == "bit planes"
+
+    def test_all_categorical_keep_their_digits(self):
+        """Bytes of categories: shares of levels have more digits than float32, and ties depend on them."""
+        X, y = mixed_table()
+        X = X[:, [4]]
+        found = ReliefF(n_neighbors=3, categorical_features=[0]).fit(X, y)
+        np.testing.assert_allclose(
+            found.feature_weights_, oracle.relieff(X, y, 3, categorical=[0]), atol=1e-14
+        )
+
+    def test_a_category_without_values_weighs_nothing(self):
+        X, y = mixed_table(gaps=0.0)
+        without = ReliefF(categorical_features=CATEGORICAL).fit(X, y).feature_weights_
+        beside = np.column_stack([X, np.full(len(X), np.nan)])
+        found = ReliefF(categorical_features=[*CATEGORICAL, 7]).fit(beside, y).feature_weights_
+        np.testing.assert_allclose(found, [*without, 0.0], atol=1e-15)
+
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_anchors_and_margins(self, metric):
+        X, y = mixed_table(n=120)
+        model = ReliefF(
+            n_neighbors=4, metric=metric, categorical_features=CATEGORICAL, n_anchors=100, random_state=0
+        )
+        model.fit(X, y)
+        scaled = X.copy()
+        numeric = [0, 2, 5]
+        scaled[:, numeric] = oracle.scale_observed(X[:, numeric])
+        D, E = oracle.expected_distances(scaled, metric, categorical=CATEGORICAL, classes=y)
+        rows = oracle.relieff_rows(D, E, y, 4)
+        order = np.random.RandomState(0).choice(120, 100, replace=False)
+        np.testing.assert_allclose(model.feature_weights_, rows[order].mean(axis=0), atol=1e-12)
+        half = np.diff(model.weight_intervals_, axis=1)[:, 0] / 2.0
+        spread = rows[order].std(axis=0, ddof=1) * np.sqrt((1 - 100 / 120) / 100)
+        np.testing.assert_allclose(half[:6] / spread[:6], half[0] / spread[0], rtol=1e-9)
+        w = model.feature_importances_ / np.linalg.norm(model.feature_importances_)
+        np.testing.assert_allclose(model.margins(X, y), rows @ w, atol=1e-12)
+
+
+class TestInput:
+    def frame(self, n=60):
+        X, y = mixed_table(n=n)
+        names = np.array(["red", "green", "blue", "gray", "pink"], dtype=object)
+        data = pd.DataFrame({f"f{j}": X[:, j] for j in range(7)})
+        for j in CATEGORICAL:
+            values = X[:, j]
+            text = names[np.nan_to_num(values).astype(int)]
+            data[f"f{j}"] = np.where(np.isnan(values), None, text)
+        return X, y, data
+
+    def test_all_forms_agree(self):
+        X, y, data = self.frame()
+        expected = ReliefF(categorical_features=CATEGORICAL).fit(X, y).feature_weights_
+        mask = np.isin(np.arange(7), CATEGORICAL)
+        names = [f"f{j}" for j in CATEGORICAL]
+        as_category, nullable = data.copy(), data.copy()
+        for name in names:
+            as_category[name] = as_category[name].astype("category")
+            nullable[name] = nullable[name].astype("string")
+        for j in (0, 2, 5):
+            nullable[f"f{j}"] = nullable[f"f{j}"].astype("Float64")
+        columns = {name: data[name].astype(object).where(data[name].notna(), None) for name in data}
+        in_polars = pl.DataFrame({name: values.tolist() for name, values in columns.items()})
+        enum = in_polars.with_columns(pl.col(names).cast(pl.Categorical))
+        for table, chosen in (
+            (X, mask),
+            (X.tolist(), CATEGORICAL),
+            (data, names),
+            (data, "from_dtype"),
+            (data.to_numpy(), CATEGORICAL),
+            (as_category, "from_dtype"),
+            (nullable, "from_dtype"),
+            (in_polars, "from_dtype"),
+            (in_polars, names),
+            (enum, "from_dtype"),
+        ):
+            found = ReliefF(categorical_features=chosen).fit(table, y)
+            np.testing.assert_allclose(found.feature_weights_, expected, atol=1e-14)
+
+    def test_transform_keeps_columns_as_they_are(self):
+        _, y, data = self.frame()
+        model = ReliefF(categorical_features="from_dtype", n_features_to_select=4).fit(data, y)
+        kept = model.get_support()
+        assert model._is_categorical[kept].any()
+        out = model.set_output(transform="pandas").transform(data)
+        pd.testing.assert_frame_equal(out, data.loc[:, kept])
+        assert list(model.get_feature_names_out()) == list(data.columns[kept])
+        bare = ReliefF(categorical_features="from_dtype", n_features_to_select=4).fit(data, y).transform(data)
+        assert bare.shape == (60, 4)
+        assert np.sum(bare == "red") == np.sum(data.loc[:, kept].to_numpy() == "red") > 0
+
+    def test_weighted_has_no_meaning_for_categories(self):
+        X, y = mixed_table()
+        model = ReliefF(categorical_features=CATEGORICAL, weighted=True, n_features_to_select=7).fit(X, y)
+        with pytest.raises(ValueError, match="4 of them are categorical"):
+            model.transform(X)
+        numbers = ReliefF(categorical_features=[], weighted=True).fit(X, y)
+        assert numbers.transform(X).shape[0] == 60
+
+    @pytest.mark.parametrize(
+        ("chosen", "message"),
+        [
+            ("auto", "must be None, 'from_dtype'"),
+            (True, "must be None, 'from_dtype'"),
+            ([0.5], "must be None, 'from_dtype'"),
+            ([[0]], "must be None, 'from_dtype'"),
+            ([7], "the features 0 to 6"),
+            ([-1], "the features 0 to 6"),
+            (["f1"], "the columns of X have none"),
+            ([True, False], "has 2 entries, but X has 7"),
+            ("from_dtype", "needs a DataFrame"),
+        ],
+    )
+    def test_bad_choices(self, chosen, message):
+        with pytest.raises(ValueError, match=message):
+            ReliefF(categorical_features=chosen).fit(*mixed_table())
+
+    def test_text_that_is_not_declared(self):
+        _, y, data = self.frame()
+        with pytest.raises(
+            ValueError, match=r"Column 'f1' of X holds text.*categorical_features='from_dtype'"
+        ):
+            ReliefF().fit(data, y)
+        with pytest.raises(ValueError, match="Column 'f3' of X holds text"):
+            ReliefF(categorical_features=["f1"]).fit(data, y)
+        with pytest.raises(ValueError, match="Column 1 of X holds text"):
+            ReliefF().fit(data.to_numpy(), y)
+        with pytest.raises(ValueError, match="'f9', which X does not have"):
+            ReliefF(categorical_features=["f9"]).fit(data, y)
+        with pytest.raises(ValueError, match="infinity"):
+            ReliefF(categorical_features="from_dtype").fit(data.assign(f0=np.inf), y)
+        with pytest.raises(ValueError, match="inconsistent"):
+            ReliefF(categorical_features="from_dtype").fit(data, y[1:])
+
+    def test_samples_of_weight_zero_leave(self):
+        X, y = mixed_table()
+        kept = np.arange(60) % 3 > 0
+        X[~kept, 1] += 10
+        some = ReliefF(categorical_features=CATEGORICAL).fit(X, y, sample_weight=kept.astype(float))
+        alone = ReliefF(categorical_features=CATEGORICAL).fit(X[kept], y[kept])
+        np.testing.assert_allclose(some.feature_weights_, alone.feature_weights_, atol=1e-14)
+
+
+class TestProperties:
+    def test_names_of_levels_and_order_of_rows_do_not_matter(self):
+        X, y = mixed_table()
+        expected = ReliefF(categorical_features=CATEGORICAL).fit(X, y).feature_weights_
+        renamed = X.copy()
+        renamed[:, 1] = 100.0 - 7.0 * X[:, 1]
+        renamed[:, 3] = 1.0 - X[:, 3]
+        order = np.random.default_rng(0).permutation(60)
+        for table, classes in ((renamed, y), (X[order], y[order]), (X, 2 - y)):
+            found = ReliefF(categorical_features=CATEGORICAL).fit(table, classes).feature_weights_
+            np.testing.assert_allclose(found, expected, atol=1e-13)
+
+    def test_two_levels_are_numbers(self):
+        X, y = mixed_table(gaps=0.0)
+        X[:, 5] = X[:, 0] > 0
+        for scale in ("range", None):
+            numeric = ReliefF(scale=scale).fit(X[:, [0, 3, 5]], y).feature_weights_
+            found = ReliefF(scale=scale, categorical_features=[1, 2]).fit(X[:, [0, 3, 5]], y)
+            np.testing.assert_array_equal(found.feature_weights_, numeric)
+
+    @pytest.mark.parametrize("metric", METRICS)
+    def test_counts_as_much_as_one_numeric_column(self, metric):
+        """Among ten numeric columns: a categorical one of three levels is three points of equal distances."""
+        random = np.random.default_rng(2)
+        X = random.normal(size=(80, 11))
+        y = random.integers(0, 2, 80)
+        levels = random.integers(0, 3, 80)
+        X[:, 4] = levels
+        found = ReliefF(metric=metric, categorical_features=[4]).fit(X, y).feature_weights_
+        scaled = oracle.scale_observed(X)
+        scaled[:, 4] = 0.0
+        apart = (levels[:, np.newaxis] != levels).astype(float)
+        D, E = oracle.expected_distances(scaled, "manhattan" if metric == "manhattan" else "sqeuclidean")
+        D = D + apart
+        D = np.sqrt(D) if metric == "euclidean" else D
+        if metric == "euclidean":
+            E = np.sqrt(E)
+        E[:, :, 4] = apart
+        np.testing.assert_allclose(found, oracle.relieff_rows(D, E, y, 10).mean(axis=0), atol=1e-12)
+
+    def test_standard_scaling_leaves_categories_alone(self):
+        X, y = mixed_table(gaps=0.0)
+        model = ReliefF(scale="standard", categorical_features=CATEGORICAL).fit(X, y)
+        numeric = [0, 2, 5]
+        scaled = X.copy()
+        scaled[:, numeric] = (X[:, numeric] - X[:, numeric].mean(axis=0)) / X[:, numeric].std(axis=0)
+        D, E = oracle.expected_distances(scaled, "manhattan", categorical=CATEGORICAL, classes=y)
+        expected = oracle.relieff_rows(D, E, y, 10).mean(axis=0)
+        np.testing.assert_allclose(model.feature_weights_, expected, atol=1e-12)

@@ -1,0 +1,116 @@
+"""The pages: every class has one with an example, and links lead to files. The examples run as doctests."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import highrelief
+
+ROOT = Path(__file__).resolve().parents[2]
+METHODS = ROOT / "docs" / "methods"
+CONTENTS = METHODS / "README.md"
+PAGES = sorted(path for path in METHODS.glob("*.md") if path != CONTENTS)
+LINKED = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def prose(path):
+    """Text without what is shown as it is: blocks and spans of code."""
+    without_blocks = re.sub(
+        r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    return re.sub(r"`[^`\n]*`", "", without_blocks)
+
+
+def relative_links(path):
+    """Targets of links and pictures that are files."""
+    targets = re.findall(r"\]\(\s*<?([^)>\s]+)", prose(path))
+    return [target for target in targets if not re.match(r"[a-z][a-z0-9+.-]*:|#", target)]
+
+
+def examples(path):
+    """Lines of the examples that doctest runs."""
+    return "\n".join(
+        re.findall(r"^(?:>>>|\.\.\.) (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    )
+
+
+def test_the_tree_in_contributing_names_every_package():
+    tree = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("## The tree")[1].split("```")[1]
+    package = ROOT / "src" / "highrelief"
+    names = [each.name for each in package.glob("*.py") if not each.name.startswith("__")]
+    names += [f"{each.parent.name}/" for each in package.glob("*/__init__.py")]
+    assert [name for name in names if name not in tree] == []
+
+
+def test_the_walk_through_a_fit_names_files():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    walk = text.split("## How a fit runs")[1].split("\n## ")[0]
+    named = re.findall(r"`(\w+/[\w/]+\.py)`", walk)
+    assert named
+    assert [name for name in named if not (ROOT / "src" / "highrelief" / name).exists()] == []
+
+
+def test_links_are_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[a](x.md) ![b](y.svg#z) [c](https://example.org) [d](#here) `[e](e.md)`\n```\n[f](f.md)\n```\n"
+        "[g](../g)\n"
+    )
+    assert relative_links(page) == ["x.md", "y.svg#z", "../g"]
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page):
+    lost = [target for target in relative_links(page) if not (page.parent / target.split("#")[0]).exists()]
+    assert not lost
+
+
+@pytest.mark.parametrize("name", highrelief.__all__)
+def test_every_public_name_has_a_page_with_an_example(name):
+    assert any(re.search(rf"\b{name}\b", examples(page)) for page in PAGES), "no page of a method uses it"
+
+
+@pytest.mark.parametrize("name", highrelief.__all__)
+def test_every_public_name_is_in_the_table_of_contents(name):
+    """With a link: a name of a file alone stands for a page that is still to come."""
+    rows = re.findall(
+        rf"^\| `{name}` \|.*\]\(([\w-]+\.md)\) \|$", CONTENTS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert rows, "its row in docs/methods/README.md is missing"
+    assert all(METHODS / row in PAGES for row in rows)
+
+
+@pytest.mark.parametrize("name", highrelief.__all__)
+def test_every_public_name_is_in_the_table_of_the_readme(name):
+    rows = re.findall(r"^\| (`.+?`) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"`{name}`" in ", ".join(rows)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_page_says_what_it_must(page):
+    text = page.read_text(encoding="utf-8")
+    assert ">>>" in text
+    assert "$$" in text
+    headings = "\n".join(re.findall(r"^## (.+)$", text, flags=re.MULTILINE)).lower()
+    for wanted in ("cost", "when to use", "when it fails", "references"):
+        assert wanted in headings
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_table_of_contents_leads_to_every_page(page):
+    assert page.name in relative_links(CONTENTS)
+
+
+def test_every_published_table_and_figure_is_on_the_pages_of_results():
+    from highrelief.papers.runner import PAPERS, papers
+
+    overview = (ROOT / "docs" / "reproduced.md").read_text(encoding="utf-8")
+    for module, paper in zip(PAPERS, papers(), strict=True):
+        page = (ROOT / "docs" / "reproduced" / f"{module}.md").read_text(encoding="utf-8")
+        for each in paper.experiments:
+            assert f"\n## {each.name}\n" in page
+            assert f"highrelief reproduce {each.name} --data DATA" in page
+            assert f"(reproduced/{module}.md#{each.name})" in overview
+        for name, reason in paper.not_run.items():
+            assert f"`{name}`: {reason}" in overview

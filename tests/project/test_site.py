@@ -1,0 +1,89 @@
+"""The site: nothing that is public is left out, and the decisions rest on what the pages say."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import highrelief
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return runpy.run_path(str(DOCS / "api_pages.py"))
+
+
+def test_every_public_name_has_a_page_in_the_reference(reference, tmp_path):
+    reference["write_pages"](tmp_path)
+    written = {path.stem for path in tmp_path.glob("*.rst")}
+    named = {*highrelief.__all__, *highrelief._FUNCTIONS}
+    assert {f"highrelief.{name}" for name in named} <= written
+    for module in highrelief._MODULES:
+        public = getattr(highrelief, module).__all__
+        assert {f"highrelief.{module}.{name}" for name in public} <= written
+    contents = (tmp_path / "index.rst").read_text(encoding="utf-8")
+    assert all(f"<{page}>" in contents for page in written - {"index"})
+
+
+def test_pages_of_names_that_are_gone_are_taken_away(reference, tmp_path):
+    (tmp_path / "highrelief.Gone.rst").write_text("Gone\n")
+    reference["write_pages"](tmp_path)
+    assert not (tmp_path / "highrelief.Gone.rst").exists()
+
+
+def test_pages_list_what_is_ours_and_name_what_is_not(reference):
+    listed = list(reference["members"](highrelief.IRelief))
+    assert {"fit", "margins", "transform"} <= set(listed)
+    assert "get_params" not in listed
+    assert "get_params" in list(reference["borrowed"](highrelief.IRelief))
+
+
+def test_names_stand_under_the_right_headings(reference):
+    groups = {entry.name: entry.group for entry in reference["entries"]()}
+    assert groups["ReliefF"] == "Feature weighters"
+    assert groups["KernelWidthCV"] == "Around any weighter"
+    assert groups["EnsembleWeighting"] == "Around any weighter"
+    assert groups["LFE"] == "Feature extraction"
+    assert groups["HKNNClassifier"] == "Classification"
+    assert groups["report"] == "Functions"
+
+
+def decisions():
+    """Rows of the table of decisions: what was measured, and the page that it is from."""
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8").split("\n## ")[0]
+    return re.findall(r"^\|[^|]+\|[^|]+\| ([^|]+) \| \[[^]]+\]\(([^)]+)\) \|$", text, flags=re.MULTILINE)
+
+
+def numbers(text):
+    return set(re.findall(r"\d[\d,]*(?:\.\d+)?", re.sub(r"`[^`]*`|5-NN|XOR of \d|2350 x 230000", "", text)))
+
+
+def test_every_decision_names_its_source():
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8").split("\n## ")[0]
+    rows = [line for line in text.splitlines() if line.startswith("|")][2:]
+    assert len(rows) == len(decisions()) >= 20
+
+
+@pytest.mark.parametrize(("measured", "page"), decisions(), ids=lambda each: each[:30])
+def test_the_numbers_of_a_decision_stand_on_its_page(measured, page):
+    source = numbers((DOCS / page).read_text(encoding="utf-8"))
+    wanted = {number.rstrip(",") for number in numbers(measured)}
+    assert wanted
+    assert wanted <= {number.rstrip(",") for number in source}
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "papers").glob("*-20*.md")), ids=lambda page: page.stem)
+def test_a_paper_has_what_the_others_have(page):
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    assert headings == ["The problem", "The formulas", "What it costs", "When it fails", "How it is read"]
+    assert "$$" in text
+    assert ">>>" in text
+    assert re.search(r"\(\.\./reproduced/\w+\.md\)", text)
+
+
+def test_there_is_a_page_for_each_paper():
+    assert len(list((DOCS / "papers").glob("*-20*.md"))) == len(list((DOCS / "reproduced").glob("*.md"))) == 5
