@@ -33,7 +33,7 @@ def test_a_wide_zarr(estimator, tmp_path):
     # What Zarr's own threads take, up to 60 MB, does not grow with the table.
     n_blocks, n, width = 140, 400, 2500
     # Random numbers cannot be compressed, and to try takes most of the time.
-    uncompressed = {"compressors": None} if zarr.__version__ >= "3" else {"compressor": None}
+    uncompressed = {"codecs": [zarr.codecs.BytesCodec()]} if zarr.__version__ >= "3" else {"compressor": None}
     table = zarr.open(
         str(tmp_path / "X.zarr"),
         mode="w",

@@ -184,7 +184,7 @@ class TestOthers:
         assert any(f"others can write to {folder})" in warning for folder in folders)
 
     @pytest.mark.parametrize(
-        ("mode", "above"), [(0o775, 1), (0o757, 2), *THOROUGH * [(0o757, 1), (0o775, 2)]]
+        ("mode", "above"), [(0o775, 1), (0o757, 2), *THOROUGH * [(0o757, 1), (0o775, 2)]], ids=oct
     )
     def test_a_folder_above_that_others_can_write_to_is_not_used(self, warm, copy, mode, above):
         unsafe = next((copy / "highrelief").iterdir()).parents[above - 1]
