@@ -1,6 +1,5 @@
 """What goes wrong from outside: interruptions, callbacks that fail, other processes, memory that runs out."""
 
-import importlib.util
 import multiprocessing
 import re
 import signal
@@ -8,6 +7,7 @@ import threading
 import time
 
 import pytest
+from callbacks import needs_callbacks
 from contract import outcome, same_bits
 from processes import run
 from registry import continuous_table, over_families
@@ -34,11 +34,6 @@ from highrelief.cli.rank import fitted
 from highrelief.io.roles import LabeledTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-needs_callbacks = pytest.mark.skipif(
-    importlib.util.find_spec("sklearn.callback") is None, reason="this scikit-learn has no callbacks"
-)
-
 
 # Ctrl-C
 

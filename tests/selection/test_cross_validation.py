@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from callbacks import Recorder, needs_callbacks, recorded
 from contract import GivenWeights
 from hypothesis import given as over
 from hypothesis import settings
@@ -512,10 +513,8 @@ def test_wholly_in_a_pipeline_with_frames_and_words():
 # Callbacks
 
 
+@needs_callbacks
 def test_a_callback_can_stop():
-    pytest.importorskip("sklearn.callback")
-    from test_scikit_learn import Recorder, recorded
-
     X, y = continuous_table(60)
     recorder = Recorder()
     CrossValidatedSelector(ReliefF(), cv=4).set_callbacks(recorder).fit(X, y)
