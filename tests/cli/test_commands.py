@@ -113,6 +113,28 @@ class TestRank:
         assert set(record["versions"]) >= {"python", "numpy", "scikit-learn", "numba"}
         assert set(record["time"]) == {"started", "reading", "fitting"}
 
+    def test_settings_of_a_cross_validated_method_reach_search_and_estimator(self, table, tmp_path):
+        settings = ["--set", "cv=3", "--set", "alphas=[0.2]", "--set", "max_iter=10"]
+        result = highrelief(
+            *(
+                "rank",
+                table,
+                "-t",
+                "class",
+                "-m",
+                "logo-cv",
+                *settings,
+                "--out",
+                tmp_path / "a",
+                "--no-report",
+            )
+        )
+        assert result.returncode == 0, result.stderr
+        record = json.loads((tmp_path / "a" / "run.json").read_text())
+        assert (record["parameters"]["cv"], record["parameters"]["estimator__max_iter"]) == (3, 10)
+        assert record["result"]["n_iter"] <= 10
+        assert record["result"]["sigma"] > 0.0
+
     def test_a_record_of_other_data_is_refused(self, table, tmp_path):
         highrelief("rank", table, "-t", "class", "--out", tmp_path / "a", "--no-report")
         table.write_text(table_text(seed=1))

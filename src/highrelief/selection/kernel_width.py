@@ -109,7 +109,8 @@ class KernelWidthCV(CrossValidatedWeighter):
         The chosen share; only for LOGO.
     estimator_ : estimator
         The clone fitted to all samples with the chosen values: ``n_iter_``, ``converged_``, ``history_`` and
-        what else ``estimator`` stores, such as ``outlier_proba_`` of I-RELIEF or ``alpha_`` of LOGO.
+        what else ``estimator`` stores, such as ``outlier_proba_`` of I-RELIEF or ``alpha_`` of LOGO. Its
+        parameter ``sigma`` remains "auto".
     feature_weights_ : array of shape (n_features,)
         Weights of ``estimator_``; those of LOGO have norm 1.
     feature_importances_ : array of shape (n_features,)
@@ -299,8 +300,8 @@ class KernelWidthCV(CrossValidatedWeighter):
     def _automatic_width(self, table: Table) -> float:
         """Return the width that ``sigma="auto"`` yields with all samples, at weights of norm 1."""
         defaults = type(self.estimator)().get_params()
-        left = {name: defaults[name] for name in ("averaging", "max_iter", "tol", "init")}
-        model = self._model().set_params(**left)
+        schedule = {name: defaults[name] for name in ("averaging", "max_iter", "tol", "init")}
+        model = self._model().set_params(**schedule)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the final fit warns of what matters
             model.fit(*told_of(table, self.classes_))
