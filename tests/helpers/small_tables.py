@@ -12,7 +12,7 @@ PRECISIONS = (np.float32, np.float64)
 
 def packed_table(X, y, copies=None, n_threads=1):
     unscaled = Scaling.none(X.shape[1], X.dtype)
-    return Packed(X, y, int(y.max()) + 1, scaling=unscaled, copies=copies, n_threads=n_threads)
+    return Packed(X, y, int(y.max()) + 1, scaling=unscaled, sample_weight=copies, n_threads=n_threads)
 
 
 def local_rows(X, y, copies=None, n_threads=1, memory=2.0**30):
