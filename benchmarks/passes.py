@@ -36,7 +36,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
     # A column is laid out from whichever end is nearer to its values; the distances are the same.
     values, sums, far = table.X, table.row_sums, soft.masked_distance(X.dtype)
     weights = np.ones(values.shape[1], X.dtype)
-    lacks = MissingCorrection(table).arrays  # nothing is missing
+    correction = MissingCorrection.of(table).arrays  # nothing is missing
     tile = distances.TILE
     tiles = packing.aligned_zeros((table.n_tiles, tile, tile), X.dtype)
 
@@ -51,7 +51,7 @@ def distance_pass(X: NDArray[np.floating]) -> Callable[[], Matrix]:
 
     def run() -> Matrix:
         reach = (table.batches, table.within)
-        soft.fill_distances(values, weights, sums, lacks, far, *reach, 0, table.n_tiles, tiles)
+        soft.fill_distances(values, weights, sums, correction, far, *reach, 0, table.n_tiles, tiles)
         return Matrix(lay_out)
 
     return run

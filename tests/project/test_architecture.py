@@ -35,6 +35,7 @@ TESTED_BY = {
         "plots/convergence", "plots/drawing", "plots/interactions", "plots/margins", "plots/metric",
         "plots/stability", "plots/weights",
     ],
+    "selection/test_cross_validation.py": ["selection/knn"],
     "selection/test_error_control.py": ["selection/permutation"],
 }  # fmt: skip
 
