@@ -32,7 +32,8 @@ def install(folder: Path) -> Path:
     kernels = folder / "highrelief" / "_kernels"
     kernels.mkdir(parents=True)
     source = ROOT / "src" / "highrelief"
-    shutil.copyfile(source / "__init__.py", folder / "highrelief" / "__init__.py")
+    for name in ("__init__", "catalog"):
+        shutil.copyfile(source / f"{name}.py", folder / "highrelief" / f"{name}.py")
     for name in ("__init__", "jit", "cache", "intrinsics", "simd"):
         shutil.copyfile(source / "_kernels" / f"{name}.py", kernels / f"{name}.py")
     (kernels / "inner.py").write_text(INNER)

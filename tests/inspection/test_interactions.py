@@ -268,7 +268,7 @@ def test_what_cannot_be_used_is_refused(wrong, words):
 
 def test_two_features_that_vary_are_needed():
     flat = np.column_stack([X[:, 0], np.zeros((200, 3))])
-    with pytest.raises(ValueError, match="it takes two"):
+    with pytest.raises(ValueError, match="at least two non-constant features"):
         interactions(FisherScore(), flat, y)
 
 

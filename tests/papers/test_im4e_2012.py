@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
+from registry import THOROUGH
 from sklearn.feature_selection import RFE
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
@@ -79,6 +80,10 @@ def test_the_losses_are_those_of_the_estimator():
 # Table 5
 
 
+#: Repeats the protocol of a table of the paper, for a minute each.
+long_protocol = pytest.mark.skipif(not THOROUGH, reason="takes a minute: make test-long runs it")
+
+
 @pytest.fixture(scope="module")
 def table_5(tmp_path_factory):
     data = tmp_path_factory.mktemp("data")
@@ -87,6 +92,7 @@ def table_5(tmp_path_factory):
     return quickly("im4e-table5", data, repeats=2, datasets=("ecoli", "parkinsons")), Sets(data)
 
 
+@long_protocol
 def test_table_5_beside_the_paper(table_5):
     outcomes, _ = table_5
     (table,) = find_experiment("im4e-table5").results(outcomes)
@@ -108,6 +114,7 @@ def test_table_5_beside_the_paper(table_5):
     json.dumps(list(outcomes.values()), allow_nan=False)
 
 
+@long_protocol
 def test_a_fold_again_by_other_means(table_5):
     outcomes, sets = table_5
     found, data = outcomes[Cell("ecoli", "", 1)], sets.get("ecoli")
@@ -140,6 +147,7 @@ def test_a_fold_again_by_other_means(table_5):
 
 
 @pytest.mark.filterwarnings("ignore:IM4E did not converge")
+@long_protocol
 def test_the_width_is_the_best_of_internal_cross_validation(table_5):
     outcomes, sets = table_5
     data = sets.get("parkinsons")
@@ -233,6 +241,7 @@ def genes(tmp_path_factory):
     return data
 
 
+@long_protocol
 def test_tables_3_and_4_beside_the_paper(genes):
     for name, methods in (("im4e-table3", im4e_2012.METHODS_3), ("im4e-table4", im4e_2012.METHODS_4)):
         outcomes = quickly(name, genes, repeats=1, datasets=("colon_alon",))
@@ -257,7 +266,7 @@ def test_halving_by_a_linear_machine_is_svm_rfe():
     random = np.random.default_rng(0)
     X = random.standard_normal((40, 200))
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    levels = [kept for kept, _ in Halving(RIVALS["SVM"], 0.0).down(X, y)]
+    levels = [kept for kept, _ in Halving(RIVALS["SVM"], 0.0).halving_steps(X, y)]
     assert [kept.size for kept in levels] == [200, 100, 50, 25] == halved(200)
     kept = np.arange(200)
     for level in levels[1:]:
@@ -276,7 +285,7 @@ def test_weights_below_0_still_rank():
         weights = model.fit(X, y).feature_weights_
         # Of pure noise more than half weighs less than 0; which of that goes must not depend on its place.
         assert np.sum(weights > 0.0) < 100
-        _, (kept, _), *_ = Halving(MARGIN_LEARNERS[name], setting).down(-X[:, ::-1], y)
+        _, (kept, _), *_ = Halving(MARGIN_LEARNERS[name], setting).halving_steps(-X[:, ::-1], y)
         assert np.array_equal(np.sort(199 - kept), np.sort(np.argsort(-weights)[:100]))
 
 
@@ -284,9 +293,9 @@ def test_features_ranked_by_other_samples():
     random = np.random.default_rng(0)
     X, y = random.standard_normal((40, 60)), np.arange(40) % 2
     learner = MARGIN_LEARNERS["RLF"]
-    by_all = [kept for kept, _ in Halving(learner, 0.0).down(X, y)]
-    given = [kept for kept, _ in Halving(learner, 0.0, ranked_by=(X, y)).down(X[:20], y[:20])]
-    by_half = [kept for kept, _ in Halving(learner, 0.0).down(X[:20], y[:20])]
+    by_all = [kept for kept, _ in Halving(learner, 0.0).halving_steps(X, y)]
+    given = [kept for kept, _ in Halving(learner, 0.0, ranked_by=(X, y)).halving_steps(X[:20], y[:20])]
+    by_half = [kept for kept, _ in Halving(learner, 0.0).halving_steps(X[:20], y[:20])]
     assert all(np.array_equal(a, b) for a, b in zip(by_all, given, strict=True))
     assert not np.array_equal(by_half[-1], given[-1])
 
