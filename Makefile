@@ -37,11 +37,10 @@ coverage-kernels: $(VENV)/.installed
 
 # What other versions of the libraries may break; all else is asked of the newest alone: pages in a browser, the
 # tutorial, the papers' experiments, benchmarks, what is compiled when, variants of a method.
-OLDEST_TESTS := $(addprefix contract/test_, bits convergence dask errors input margins scikit_learn selection small weights) \
-	$(addprefix _engine/test_, missing_nearest scaling sparse) $(addprefix _solvers/test_, fixed_point minimizers) \
-	$(addprefix base/test_, categorical meta notebook) $(addprefix methods/test_, golden lfe online) \
-	$(addprefix inspection/report/test_, page report) $(addprefix io/test_, reading roles) \
-	cli/test_commands plots/test_plots project/test_oracles selection/test_ensemble test_saving test_stability
+OLDEST_TESTS := $(addprefix contract/test_, dask errors input scikit_learn selection weights) \
+	$(addprefix _engine/test_, missing_nearest scaling sparse) _solvers/test_minimizers methods/test_lfe \
+	$(addprefix base/test_, categorical meta notebook) $(addprefix inspection/report/test_, page report) \
+	$(addprefix io/test_, reading roles) cli/test_commands plots/test_plots selection/test_ensemble test_saving test_stability
 test-oldest: $(OLDEST)/.installed
 	HIGHRELIEF_ONLY_PLAIN_VARIANTS=1 $(OLDEST)/bin/python -m pytest $(PROCESSES) $(OLDEST_TESTS:%=tests/%.py)
 
