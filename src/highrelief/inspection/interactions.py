@@ -247,7 +247,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class InteractionTable:
-    """Result of :func:`interactions`: losses of weight when another feature is left out."""
+    """Result of :func:`highrelief.interactions`: losses of weight when another feature is left out."""
 
     #: (m,) column indices of the features, the best first.
     features: NDArray[np.int64]
