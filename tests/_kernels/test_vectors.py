@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from registry import THOROUGH
 from vector_sums import PRECISIONS, checksum_of_whole_numbers, checksums, draw, products_of, sums_of
 
 from highrelief._kernels import distances, simd, vectors
@@ -52,6 +53,7 @@ def test_a_target_with_half_the_registers_gives_the_same_bits():
 
 
 @pytest.mark.skipif(not os.uname().machine.startswith("x86"), reason="the names of x86's features")
+@pytest.mark.skipif(not THOROUGH, reason="compiles for a minute: make test-long runs it")
 def test_a_target_without_multiply_add():
     """Sums of minima are the same there; products are rounded twice."""
     plain = checksums_under(NUMBA_CPU_NAME="generic", HIGHRELIEF_VECTORS="off")

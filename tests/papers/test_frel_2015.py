@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from protocol_sets import written_set
+from registry import THOROUGH
 from scipy.stats import spearmanr
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -25,6 +26,8 @@ FIGURES = ("frel-fig1", "frel-fig2", "frel-fig3", "frel-fig4", "frel-fig5")
 
 @pytest.fixture(scope="module")
 def looks(tmp_path_factory):
+    if not THOROUGH:
+        pytest.skip("takes a minute: make test-long runs it")
     """Two repeats of every figure on a small set, with fewer subsets and folds; folder, and outcomes."""
     data = tmp_path_factory.mktemp("data")
     written_set(data, "tox_171", n_train=24, n_test=10, n_features=20)
