@@ -154,7 +154,7 @@ class TestWords:
 class TestNumericTarget:
     def test_is_ranked_by_a_method_for_numbers(self, patients):
         found = rank(asked(patients, "score", method="rrelieff", drop=("diagnosis",)))
-        assert found.table.measured
+        assert found.table.continuous_target
         assert found.table.feature_names[found.order[0]] == "age"
         filled = found.table
         expected = RReliefF(random_state=0).fit(filled.X, filled.y).feature_weights_

@@ -29,7 +29,7 @@ TESTED_BY = {
         "inspection/report/interactions", "inspection/report/origin", "inspection/report/wording",
         "selection/halves",
     ],
-    "io/test_reading.py": ["io/arrays", "io/cells", "io/files", "io/frames", "io/imputation", "io/text"],
+    "io/test_reading.py": ["io/binary", "io/cells", "io/files", "io/imputation"],
     "papers/test_runner.py": ["papers/experiment", "papers/results"],
     "plots/test_plots.py": [
         "plots/convergence", "plots/drawing", "plots/interactions", "plots/margins", "plots/metric",

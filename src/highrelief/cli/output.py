@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..io.files import flush, free_name, written_whole
-from ..io.formulas import inert
+from ..io.files import atomic_write, sync, temporary_path
+from ..io.text import escape_formulas
 from .endings import RunError
 
 #: What the page of a run is called.
@@ -23,9 +23,9 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separat
     """Rows as CSV; words are made inert, numbers are written so that they are read back bit for bit."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow([inert(name) for name in header])
+    writer.writerow([escape_formulas(name) for name in header])
     for row in rows:
-        writer.writerow([inert(each) if isinstance(each, str) else each for each in row])
+        writer.writerow([escape_formulas(each) if isinstance(each, str) else each for each in row])
     return text.getvalue()
 
 
@@ -56,7 +56,7 @@ def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> Non
     check_free(path, force=force)
     with _failures_told(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             write(part)
 
 
@@ -83,22 +83,22 @@ def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without
         folder.parent.mkdir(parents=True, exist_ok=True)
         # A folder that is there may be a disk of its own, to which nothing can be renamed from beside it.
         beside = folder if folder.exists() else folder.parent
-        part = free_name(beside)
+        part = temporary_path(beside)
         part.mkdir()
         try:
             for name, text in texts.items():
                 put(text, part / name)
-                flush(part / name)
-            flush(part)
+                sync(part / name)
+            sync(part)
             if folder.exists():
                 for name in without:
                     (folder / name).unlink(missing_ok=True)
                 for name in texts:
                     (part / name).replace(folder / name)
-                flush(folder)
+                sync(folder)
             else:
                 part.rename(folder)
-                flush(folder.parent)
+                sync(folder.parent)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 

@@ -18,8 +18,8 @@ from ..base.abilities import categories_parameter, takes_categories, takes_measu
 from ..base.meta import fit_inside
 from ..inspection.interactions import InteractionTable
 from ..inspection.report.origin import about_software, plain
-from ..io.cells import MeasurementError, TableError, WordsError, counted, shown
-from ..io.imputation import completed, counted_holes, missing_values, without_empty
+from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, counted, quoted
+from ..io.imputation import drop_empty_features, impute, missing_mask, missing_summary
 from ..io.reading import Source, read_table
 from ..io.roles import LabeledTable
 from .endings import RunError, UsageError, in_one_line, told_once
@@ -62,24 +62,24 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledT
     """The table as it was read, and as the estimator gets it; ``request`` is resolved."""
     roles = replace(
         roles_of(request),
-        measured=takes_measurements(estimator),
-        words=takes_categories(estimator),
+        continuous_target=takes_measurements(estimator),
+        text_as_categories=takes_categories(estimator),
         categorical=request.categorical,
     )
     try:
         as_read = read_table(source, roles)
-    except MeasurementError as error:
+    except ContinuousTargetError as error:
         raise TableError(f"{_unended(error)}{_instead(takes_measurements, 'numbers')}.") from error
-    except WordsError as error:
+    except NoNumbersError as error:
         raise TableError(f"{_unended(error)}{_instead(takes_categories, 'words')}.") from error
-    instead = _instead(takes_categories, "them as categories") if as_read.left_out else ""
+    instead = _instead(takes_categories, "them as categories") if as_read.dropped_columns else ""
     if instead:
         note = f"{request.method} takes no words{instead}."
         as_read = replace(as_read, notes=[*as_read.notes, note])
-    table = completed(as_read, request.missing)
-    holes = missing_values(table)
-    if holes.any():
-        note = f"{counted_holes(holes)} stay missing: differences to them are those to be expected."
+    table = impute(as_read, request.missing)
+    missing = missing_mask(table)
+    if missing.any():
+        note = f"{missing_summary(missing)} stay missing: differences to them are those to be expected."
         table = replace(table, notes=[*table.notes, note])
     return as_read, table
 
@@ -87,13 +87,13 @@ def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledT
 def read_to_compare(request: Request, source: Source) -> LabeledTable:
     """The table that several methods, and the classifiers that judge them, get: numbers with classes."""
     try:
-        table = without_empty(read_table(source, roles_of(request)))
-    except MeasurementError as error:
+        table = drop_empty_features(read_table(source, roles_of(request)))
+    except ContinuousTargetError as error:
         raise TableError(f"{_unended(error)} to compare by.") from error
-    holes = missing_values(table)
-    if not holes.any():
+    missing = missing_mask(table)
+    if not missing.any():
         return table
-    note = f"{counted_holes(holes)}: in each fold the medians of the samples that are fitted stand in."
+    note = f"{missing_summary(missing)}: in each fold the medians of the samples that are fitted stand in."
     return replace(table, notes=[*table.notes, note])
 
 
@@ -364,7 +364,7 @@ def repeated(
         kept = json.loads(record.read_text(encoding="utf-8"))
         if kept["command"] != "rank":
             raise TableError(
-                f"{record} is the record of {shown(kept['command'])}; only a ranking can be repeated."
+                f"{record} is the record of {quoted(kept['command'])}; only a ranking can be repeated."
             )
         request, digest = request_from(kept["request"]), dict(kept["data"]["sha256"])
         notes = other_software(kept)

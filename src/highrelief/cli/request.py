@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin
 
 from ..catalog import METHODS, OTHERS, Method
 from ..inspection.report.origin import about_software
-from ..io.cells import shown
+from ..io.cells import quoted
 from ..io.imputation import RULES
 from ..io.reading import Source
 from ..io.roles import LabeledTable, Roles
@@ -42,12 +42,12 @@ def source_of(request: Request, folder: Path | None = None) -> Source:
     if separator is not None and (
         not separator or set(separator) & set('"\r\n\0') or not _is_text(separator)
     ):
-        raise UsageError(f"--sep cannot be {shown(separator)}.")
+        raise UsageError(f"--sep cannot be {quoted(separator)}.")
     if request.decimal not in (None, ".", ","):
         raise UsageError(f"--decimal is a point or a comma, and not {request.decimal!r}.")
     if request.encoding is not None and not is_charset(request.encoding):
         raise UsageError(
-            f"--encoding={shown(request.encoding)} is invalid: use the name of a character set, such as"
+            f"--encoding={quoted(request.encoding)} is invalid: use the name of a character set, such as"
             " utf-8 or latin-1."
         )
     dialect = Dialect(
@@ -68,7 +68,7 @@ def request_from(record: Mapping[str, Any]) -> Request:
         raise UsageError("The record of the run does not say what was asked for.")
     for name, value in record.items():
         if not _is_as_kept(name, value):
-            raise UsageError(f"The record of the run was changed: {name} cannot be {shown(value)}.")
+            raise UsageError(f"The record of the run was changed: {name} cannot be {quoted(value)}.")
     if "resamples" in record:
         checked_halves("resamples", record["resamples"], or_none=True)
     return Request(**{name: as_kept(value) for name, value in record.items()})
@@ -120,7 +120,7 @@ def about_data(table: LabeledTable) -> dict[str, Any]:
     """What the data was."""
     target: dict[str, Any] = (
         {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}
-        if table.measured
+        if table.continuous_target
         else {"classes": class_counts(table)}
     )
     return {
@@ -148,7 +148,7 @@ def other_software(record: Mapping[str, Any]) -> list[str]:
 def _version(found: object) -> str:
     """A version in a record of somebody else: as it is if it looks like one, quoted and cut otherwise."""
     text = str(found)
-    return text if re.fullmatch(r"\d[0-9A-Za-z.+!_-]{0,30}", text, re.ASCII) else shown(found, 30)
+    return text if re.fullmatch(r"\d[0-9A-Za-z.+!_-]{0,30}", text, re.ASCII) else quoted(found, 30)
 
 
 # The methods by the names that the command knows them by.
@@ -209,14 +209,14 @@ def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"--set needs name=value, and got {text!r}.")
         if len(text) > _LONGEST_SETTING:
             raise UsageError(
-                f"--set {shown(name)}: its value is longer than {_LONGEST_SETTING:,} characters."
+                f"--set {quoted(name)}: its value is longer than {_LONGEST_SETTING:,} characters."
             )
         try:
             settings[name.strip()] = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError, TypeError):
             settings[name.strip()] = value.strip()
         except (RecursionError, MemoryError) as error:
-            raise UsageError(f"--set {shown(text)}: the value is nested too deeply.") from error
+            raise UsageError(f"--set {quoted(text)}: the value is nested too deeply.") from error
     return settings
 
 

@@ -55,7 +55,7 @@ class Watcher:
 
     def table(self, table: LabeledTable) -> None:
         """What was read, and by which rules."""
-        if table.measured:
+        if table.continuous_target:
             target = f"a target from {table.y.min():g} to {table.y.max():g}"
         else:
             counts = [f"{name} ({count:,})" for name, count in class_counts(table).items()]

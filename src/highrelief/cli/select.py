@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.meta import CONTROLS
-from ..io.cells import counted, listed
+from ..io.cells import counted, quoted_list
 from ..io.roles import LabeledTable
 from ..selection.error_control import METHODS, ErrorControlledSelector
 from .endings import UsageError
@@ -52,7 +52,7 @@ def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: boo
     X, target = table.X[:, places], ranking.request.target
     words = [name for name in names if len(table.levels.get(name, ())) > 2]
     if words and kind == ".npz":
-        raise UsageError(f"--out: NPZ holds numbers only, and {listed(words)} has words; .csv would do.")
+        raise UsageError(f"--out: NPZ holds numbers only, and {quoted_list(words)} has words; .csv would do.")
     write_file(path, lambda part: _write(part, kind, table, names, X, target), force=force)
     return names
 

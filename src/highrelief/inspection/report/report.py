@@ -18,7 +18,7 @@ from ..._engine.cached_property import cached_property
 from ...base.progress import terminal_line, watching
 from ...base.validation import refuse_dask
 from ...catalog import METHODS, REFERENCES, address, as_text
-from ...io.files import written_whole
+from ...io.files import atomic_write
 from ..comparison import Comparison
 from .comparison import CLASSIFIER_DESCRIPTIONS, ComparisonContents, comparison_contents
 from .contents import Contents, Origin, Reference
@@ -56,7 +56,7 @@ class Report:
         target = Path(path)
         _check_folder(target)
         page = self.html.encode()
-        with written_whole(target) as part:
+        with atomic_write(target) as part:
             part.write_bytes(page)
         return target
 
