@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from highrelief.catalog import METHODS
-from highrelief.cli.request import weighter
+from highrelief.cli.request import create_weighter
 from highrelief.datasets import make_xor
 from highrelief.inspection.report.contents import Contents
 from highrelief.inspection.report.diagnostics import stability
@@ -59,7 +59,7 @@ def main() -> None:
     print(f"{options.samples} x {options.features:,}, {RESAMPLES} halves; seconds")
     print(f"{'method':16s}" + "".join(f"{step:>12s}" for step in STEPS) + f"{'MB':>8s}")
     for name in options.methods:
-        estimator = weighter(name, {}, seed=0, n_jobs=None).fit(X, y)
+        estimator = create_weighter(name, {}, seed=0, n_jobs=None).fit(X, y)
         whole = contents(estimator, X, y, resamples=RESAMPLES)
         size = len(ranking_page(whole).encode()) / 1e6
         rounds = [steps(estimator, X, y, whole) for _ in range(options.rounds)]

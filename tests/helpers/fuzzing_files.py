@@ -19,9 +19,9 @@ try:
 except ModuleNotFoundError:  # no wheels for Python 3.15 yet
     h5py = None
 
-from highrelief.cli.endings import RunError, UsageError
+from highrelief.cli.errors import RunError, UsageError
 from highrelief.cli.options import Request
-from highrelief.cli.rank import rank, repeated
+from highrelief.cli.rank import rank, repeat
 from highrelief.io.cells import TableError
 from highrelief.io.h5ad import parsed as parsed_h5ad
 from highrelief.io.imputation import RULES, impute
@@ -329,7 +329,7 @@ def run_or_sentence(text, *, catch=True):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)
-                return repeated(path)
+                return repeat(path)
         except (TableError, UsageError, RunError) as error:
             assert_one_sentence(error)
             if not catch:

@@ -20,8 +20,7 @@ TESTED_BY = {
         "base/resampling", "base/selector", "base/validation", "base/weighter",
     ],
     "cli/test_commands.py": [
-        "cli/compare", "cli/demo", "cli/endings", "cli/options", "cli/output", "cli/rank", "cli/reproduce",
-        "cli/screen",
+        "cli/compare", "cli/errors", "cli/options", "cli/output", "cli/rank", "cli/reproduce", "cli/screen",
     ],
     "inspection/report/test_report.py": [
         "catalog", "inspection/report/contents", "inspection/report/diagnostics",
