@@ -24,8 +24,7 @@ TESTED_BY = {
     ],
     "inspection/report/test_report.py": [
         "catalog", "inspection/report/contents", "inspection/report/diagnostics",
-        "inspection/report/features", "inspection/report/findings", "inspection/report/inputs",
-        "inspection/report/interactions", "inspection/report/origin", "inspection/report/wording",
+        "inspection/report/features", "inspection/report/inputs", "inspection/report/wording",
         "selection/halves",
     ],
     "io/test_reading.py": ["io/binary", "io/cells", "io/files", "io/imputation"],

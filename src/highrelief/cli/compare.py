@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.abilities import takes_measurements
 from ..inspection.comparison import Comparison, compare
-from ..inspection.report.origin import about_software
+from ..inspection.report.inputs import about_software
 from ..io.cells import TableError
 from ..io.roles import LabeledTable
 from .errors import UsageError, distinct_messages, on_one_line

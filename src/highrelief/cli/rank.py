@@ -19,7 +19,7 @@ from ..base.abilities import categories_parameter
 from ..base.meta import fit_inside
 from ..datasets import make_fermat_spiral
 from ..inspection.interactions import InteractionTable
-from ..inspection.report.origin import about_software, plain
+from ..inspection.report.inputs import about_software, json_value
 from ..io.cells import TableError, counted, quoted
 from ..io.roles import LabeledTable
 from .errors import RunError, UsageError, distinct_messages, on_one_line
@@ -89,7 +89,7 @@ def measure_interactions(
     ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = SILENT
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; or return a sentence with the reason why not."""
-    from ..inspection.report.findings import measure_top_interactions  # noqa: PLC0415  not needed for the fit
+    from ..inspection.report.report import measure_top_interactions  # noqa: PLC0415  not needed for the fit
 
     request, table = ranking.request, ranking.table
     with listener.step("Weighing the best features without one another"):
@@ -200,12 +200,14 @@ class Ranking:
         estimator = self.estimator
         inside = fit_inside(estimator)
         outcomes = ("n_iter_", "converged_", "cycle_length_", "sigma_", "execution_")
-        found = {name.rstrip("_"): plain(getattr(inside, name)) for name in outcomes if hasattr(inside, name)}
+        found = {
+            name.rstrip("_"): json_value(getattr(inside, name)) for name in outcomes if hasattr(inside, name)
+        }
         found |= groups_as_json(estimator, self.table.feature_names)
         return {
             "command": "rank",
             "request": self.request.as_json(),
-            "parameters": plain(dict(sorted(estimator.get_params().items()))),
+            "parameters": json_value(dict(sorted(estimator.get_params().items()))),
             "data": data_record(self.table),
             "result": {"kept": int(estimator.get_support().sum()), "warnings": self.warnings, **found},
             "time": {"started": self.started.isoformat(timespec="seconds"), **self.seconds},
@@ -320,8 +322,8 @@ def write_report(
     ranking: Ranking, folder: Path, *, n_jobs: int | None = None, listener: Listener = SILENT
 ) -> Path:
     """Write the report of a ranking into its folder; return the path."""
-    from ..inspection.report.findings import contents  # noqa: PLC0415  not needed for the fit
     from ..inspection.report.page import ranking_page  # noqa: PLC0415
+    from ..inspection.report.report import report_contents  # noqa: PLC0415  not needed for the fit
 
     interactions = measure_interactions(ranking, n_jobs=n_jobs, listener=listener)
     write_interactions(ranking, interactions, folder)
@@ -330,7 +332,7 @@ def write_report(
     try:
         with listener.step(halves if request.resamples else "Making the report"):
             page = ranking_page(
-                contents(
+                report_contents(
                     ranking.estimator,
                     table.X,
                     table.y,

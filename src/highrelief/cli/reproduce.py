@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..inspection.report.origin import about_software
+from ..inspection.report.inputs import about_software
 from ..papers.data import SOURCES, BadSetError, FetchError, Sets
 from ..papers.data import fetch as fetch_set
 from ..papers.experiment import Cell, Experiment, Outcome

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 
 from ..base.abilities import takes_categories, takes_measurements, takes_missing
 from ..catalog import METHODS
-from ..inspection.report.origin import about_software
+from ..inspection.report.inputs import about_software
 from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, quoted
 from ..io.imputation import RULES, drop_empty_features, impute, missing_mask, missing_summary
 from ..io.reading import Source, read_table

@@ -94,11 +94,6 @@ def quiet_spines(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """Format a count, as "1 sample" or "7,129 samples"."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
 class Display:
     """Base of the displays: axes and titles."""
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..base.meta import innermost
 from ..inspection.interactions import InteractionTable, interactions
-from .drawing import MatrixDisplay, checked_names, counted, pyplot, shown
+from ..io.cells import counted
+from .drawing import MatrixDisplay, checked_names, pyplot, shown
 
 #: Maximum number of features with a number in each cell.
 _MOST_NUMBERS = 14

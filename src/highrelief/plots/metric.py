@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine.parameters import check_count
 from ..base.meta import innermost
 from ..base.selector import WeightSelector, largest_first
-from .drawing import MatrixDisplay, counted, feature_labels, pyplot
+from ..io.cells import counted
+from .drawing import MatrixDisplay, feature_labels, pyplot
 
 #: Maximum number of features with axis labels.
 _MOST_NAMES = 40

@@ -46,9 +46,9 @@ from highrelief.catalog import METHODS, REFERENCES, WRAPPERS, address, as_text
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
 from highrelief.inspection.report.diagnostics import RankSpread, n_best, stability
 from highrelief.inspection.report.features import Weights, evenly, interacting_features, quartiles
-from highrelief.inspection.report.findings import contents
 from highrelief.inspection.report.inputs import report_inputs
 from highrelief.inspection.report.page import ranking_page
+from highrelief.inspection.report.report import report_contents as contents
 from highrelief.inspection.report.wording import two_digits
 from highrelief.selection.halves import HalfFits, agreement, fits_to_halves, halves, members
 from highrelief.selection.redundancy import pearson

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...catalog import METHODS, WRAPPERS, Method
-from ...plots.drawing import counted
 from .contents import Estimate
-
-__all__ = ["counted", "listed", "number", "percent", "two_digits", "with_interval"]
 
 #: The typographic minus sign.
 MINUS = "\N{MINUS SIGN}"
