@@ -30,8 +30,8 @@ TESTED_BY = {
     "io/test_reading.py": ["io/binary", "io/cells", "io/files", "io/imputation"],
     "papers/test_runner.py": ["papers/experiment", "papers/results"],
     "plots/test_plots.py": [
-        "plots/convergence", "plots/drawing", "plots/interactions", "plots/margins", "plots/metric",
-        "plots/stability", "plots/weights",
+        "plots/convergence", "plots/drawing", "plots/heat_maps", "plots/margins", "plots/stability",
+        "plots/weights",
     ],
     "selection/test_cross_validation.py": ["selection/knn"],
     "selection/test_error_control.py": ["selection/permutation"],

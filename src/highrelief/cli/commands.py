@@ -360,10 +360,12 @@ def cite(
 ) -> None:
     """Print the references of a method, as BibTeX."""
     with exit_on_error(debug):
-        from ..catalog import REFERENCES, bibtex  # noqa: PLC0415
+        from ..catalog import references  # noqa: PLC0415
         from .options import reference_keys  # noqa: PLC0415
 
-        typer.echo(bibtex(list(REFERENCES) if method == "all" else reference_keys(method)))
+        keys = list(references()) if method == "all" else reference_keys(method)
+        bibtex = "\n\n".join(references()[key] for key in keys)
+        typer.echo(bibtex)
 
 
 @app.command()

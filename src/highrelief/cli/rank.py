@@ -89,22 +89,27 @@ def measure_interactions(
     ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = SILENT
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; or return a sentence with the reason why not."""
-    from ..inspection.report.report import measure_top_interactions  # noqa: PLC0415  not needed for the fit
+    from ..inspection.report import features  # noqa: PLC0415  not needed for the fit
+    from ..inspection.report.inputs import report_inputs  # noqa: PLC0415
 
     request, table = ranking.request, ranking.table
     with listener.step("Weighing the best features without one another"):
-        return measure_top_interactions(
+        inputs = report_inputs(
             ranking.estimator,
             table.X,
             table.y,
+            feature_names=table.feature_names,
+            sample_names=None,
+            batches=table.batches,
+            groups=table.groups,
+            value_labels=table.levels,
+        )
+        return features.measure_interactions(
+            inputs,
             requested=request.interactions,
             resamples=request.resamples,
             random_state=request.seed,
             n_jobs=n_jobs,
-            groups=table.groups,
-            batches=table.batches,
-            feature_names=table.feature_names,
-            value_labels=table.levels,
         )
 
 

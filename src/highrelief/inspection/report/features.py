@@ -539,7 +539,6 @@ N_PAIRS, N_NAMED_PAIRS = 15, 3
 
 def measure_interactions(
     inputs: ReportInputs,
-    weights: Weights,
     *,
     requested: bool | None,
     resamples: int,
@@ -550,7 +549,7 @@ def measure_interactions(
 
     ``requested``: True or False as the user set it; None measures only if it takes less than ``PATIENCE``.
     """
-    reason = _reason_not_measured(inputs, weights, requested=requested)
+    reason = _reason_not_measured(inputs, requested=requested)
     if reason is not None:
         return reason
     values = inputs.X[:, inputs.order[:N_INTERACTIONS]].astype(np.float64)
@@ -587,14 +586,14 @@ def measure_interactions(
         return f"Interactions were not measured: {sentence[0].lower()}{sentence[1:]}."
 
 
-def _reason_not_measured(inputs: ReportInputs, weights: Weights, *, requested: bool | None) -> str | None:
+def _reason_not_measured(inputs: ReportInputs, *, requested: bool | None) -> str | None:
     if requested is False:
         return "Interactions were not measured: this was switched off."
     if is_one_by_one(inputs.estimator):
         return (
             f"The {title(inputs.estimator)} weighs each feature alone: no weight depends on another feature."
         )
-    if not weights.comparable:
+    if not Weights.of(inputs).comparable:
         return "Interactions were not measured: what the method gives are no weights that can grow less."
     return None
 

@@ -23,9 +23,9 @@ from ...base.categorical import chosen_features
 from ...base.meta import fit_inside
 from ...base.selector import WeightSelector
 from ...base.validation import check_array, check_classification_targets, plain
-from ...catalog import REFERENCES, address, as_text
+from ...catalog import address, as_text, references
 from .contents import Origin, Reference
-from .wording import cited, number
+from .wording import number, reference_keys
 
 # Categorical features
 
@@ -363,7 +363,7 @@ def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], 
         software_versions(),
         dict(time),
         again,
-        references(cited(estimator)),
+        cite(reference_keys(estimator)),
     )
 
 
@@ -374,9 +374,9 @@ def software_versions() -> dict[str, str]:
     return {"highrelief": software["highrelief"], **software["versions"], **system}
 
 
-def references(keys: Iterable[str]) -> list[Reference]:
+def cite(keys: Iterable[str]) -> list[Reference]:
     """Return the references of some keys, without repetition."""
-    return [Reference(as_text(key), REFERENCES[key], address(key)) for key in dict.fromkeys(keys)]
+    return [Reference(as_text(key), references()[key], address(key)) for key in dict.fromkeys(keys)]
 
 
 def _parameters(estimator: Any) -> list[tuple[str, Any]]:

@@ -45,14 +45,14 @@ from .features import (
 from .inputs import (
     ReportInputs,
     about_values,
+    cite,
     describe_tertiles,
     origin,
     python_again,
-    references,
     report_inputs,
     software_versions,
 )
-from .wording import cited, listed, number, percent, two_digits, with_article, with_interval
+from .wording import listed, number, percent, reference_keys, two_digits, with_article, with_interval
 
 __all__ = ["Report", "comparison_report", "report"]
 
@@ -229,16 +229,12 @@ def _progress_shown(progress: bool | Callable[[int, int], None]) -> Iterator[Non
     if callable(progress):
         with watching(progress):
             yield
-    elif progress and (_on_a_terminal() or "ipykernel" in sys.modules):
+    # A program without console has no stderr.
+    elif progress and ((sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules):
         with terminal_line("report") as line, watching(line):
             yield
     else:
         yield
-
-
-def _on_a_terminal() -> bool:
-    # A program without console has no stderr.
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _check_folder(path: Path) -> None:
@@ -324,7 +320,7 @@ def comparison_report(
         software_versions(),
         dict(time) if time is not None else {"made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"},
         again,
-        references(_reference_keys(comparison, methods or {})),
+        cite(_method_references(comparison, methods or {})),
     )
     finished = Report(
         comparison_contents(
@@ -342,12 +338,12 @@ def comparison_report(
     return finished
 
 
-def _reference_keys(comparison: Comparison, methods: Mapping[str, Any]) -> list[str]:
+def _method_references(comparison: Comparison, methods: Mapping[str, Any]) -> list[str]:
     """Return the keys of the references of the methods."""
     keys: list[str] = []
     for method in comparison.methods:
         if method.name in methods:
-            keys += cited(methods[method.name])
+            keys += reference_keys(methods[method.name])
         elif method.name in METHODS:
             keys += METHODS[method.name].references
     return keys
@@ -604,7 +600,6 @@ def report_contents(
     else:
         table = measure_interactions(
             inputs,
-            weights,
             requested=interactions,
             resamples=resamples,
             random_state=random_state,
@@ -640,41 +635,6 @@ def report_contents(
         warnings=list(warnings),
         absent=absent,
         tertiles=describe_tertiles(inputs.y) if inputs.continuous_target else "",
-    )
-
-
-def measure_top_interactions(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    requested: bool | None,
-    resamples: int,
-    random_state: Any,
-    n_jobs: int | None,
-    groups: ArrayLike | None,
-    batches: ArrayLike | None,
-    feature_names: Sequence[str] | None,
-    value_labels: Mapping[str, Sequence[str]] | None,
-) -> InteractionTable | str:
-    """Measure the interactions of the best features without a report; or return the reason why not."""
-    inputs = report_inputs(
-        estimator,
-        X,
-        y,
-        feature_names=feature_names,
-        sample_names=None,
-        batches=batches,
-        groups=groups,
-        value_labels=value_labels,
-    )
-    return measure_interactions(
-        inputs,
-        Weights.of(inputs),
-        requested=requested,
-        resamples=resamples,
-        random_state=random_state,
-        n_jobs=n_jobs,
     )
 
 
