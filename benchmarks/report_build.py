@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from highrelief.catalog import METHODS
-from highrelief.cli.request import weighter
+from highrelief.cli.request import create_weighter
 from highrelief.datasets import make_xor
 from highrelief.inspection.report.contents import Contents
 from highrelief.inspection.report.diagnostics import stability
-from highrelief.inspection.report.findings import contents
 from highrelief.inspection.report.page import ranking_page
+from highrelief.inspection.report.report import report_contents
 from highrelief.selection.halves import fits_to_halves
 
 #: At 200 x 20,000: seconds beyond the fit and the resampling, and size.
@@ -43,7 +43,7 @@ def steps(estimator: Any, X: Any, y: Any, whole: Contents) -> dict[str, float]:
         lambda: fits_to_halves(estimator, X, y, resamples=RESAMPLES, random_state=0, n_jobs=None),
     )
     timed("stability", lambda: stability(halves, whole.stability.n_best))
-    timed("contents", lambda: contents(estimator, X, y, resamples=0))
+    timed("contents", lambda: report_contents(estimator, X, y, resamples=0))
     timed("page", lambda: ranking_page(whole))
     return seconds
 
@@ -59,8 +59,8 @@ def main() -> None:
     print(f"{options.samples} x {options.features:,}, {RESAMPLES} halves; seconds")
     print(f"{'method':16s}" + "".join(f"{step:>12s}" for step in STEPS) + f"{'MB':>8s}")
     for name in options.methods:
-        estimator = weighter(name, {}, seed=0, n_jobs=None).fit(X, y)
-        whole = contents(estimator, X, y, resamples=RESAMPLES)
+        estimator = create_weighter(name, {}, seed=0, n_jobs=None).fit(X, y)
+        whole = report_contents(estimator, X, y, resamples=RESAMPLES)
         size = len(ranking_page(whole).encode()) / 1e6
         rounds = [steps(estimator, X, y, whole) for _ in range(options.rounds)]
         best = {step: min(seconds[step] for seconds in rounds) for step in STEPS}

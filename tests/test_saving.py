@@ -201,7 +201,7 @@ class TestWhatIsRefused:
             ("builtins", "eval"),
             ("subprocess", "Popen"),
             # Of ours, but not what estimators are made of.
-            ("highrelief.io.files", "written_whole"),
+            ("highrelief.io.files", "atomic_write"),
             ("highrelief._kernels.cache", "KernelCache"),
             ("highrelief.methods.fisher.pickle", "loads"),
         ],

@@ -1,4 +1,4 @@
-"""The public estimators: where they are, what the command and the reports call them, and who is to be cited.
+"""The registry of public estimators: modules, names in the command and in reports, and references.
 
 Lazy imports, ``highrelief.__all__``, saving, warm-up, the command, citations and reports follow from the
 entries here. This module is imported with the package, and so imports nothing large.
@@ -6,6 +6,7 @@ entries here. This module is imported with the package, and so imports nothing l
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 
@@ -16,21 +17,21 @@ class Method(NamedTuple):
     home: str
     #: Its module.
     module: str
-    #: What it is, in a line.
+    #: Description in a line.
     summary: str
     #: Keys of its references.
     references: tuple[str, ...]
-    #: What papers call it.
+    #: Name in papers.
     title: str
-    #: How it decides, in a sentence or two that a stranger understands.
+    #: Description for reports, in one or two plain sentences.
     words: str
-    #: Parameters that run all its kernels, for ``highrelief warmup``; none if it runs those of others only.
+    #: Parameters that run all its kernels, for ``highrelief warmup``; empty if it has no kernels of its own.
     warm_up: Sequence[Mapping[str, Any]] = ({},)
-    #: Whether it looks at each feature alone.
+    #: Whether it scores each feature separately.
     univariate: bool = False
-    #: What a sentence that begins with the title begins with.
+    #: Article before the title at the start of a sentence.
     article: str = ""
-    #: Name of the class that ``home`` is wrapped around; empty if it is no meta-estimator.
+    #: Name of the class that ``home`` wraps; empty if it is not a meta-estimator.
     inside: str = ""
 
 
@@ -324,215 +325,40 @@ ESTIMATORS: Mapping[str, Method] = {
 }
 
 
-# The papers behind the methods, as BibTeX.
+# References
 
 
-REFERENCES: Mapping[str, str] = {
-    "kira1992": """@inproceedings{kira1992,
-  author    = {Kira, Kenji and Rendell, Larry A.},
-  title     = {A practical approach to feature selection},
-  booktitle = {Proceedings of the Ninth International Workshop on Machine Learning},
-  pages     = {249--256},
-  year      = {1992},
-}""",
-    "kononenko1994": """@inproceedings{kononenko1994,
-  author    = {Kononenko, Igor},
-  title     = {Estimating attributes: Analysis and extensions of {RELIEF}},
-  booktitle = {European Conference on Machine Learning},
-  pages     = {171--182},
-  year      = {1994},
-}""",
-    "robnik2003": """@article{robnik2003,
-  author  = {Robnik-{\\v S}ikonja, Marko and Kononenko, Igor},
-  title   = {Theoretical and empirical analysis of {ReliefF} and {RReliefF}},
-  journal = {Machine Learning},
-  volume  = {53},
-  pages   = {23--69},
-  year    = {2003},
-}""",
-    "robnik1997": """@inproceedings{robnik1997,
-  author    = {Robnik-{\\v S}ikonja, Marko and Kononenko, Igor},
-  title     = {An adaptation of {Relief} for attribute estimation in regression},
-  booktitle = {Proceedings of the Fourteenth International Conference on Machine Learning},
-  pages     = {296--304},
-  year      = {1997},
-}""",
-    "westfall1993": """@book{westfall1993,
-  author    = {Westfall, Peter H. and Young, S. Stanley},
-  title     = {Resampling-based multiple testing: Examples and methods for p-value adjustment},
-  publisher = {Wiley},
-  year      = {1993},
-}""",
-    "benjamini1995": """@article{benjamini1995,
-  author  = {Benjamini, Yoav and Hochberg, Yosef},
-  title   = {Controlling the false discovery rate: A practical and powerful approach to multiple testing},
-  journal = {Journal of the Royal Statistical Society, Series B},
-  volume  = {57},
-  number  = {1},
-  pages   = {289--300},
-  year    = {1995},
-}""",
-    "moore2007": """@inproceedings{moore2007,
-  author    = {Moore, Jason H. and White, Bill C.},
-  title     = {Tuning {ReliefF} for genome-wide genetic analysis},
-  booktitle = {Evolutionary Computation, Machine Learning and Data Mining in Bioinformatics},
-  pages     = {166--175},
-  year      = {2007},
-}""",
-    "greene2009": """@article{greene2009,
-  author  = {Greene, Casey S. and Penrod, Nadia M. and Kiralis, Jeff and Moore, Jason H.},
-  title   = {Spatially uniform {ReliefF} ({SURF}) for computationally-efficient filtering of gene-gene interactions},
-  journal = {BioData Mining},
-  volume  = {2},
-  pages   = {5},
-  year    = {2009},
-}""",  # noqa: E501
-    "greene2010": """@inproceedings{greene2010,
-  author    = {Greene, Casey S. and Himmelstein, Daniel S. and Kiralis, Jeff and Moore, Jason H.},
-  title     = {The informative extremes: using both nearest and farthest individuals can improve {Relief} algorithms in the domain of human genetics},
-  booktitle = {Evolutionary Computation, Machine Learning and Data Mining in Bioinformatics},
-  pages     = {182--193},
-  year      = {2010},
-}""",  # noqa: E501
-    "granizo2013": """@inproceedings{granizo2013,
-  author    = {Granizo-Mackenzie, Delaney and Moore, Jason H.},
-  title     = {Multiple threshold spatially uniform {ReliefF} for the genetic analysis of complex human diseases},
-  booktitle = {Evolutionary Computation, Machine Learning and Data Mining in Bioinformatics},
-  pages     = {1--10},
-  year      = {2013},
-}""",  # noqa: E501
-    "urbanowicz2018": """@article{urbanowicz2018,
-  author  = {Urbanowicz, Ryan J. and Olson, Randal S. and Schmitt, Peter and Meeker, Melissa and Moore, Jason H.},
-  title   = {Benchmarking relief-based feature selection methods for bioinformatics data mining},
-  journal = {Journal of Biomedical Informatics},
-  volume  = {85},
-  pages   = {168--188},
-  year    = {2018},
-}""",  # noqa: E501
-    "gilad2004": """@inproceedings{gilad2004,
-  author    = {Gilad-Bachrach, Ran and Navot, Amir and Tishby, Naftali},
-  title     = {Margin based feature selection -- theory and algorithms},
-  booktitle = {Proceedings of the Twenty-First International Conference on Machine Learning},
-  year      = {2004},
-}""",
-    "sun2007": """@article{sun2007,
-  author  = {Sun, Yijun},
-  title   = {Iterative {RELIEF} for feature weighting: Algorithms, theories, and applications},
-  journal = {IEEE Transactions on Pattern Analysis and Machine Intelligence},
-  volume  = {29},
-  number  = {6},
-  pages   = {1035--1051},
-  year    = {2007},
-}""",
-    "sun2010": """@article{sun2010,
-  author  = {Sun, Yijun and Todorovic, Sinisa and Goodison, Steve},
-  title   = {Local-learning-based feature selection for high-dimensional data analysis},
-  journal = {IEEE Transactions on Pattern Analysis and Machine Intelligence},
-  volume  = {32},
-  number  = {9},
-  pages   = {1610--1626},
-  year    = {2010},
-}""",
-    "sun2008": """@inproceedings{sun2008,
-  author    = {Sun, Yijun and Wu, Dapeng},
-  title     = {A {RELIEF} based feature extraction algorithm},
-  booktitle = {Proceedings of the 2008 {SIAM} International Conference on Data Mining},
-  pages     = {188--195},
-  year      = {2008},
-}""",
-    "bei2015": """@inproceedings{bei2015,
-  author    = {Bei, Yuanzhe and Hong, Pengyu},
-  title     = {Maximizing margin quality and quantity},
-  booktitle = {{IEEE} 25th International Workshop on Machine Learning for Signal Processing},
-  pages     = {1--6},
-  year      = {2015},
-}""",
-    "cai2014": """@article{cai2014,
-  author  = {Cai, Hongmin and Ruan, Peiying and Ng, Michael and Akutsu, Tatsuya},
-  title   = {Feature weight estimation for gene selection: a local hyperlinear learning approach},
-  journal = {BMC Bioinformatics},
-  volume  = {15},
-  pages   = {70},
-  year    = {2014},
-}""",
-    "li2015": """@article{li2015,
-  author  = {Li, Yun and Si, Jennie and Zhou, Guojing and Huang, Shasha and Chen, Songcan},
-  title   = {{FREL}: A stable feature selection algorithm},
-  journal = {IEEE Transactions on Neural Networks and Learning Systems},
-  volume  = {26},
-  number  = {7},
-  pages   = {1388--1402},
-  year    = {2015},
-}""",
-    "vincent2002": """@inproceedings{vincent2002,
-  author    = {Vincent, Pascal and Bengio, Yoshua},
-  title     = {K-local hyperplane and convex distance nearest neighbor algorithms},
-  booktitle = {Advances in Neural Information Processing Systems 14},
-  pages     = {985--992},
-  year      = {2002},
-}""",
-    "hastie1996": """@article{hastie1996,
-  author  = {Hastie, Trevor and Tibshirani, Robert},
-  title   = {Discriminant adaptive nearest neighbor classification},
-  journal = {IEEE Transactions on Pattern Analysis and Machine Intelligence},
-  volume  = {18},
-  number  = {6},
-  pages   = {607--616},
-  year    = {1996},
-}""",
-    "duda1973": """@book{duda1973,
-  author    = {Duda, Richard O. and Hart, Peter E.},
-  title     = {Pattern classification and scene analysis},
-  publisher = {Wiley},
-  year      = {1973},
-}""",
-}
+@cache
+def references() -> dict[str, str]:
+    """Return the BibTeX entries of ``references.bib`` by key."""
+    from importlib.resources import files  # noqa: PLC0415  seldom needed
 
-
-def bibtex(keys: Sequence[str]) -> str:
-    """References as BibTeX, one after another."""
-    return "\n\n".join(REFERENCES[key] for key in keys)
-
-
-#: DOIs, of those papers only whose DOI is beyond doubt.
-_DOIS: Mapping[str, str] = {
-    "kira1992": "10.1016/B978-1-55860-247-2.50037-1",
-    "kononenko1994": "10.1007/3-540-57868-4_57",
-    "robnik2003": "10.1023/A:1025667309714",
-    "greene2009": "10.1186/1756-0381-2-5",
-    "urbanowicz2018": "10.1016/j.jbi.2018.07.015",
-    "gilad2004": "10.1145/1015330.1015352",
-    "sun2007": "10.1109/TPAMI.2007.1093",
-    "sun2010": "10.1109/TPAMI.2009.190",
-    "li2015": "10.1109/TNNLS.2014.2341627",
-    "cai2014": "10.1186/1471-2105-15-70",
-    "hastie1996": "10.1109/34.506411",
-}
+    text = files(__package__).joinpath("references.bib").read_text(encoding="utf-8")
+    return {re.split("[{,]", entry, maxsplit=2)[1]: entry for entry in text.strip().split("\n\n")}
 
 
 def address(key: str) -> str | None:
-    """Where a paper is found; None if its DOI is not known."""
-    return f"https://doi.org/{_DOIS[key]}" if key in _DOIS else None
+    """Return the URL of a paper; None if its DOI is unknown."""
+    doi = _fields(key).get("doi")
+    return None if doi is None else f"https://doi.org/{doi}"
 
 
 def as_text(key: str) -> str:
-    """A reference as a person reads it."""
-    fields = dict(re.findall(r"^  (\w+)\s*= \{(.*)\},$", REFERENCES[key], flags=re.MULTILINE))
-    authors = [_short(author) for author in fields["author"].split(" and ")]
+    """Return a reference as plain text."""
+    fields = _fields(key)
+    authors = []
+    for author in fields["author"].split(" and "):
+        family, _, given = author.partition(", ")
+        authors.append(f"{family}, {' '.join(f'{name[0]}.' for name in given.split())}")
     names = authors[0] if len(authors) == 1 else f"{', '.join(authors[:-1])} and {authors[-1]}"
     where = fields.get("journal") or fields.get("booktitle") or fields["publisher"]
     volume = f" {fields['volume']}" if "volume" in fields else ""
     number = f"({fields['number']})" if "number" in fields else ""
     pages = f", {fields['pages'].replace('--', '-')}" if "pages" in fields else ""
-    return _without_marks(f"{names} ({fields['year']}). {fields['title']}. {where}{volume}{number}{pages}.")
-
-
-def _short(author: str) -> str:
-    """Family name and initials."""
-    family, _, given = author.partition(", ")
-    return f"{family}, {' '.join(f'{name[0]}.' for name in given.split())}"
-
-
-def _without_marks(text: str) -> str:
-    """A text as TeX would print it."""
+    text = f"{names} ({fields['year']}). {fields['title']}. {where}{volume}{number}{pages}."
+    # As TeX would print it.
     return text.replace("{\\v S}", "Š").replace(" -- ", " - ").replace("{", "").replace("}", "")
+
+
+def _fields(key: str) -> dict[str, str]:
+    return dict(re.findall(r"^  (\w+)\s*= \{(.*)\},$", references()[key], flags=re.MULTILINE))

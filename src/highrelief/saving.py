@@ -31,7 +31,7 @@ from ._engine.scaling import Scaling
 from ._kernels.packing import FEATURE_BLOCK, PADDING, ROW_BLOCK
 from .base.meta import Decision
 from .base.validation import LARGEST_WEIGHT
-from .io.files import written_whole
+from .io.files import atomic_write
 from .methods.online import Reservoir
 
 # Validation of loaded estimators
@@ -340,7 +340,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     with zipfile.ZipFile(buffer, "a") as archive:
         about = {"format": FORMAT, "version": highrelief.__version__}
         archive.writestr(_ABOUT, json.dumps(about))
-    with written_whole(target) as part:
+    with atomic_write(target) as part:
         part.write_bytes(buffer.getbuffer())
     return target
 

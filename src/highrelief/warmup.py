@@ -1,7 +1,7 @@
-"""Compile ahead: run every kernel once, so that no later fit waits for a compiler.
+"""Compile all kernels ahead, so that no later fit waits for the compiler.
 
-Small tables of every kind that leads to other kernels (or to the same ones for other types of numbers) are
-fitted by every estimator. ``highrelief warmup`` shows it with a bar, ``python -m highrelief.warmup`` without.
+Every estimator is fitted to small tables of each kind and dtype that runs other kernels.
+``highrelief warmup`` shows a progress bar, ``python -m highrelief.warmup`` does not.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from ._kernels.cache import kernel_folder
 from ._kernels.jit import ALL_KERNELS
 from .catalog import ESTIMATORS
 
-#: Megabytes of working memory: enough to keep the distances of a small table, and not enough.
+#: Working memory in MB: with and without room for the distances of a small table.
 _MEGABYTES = (64, 1e-3)
 
 
 class Step(NamedTuple):
-    """A part of the work: one estimator with some parameters, on tables of one type of numbers."""
+    """Fits of one estimator with some parameters to tables of one dtype."""
 
     estimator: str
     parameters: Mapping[str, Any]
@@ -52,40 +52,37 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What a warm-up has done."""
+    """Result of a warm-up."""
 
-    #: Name and argument types of the kernels that had to be compiled.
+    #: Names and argument types of the kernels that were compiled.
     compiled: list[str]
-    #: Number of kernels that were there already.
+    #: Number of kernels found in the cache.
     n_found: int
     seconds: float
-    #: Where they are kept; None if there is no place for it.
+    #: Cache folder; None if there is none.
     folder: Path | None
 
     def __str__(self) -> str:
         if not self.compiled:
             return f"All {self.n_found} kernels were there already, in {self.folder}."
-        kept = f"They are kept in {self.folder}." if self._kept else "They could not be kept."
+        is_kept = self.folder is not None and self.folder.is_dir()
+        kept = f"They are kept in {self.folder}." if is_kept else "They could not be kept."
         found = f"; {self.n_found} were there already" if self.n_found else ""
         return f"Compiled {len(self.compiled)} kernels in {self.seconds:.0f} s{found}. {kept}"
 
-    @property
-    def _kept(self) -> bool:
-        return self.folder is not None and self.folder.is_dir()
-
 
 def warm_up(report: Callable[[Step, int, int], object] = lambda step, done, total: None) -> WarmUp:
-    """Compile every kernel for every type of numbers, unless it is on disk.
+    """Compile every kernel for every dtype, unless it is in the cache.
 
     Parameters
     ----------
     report : callable
-        Called before each step with the step, the number of steps done and that of all.
+        Called before each step with the step, the number of finished steps and their total number.
 
     Returns
     -------
     warm_up : WarmUp
-        What was compiled, and how long it took.
+        The compiled kernels, and the time.
     """
     begin = time.perf_counter()
     compiled, found = _counts()
@@ -103,7 +100,7 @@ def warm_up(report: Callable[[Step, int, int], object] = lambda step, done, tota
 
 
 def _counts() -> tuple[set[str], set[str]]:
-    """Kernels and signatures that this process has compiled, and that it has loaded."""
+    """Return the kernels with signatures that this process has compiled, and those it has loaded."""
     compiled, found = set(), set()
     for kernel in ALL_KERNELS:
         name = f"{kernel.py_func.__module__}.{kernel.py_func.__name__}"
@@ -123,79 +120,75 @@ def _run(step: Step) -> None:
     estimator = getattr(highrelief, step.estimator)(**step.parameters, n_jobs=2)
     if step.estimator == "ReliefF" and step.dtype != "int8":
         _use_many_samples(step.dtype)
-    takes_gaps = get_tags(estimator).input_tags.allow_nan
+    allows_missing = get_tags(estimator).input_tags.allow_nan
     for X, y in _tables(step.dtype):
-        gaps = bool(np.isnan(X).any())
-        if gaps and not takes_gaps:
+        missing = bool(np.isnan(X).any())
+        if missing and not allows_missing:
             continue
         for megabytes in _MEGABYTES:
-            with warnings.catch_warnings(), config_context(working_memory=megabytes):
-                warnings.filterwarnings("ignore", module=r"(?!highrelief\._kernels)")
+            with config_context(working_memory=megabytes):
                 _use(estimator, X, y)
-        if X.dtype.kind == "f" and not gaps and _takes_sparse(estimator):
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", module=r"(?!highrelief\._kernels)")
-                _use(estimator, csr_array(X), y)
-        if step.estimator == "ReliefF" and X.dtype.kind == "f" and not gaps:
+        # Wrappers run the kernels of the estimators inside.
+        takes_sparse = not hasattr(estimator, "estimator") and get_tags(estimator).input_tags.sparse
+        if X.dtype.kind == "f" and not missing and takes_sparse:
+            _use(estimator, csr_array(X), y)
+        if step.estimator == "ReliefF" and X.dtype.kind == "f" and not missing:
             _use_labelings(estimator, X, y)
         if step.estimator != "IRelief" or X.dtype.kind != "f":
             continue
-        if gaps:
+        if missing:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                clone(estimator).set_params(memory_budget=1.0).fit(X, y)  # distances are not kept
+                clone(estimator).set_params(memory_budget=1.0).fit(X, y)  # without stored distances
         else:
             table = Packed(X, y, int(y.max()) + 1, scaling=Scaling.none(X.shape[1], X.dtype))
             _use_blocks(table)
             _use_positive_margins(table)
 
 
-def _takes_sparse(estimator: Any) -> bool:
-    """Whether tables may come without their zeros; what is wrapped around others calls the same kernels."""
-    return not hasattr(estimator, "estimator") and get_tags(estimator).input_tags.sparse
-
-
 def _use(estimator: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
-    """Call all that runs kernels."""
-    if has_fit_parameter(estimator, "sample_weight"):
-        estimator.fit(X, y, sample_weight=1.0 + np.arange(y.size) % 3)
-    if has_fit_parameter(estimator, "batches") and not issparse(X):
-        estimator.fit(X, y, batches=np.arange(y.size) // 3 % 2)
-    estimator.fit(X, y)
-    if hasattr(estimator, "margins"):
-        estimator.margins(X, y)
-    if hasattr(estimator, "predict"):
-        estimator.predict(X)
-    if hasattr(estimator, "partial_fit"):
-        estimator.partial_fit(X, y)
+    """Call the methods of an estimator that run kernels; only warnings of kernels are shown."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"(?!highrelief\._kernels)")
+        if has_fit_parameter(estimator, "sample_weight"):
+            estimator.fit(X, y, sample_weight=1.0 + np.arange(y.size) % 3)
+        if has_fit_parameter(estimator, "batches") and not issparse(X):
+            estimator.fit(X, y, batches=np.arange(y.size) // 3 % 2)
+        estimator.fit(X, y)
+        if hasattr(estimator, "margins"):
+            estimator.margins(X, y)
+        if hasattr(estimator, "predict"):
+            estimator.predict(X)
+        if hasattr(estimator, "partial_fit"):
+            estimator.partial_fit(X, y)
 
 
 def _use_labelings(weighter: Any, X: NDArray[Any], y: NDArray[np.int64]) -> None:
-    """What permutations of the labels run."""
+    """Run the kernels of permuted labels."""
     rows = weighter._rows(weighter._check_fit(X, y))
     for among in (Neighborhood(1, weighter.metric), Neighborhood(2, weighter.metric, rank_decay=1.0)):
         for dtype in (np.float32, np.float64):
             rows.relabeled(among).mean_margins(np.stack([y, y[::-1]]), dtype)
 
 
-def _with_gaps(X: NDArray[Any]) -> NDArray[Any]:
-    """A copy with missing values."""
-    gaps = X.copy()
-    gaps.ravel()[::13] = np.nan
-    return gaps
+def _with_missing(X: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy with missing values."""
+    incomplete = X.copy()
+    incomplete.ravel()[::13] = np.nan
+    return incomplete
 
 
 def _use_many_samples(dtype: str) -> None:
-    """Call what puts the values of more samples in order than small tables have."""
+    """Run the kernel that sorts the values of more samples than small tables have."""
     n_samples = MOST_IN_NETWORK + 1
     missing_mask, X = MissingMask.extract(
-        _with_gaps(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1
+        _with_missing(np.arange(2.0 * n_samples).reshape(-1, 2).astype(dtype)), 1
     )
     _ = MissingValues(missing_mask, X, Scaling.none(2, X.dtype), np.arange(n_samples)).excess
 
 
 def _use_blocks(table: Packed) -> None:
-    """Call what only larger wide tables lead to."""
+    """Run the kernels of larger wide tables."""
     passes = PairwiseDistances(table, memory=2.0**30)
     passes.rows = WeightedBlocks(table)
     near = SoftNeighborhoods(passes, np.ones(table.n_features), sigma=1.0)
@@ -209,7 +202,7 @@ def _use_blocks(table: Packed) -> None:
 
 
 def _use_positive_margins(table: Packed) -> None:
-    """Call what only larger tall tables lead to."""
+    """Run the kernels of larger tall tables."""
     passes = PairwiseDistances(table, memory=2.0**30)
     passes.set_weights(np.ones(table.n_features))
     low = np.zeros((table.n_classes, table.n_rows), table.dtype)
@@ -218,25 +211,25 @@ def _use_positive_margins(table: Packed) -> None:
 
 
 def _tables(dtype: str) -> Iterator[tuple[NDArray[Any], NDArray[np.int64]]]:
-    """Continuous, discrete and mixed tables, tall enough for threads or bands, and wide; some with gaps."""
+    """Yield continuous, discrete and mixed tables, tall (for threads or bands) and wide; some incomplete."""
     random = np.random.default_rng(0)
     shapes = [(150, 6), (12, 300)]
-    if dtype == "int8":  # lists of neighbors hold no values: any type will do
+    if dtype == "int8":  # lists of neighbors do not depend on the dtype
         shapes.append((BAND + 4, 5))  # enough features for few ties
     for n_samples, n_features in shapes:
         y = np.arange(n_samples) % 3
         genotypes = random.integers(0, 3, size=(n_samples, n_features))
-        genotypes[:, 1] = y  # LFE asks for a direction with a margin
+        genotypes[:, 1] = y  # LFE needs a direction with a margin
         yield genotypes.astype(dtype), y
         if dtype == "int8":
             continue
         continuous = random.normal(size=(n_samples, n_features))
         continuous[:, 1] += 9 * y
-        continuous[:, 0] *= 1e9  # ranges that, not scaled, leave distances to floats
+        continuous[:, 0] *= 1e9  # unscaled ranges that are not quantized
         yield continuous.astype(dtype), y
         mixed = np.where(np.arange(n_features) % 2, genotypes, continuous).astype(dtype)
         yield mixed, y
-        yield _with_gaps(mixed), y
+        yield _with_missing(mixed), y
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ from highrelief import (
 from highrelief._engine import memory, threads
 from highrelief._engine.threads import one_blas_thread, run_all
 from highrelief.base.progress import watching
-from highrelief.cli.endings import RunError
-from highrelief.cli.rank import fitted
+from highrelief.cli.errors import RunError
+from highrelief.cli.rank import fit_to_table
 from highrelief.io.roles import LabeledTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -321,7 +321,7 @@ def test_the_command_passes_it_on():
     X, y = continuous_table()
     table = LabeledTable(X, y, list("abcdef"), None)
     with pytest.raises(RunError, match=f"not enough memory for this table and method: .* {SAYS}"):
-        fitted(IRelief(), table, {})
+        fit_to_table(IRelief(), table, {})
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ typer = pytest.importorskip("typer", reason="the command needs the extra 'report
 pytest.importorskip("rich", reason="the command needs the extra 'report'")
 pl = pytest.importorskip("polars", reason="the command needs the extra 'report'")
 
-from highrelief.cli import endings  # noqa: E402
+from highrelief.cli import errors  # noqa: E402
 
 
 @pytest.fixture
@@ -769,8 +769,8 @@ main()
     def test_only_errors_of_output_name_it(self, capsys, error, says):
         with (
             pytest.raises(typer.Exit),
-            mock.patch.object(endings, "_show_no_more"),
-            endings.told(debug=False),
+            mock.patch.object(errors, "_discard_output"),
+            errors.exit_on_error(debug=False),
         ):
             raise error
         shown = capsys.readouterr().err

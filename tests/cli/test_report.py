@@ -196,10 +196,10 @@ def test_a_closed_output_does_not_keep_the_page_from_being_written(table, tmp_pa
 @pytest.mark.slow
 def test_where_there_is_no_memory_for_the_page(table, tmp_path):
     code = """
-import highrelief.inspection.report.findings as findings
+import highrelief.inspection.report.report as report_module
 def contents(*arguments, **options):
     raise MemoryError
-findings.contents = contents
+report_module.report_contents = contents
 from highrelief.cli import main
 main()
 """

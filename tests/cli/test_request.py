@@ -12,11 +12,11 @@ for needed in ("typer", "rich", "polars"):
 from highrelief import ReliefF, RReliefF  # noqa: E402
 from highrelief.base.abilities import takes_categories, takes_measurements, takes_missing  # noqa: E402
 from highrelief.catalog import METHODS  # noqa: E402
-from highrelief.cli.compare import compared  # noqa: E402
-from highrelief.cli.endings import UsageError  # noqa: E402
+from highrelief.cli.compare import compare_methods  # noqa: E402
+from highrelief.cli.errors import UsageError  # noqa: E402
 from highrelief.cli.options import Request  # noqa: E402
-from highrelief.cli.rank import rank, repeated  # noqa: E402
-from highrelief.cli.request import able, weighter  # noqa: E402
+from highrelief.cli.rank import rank, repeat  # noqa: E402
+from highrelief.cli.request import create_weighter, methods_with  # noqa: E402
 from highrelief.cli.select import write_selection  # noqa: E402
 from highrelief.io.cells import TableError  # noqa: E402
 
@@ -68,7 +68,7 @@ class TestMissing:
         for rule in ("auto", "median", "drop-samples"):
             first = rank(asked(patients, missing=rule))
             first.write(tmp_path / rule, force=False)
-            again = repeated(tmp_path / rule / "run.json")
+            again = repeat(tmp_path / rule / "run.json")
             assert again.csv() == first.csv()
             assert again.request == first.request
         assert json.loads((tmp_path / "auto" / "run.json").read_text())["request"]["missing"] == "keep"
@@ -81,14 +81,14 @@ class TestMissing:
         del record["request"]["categorical"]
         assert record["request"]["missing"] == "median"
         (tmp_path / "out" / "run.json").write_text(json.dumps(record))
-        assert repeated(tmp_path / "out" / "run.json").csv() == first.csv()
+        assert repeat(tmp_path / "out" / "run.json").csv() == first.csv()
 
     def test_cannot_be_kept_by_every_method(self, patients):
         with pytest.raises(UsageError, match=r"--missing keep: fisher needs all values; --method .*relieff"):
             rank(asked(patients, method="fisher", missing="keep"))
 
     def test_a_comparison_takes_medians_and_says_so(self, patients):
-        found = compared(asked(patients), ["fisher", "relieff"], folds=2, inner_folds=2)
+        found = compare_methods(asked(patients), ["fisher", "relieff"], folds=2, inner_folds=2)
         assert found.table.notes[-1].endswith(
             "in each fold the medians of the samples that are fitted stand in."
         )
@@ -154,7 +154,7 @@ class TestWords:
 class TestNumericTarget:
     def test_is_ranked_by_a_method_for_numbers(self, patients):
         found = rank(asked(patients, "score", method="rrelieff", drop=("diagnosis",)))
-        assert found.table.measured
+        assert found.table.continuous_target
         assert found.table.feature_names[found.order[0]] == "age"
         filled = found.table
         expected = RReliefF(random_state=0).fit(filled.X, filled.y).feature_weights_
@@ -170,19 +170,19 @@ class TestNumericTarget:
 
     def test_a_comparison_needs_classes(self, patients):
         with pytest.raises(UsageError, match="rrelieff weighs features for a target of numbers"):
-            compared(asked(patients), ["relieff", "rrelieff"])
+            compare_methods(asked(patients), ["relieff", "rrelieff"])
         with pytest.raises(TableError, match="classes are needed to compare by"):
-            compared(asked(patients, "score", drop=()), ["relieff"])
+            compare_methods(asked(patients, "score", drop=()), ["relieff"])
 
 
 def test_abilities_are_asked_of_the_estimators():
-    assert able(takes_measurements) == ["rrelieff"]
+    assert methods_with(takes_measurements) == ["rrelieff"]
     for ability in (takes_missing, takes_categories):
-        names = able(ability)
+        names = methods_with(ability)
         assert "relieff" in names
         assert "fisher" not in names
         assert set(names) <= set(METHODS)
-    assert takes_categories(weighter("relieff", {}, seed=0, n_jobs=None))
+    assert takes_categories(create_weighter("relieff", {}, seed=0, n_jobs=None))
 
 
 def test_the_options_reach_the_run(patients, tmp_path):

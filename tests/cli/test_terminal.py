@@ -8,7 +8,7 @@ import pytest
 from command_line import highrelief, on_a_terminal
 from processes import ROOT
 
-from highrelief.cli.terminal import escaped
+from highrelief.cli.errors import escaped
 
 #: Clears the screen, sets its title, links, goes back, turns the writing around, is not seen, ends the line.
 HOSTILE = "\x1b[2J\x1b]0;x\x07\x9b31m\x08\u202e\u2066\u200b\u2028\u2029\x7f[red][link=http://x]"
@@ -132,7 +132,7 @@ def test_all_that_is_shown_goes_one_way():
     folder = ROOT / "src" / "highrelief" / "cli"
     for path in folder.rglob("*.py"):
         text = path.read_text()
-        assert "Console(" not in text or path.name == "terminal.py", path
+        assert "Console(" not in text or path.name == "screen.py", path
         assert re.search(r"(?<!\.)\bprint\(", text) is None, path
         echoed = re.findall(r"typer\.echo\((\w+)", text)
         assert set(echoed) <= {"escaped", "__version__", "bibtex"}, path

@@ -26,7 +26,7 @@ def highrelief(*arguments, cwd=None):
     command = ["highrelief", *map(str, arguments)]
     with (
         mock.patch.dict(os.environ, SETTINGS),
-        mock.patch("highrelief.inspection.report.interactions.PATIENCE", 1e6),  # however busy the machine is
+        mock.patch("highrelief.inspection.report.features.PATIENCE", 1e6),  # however busy the machine is
         contextlib.chdir(cwd or "."),
         contextlib.redirect_stdout(shown),
         contextlib.redirect_stderr(errors),

@@ -19,12 +19,12 @@ try:
 except ModuleNotFoundError:  # no wheels for Python 3.15 yet
     h5py = None
 
-from highrelief.cli.endings import RunError, UsageError
+from highrelief.cli.errors import RunError, UsageError
 from highrelief.cli.options import Request
-from highrelief.cli.rank import rank, repeated
+from highrelief.cli.rank import rank, repeat
 from highrelief.io.cells import TableError
 from highrelief.io.h5ad import parsed as parsed_h5ad
-from highrelief.io.imputation import RULES, completed
+from highrelief.io.imputation import RULES, impute
 from highrelief.io.reading import Source, read_table
 from highrelief.io.roles import LabeledTable, Roles
 from highrelief.io.text import Dialect
@@ -189,8 +189,8 @@ def broken_h5ad(draw):
 roles = st.builds(
     Roles,
     target=st.sampled_from([*["class"] * 8, "g0", "y", ""]),
-    measured=st.sampled_from([False, False, False, True]),
-    words=st.booleans(),
+    continuous_target=st.sampled_from([False, False, False, True]),
+    text_as_categories=st.booleans(),
     identifiers=st.sampled_from([*[()] * 5, ("sample",)]),
     drop=st.sampled_from([*[()] * 5, ("g1",)]),
     groups=st.sampled_from([*[None] * 5, "sample", "g1"]),
@@ -220,7 +220,7 @@ def table_or_sentence(ending, data, roles, dialect, *, transpose=False, rule="ke
         path.write_bytes(data)
         labels = path if transpose else None
         try:
-            table = completed(read_table(Source(path, dialect, transpose, labels), roles), rule)
+            table = impute(read_table(Source(path, dialect, transpose, labels), roles), rule)
         except TableError as error:
             assert_one_sentence(error)
             return None
@@ -243,8 +243,8 @@ def h5ad_or_sentence(data):
         assert "would take about" in str(error)  # noqa: PT017
         return None
     assert cells.numbers.shape == (len(cells.row_names), len(cells.names))
-    assert all(len(column) == cells.n_rows for column in cells.aside.values())
-    assert all(column.shape == (cells.n_rows,) for column in cells.aside_numbers.values())
+    assert all(len(column) == cells.n_rows for column in cells.annotations.values())
+    assert all(column.shape == (cells.n_rows,) for column in cells.annotation_numbers.values())
     return cells
 
 
@@ -329,7 +329,7 @@ def run_or_sentence(text, *, catch=True):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", RuntimeWarning)
-                return repeated(path)
+                return repeat(path)
         except (TableError, UsageError, RunError) as error:
             assert_one_sentence(error)
             if not catch:

@@ -319,7 +319,7 @@ def test_a_report_says_why_there_are_none():
 
 
 def test_a_report_leaves_out_what_takes_long(monkeypatch):
-    monkeypatch.setattr("highrelief.inspection.report.interactions.PATIENCE", 0.0)
+    monkeypatch.setattr("highrelief.inspection.report.features.PATIENCE", 0.0)
     weighter = ReliefF().fit(X, y)
     assert "takes longer" in report(weighter, X, y, resamples=0).contents.absent["interactions"]
     assert report(weighter, X, y, resamples=0, interactions=True).contents.interactions is not None

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from registry import THOROUGH
 
-from highrelief.cli.endings import UsageError
+from highrelief.cli.errors import UsageError
 from highrelief.io.cells import TableError
 from highrelief.io.roles import Roles
 from highrelief.io.text import Dialect

@@ -70,7 +70,7 @@ def test_all_forms_are_the_same_table(form):
     cells, dense = parsed(h5ad_bytes(form), "t.h5ad"), parsed(h5ad_bytes("dense"), "t.h5ad")
     np.testing.assert_array_equal(cells.numbers, dense.numbers)
     assert cells.names == ["g0", "g1", "g2"]
-    assert cells.aside["class"] == ["same", "other"] * 4
+    assert cells.annotations["class"] == ["same", "other"] * 4
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_what_anndata_writes_is_read(tmp_path):
         anndata.AnnData(X, obs=obs, var=var).write_h5ad(tmp_path / "t.h5ad")
     cells = parsed((tmp_path / "t.h5ad").read_bytes(), "t.h5ad")
     np.testing.assert_array_equal(cells.numbers, X)
-    assert cells.aside["class"] == ["u", "v", None, "u"]
-    assert cells.aside["count"] == ["1", None, "3", "4"]
-    assert cells.aside["flag"] == ["True", "False", "True", "True"]
-    np.testing.assert_array_equal(cells.aside_numbers["length"], obs["length"])
+    assert cells.annotations["class"] == ["u", "v", None, "u"]
+    assert cells.annotations["count"] == ["1", None, "3", "4"]
+    assert cells.annotations["flag"] == ["True", "False", "True", "True"]
+    np.testing.assert_array_equal(cells.annotation_numbers["length"], obs["length"])
     table = read_table(Source(tmp_path / "t.h5ad"), Roles("class"))
     assert table.feature_names == ["g", "g (2)"]
     assert table.sample_names == ["p", "q", "s"]
@@ -177,7 +177,7 @@ def test_an_index_of_nullable_strings(tmp_path, missing):
     else:
         cells = parsed((tmp_path / "t.h5ad").read_bytes(), "t.h5ad")
         assert cells.row_names == list("pqrs")
-        assert cells.aside["class"] == ["u", "v", None, "u"]
+        assert cells.annotations["class"] == ["u", "v", None, "u"]
 
 
 def test_attributes_that_are_stored_as_bytes():
@@ -194,7 +194,7 @@ def test_attributes_that_are_stored_as_bytes():
 
     cells, text = parsed(changed(change), "t.h5ad"), parsed(h5ad_bytes("csr"), "t.h5ad")
     np.testing.assert_array_equal(cells.numbers, text.numbers)
-    assert (cells.names, cells.row_names, cells.aside) == (text.names, text.row_names, text.aside)
+    assert (cells.names, cells.row_names, cells.annotations) == (text.names, text.row_names, text.annotations)
 
 
 def test_the_command_says_one_sentence(tmp_path):

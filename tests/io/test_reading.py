@@ -24,12 +24,12 @@ from highrelief.io.cells import (  # noqa: E402
     Cells,
     TableError,
 )
-from highrelief.io.imputation import completed  # noqa: E402
+from highrelief.io.imputation import impute  # noqa: E402
 from highrelief.io.reading import Source, read_table  # noqa: E402
 from highrelief.io.roles import (  # noqa: E402
     LabeledTable,
     Roles,
-    labeled,
+    labeled_table,
 )
 from highrelief.io.text import Dialect  # noqa: E402
 
@@ -253,7 +253,6 @@ class TestOtherFiles:
         code = (
             "import resource, sys; from pathlib import Path;"
             "from highrelief.io.reading import *; from highrelief.io.roles import Roles;"
-            "import highrelief.io.frames;"
             "used = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize();"
             "resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, used + 2**27));"
             "read_table(Source(Path(sys.argv[1])), Roles('class'))"
@@ -540,10 +539,10 @@ class TestManyColumnsAndClasses:
                 ["class", *(f"f{place}" for place in range(1, n_columns))],
                 np.full((4, n_columns), np.nan),
                 {0: ["x", "y", "x", "y"], **dict.fromkeys(range(1, n_columns - 1), column)},
-                text_at=lambda places: [["x", "y", "x", "y"] for _ in places],
+                read_text=lambda places: [["x", "y", "x", "y"] for _ in places],
             )
             begin = time.process_time()
-            table = labeled(cells, Roles("class", words=words))
+            table = labeled_table(cells, Roles("class", text_as_categories=words))
             taken = time.process_time() - begin
             assert len(table.feature_names) == (n_columns - 1 if words else 1)
             return taken
@@ -557,7 +556,7 @@ class TestManyColumnsAndClasses:
         names = ",".join(["class", *(f"f{place}" for place in range(n_columns))])
         rows = [[f"w{(i + j) % 3}" if j % 2 else str(i * j) for j in range(n_columns)] for i in range(6)]
         body = "".join(f"{'xy'[i % 2]},{','.join(row)}\n" for i, row in enumerate(rows))
-        table = read_table(Source(write(f"{names}\n{body}")), Roles("class", words=True))
+        table = read_table(Source(write(f"{names}\n{body}")), Roles("class", text_as_categories=True))
         assert table.X.shape == (6, n_columns)
         np.testing.assert_array_equal(table.X[:, 2], [0, 2, 4, 6, 8, 10])
         np.testing.assert_array_equal(table.X[:, 3], [0, 1, 2, 0, 1, 2])
@@ -588,7 +587,7 @@ class TestManyColumnsAndClasses:
     @pytest.mark.parametrize("separator", [",", "\t"])
     @pytest.mark.parametrize("quote", ["", '"'])
     def test_a_header_longer_than_what_is_looked_at(self, write, monkeypatch, separator, quote):
-        monkeypatch.setattr("highrelief.io.text._BYTES_LOOKED_AT", 64)
+        monkeypatch.setattr("highrelief.io.text._BYTES_SCANNED", 64)
         names = [f"{quote}a name with blanks {place}{quote}" for place in range(40)]
         rows = [[*map(str, range(i, i + 40)), "xy"[i % 2]] for i in range(4)]
         path = write("\n".join(separator.join(row) for row in [[*names, "class"], *rows]) + "\n")
@@ -774,7 +773,7 @@ def test_medians_are_those_of_numpy(dtype):
     X[4:] = np.nan_to_num(X[4:])
     table = LabeledTable(X, np.array(["x", "y", "x"] * 3), [f"f{place}" for place in range(40)], None)
     expected = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    np.testing.assert_array_equal(completed(table, "median").X, expected)
+    np.testing.assert_array_equal(impute(table, "median").X, expected)
 
 
 def test_genes_that_are_named_by_numbers(write):
@@ -796,10 +795,10 @@ def test_the_digest_is_of_the_bytes_that_were_parsed(write, monkeypatch):
 
     def replaced(cells, roles):
         path.write_text(PLAIN.replace("2.5", "9"))
-        return labeled(cells, roles)
+        return labeled_table(cells, roles)
 
-    labeled = reading.labeled
-    monkeypatch.setattr(reading, "labeled", replaced)
+    labeled_table = reading.labeled_table
+    monkeypatch.setattr(reading, "labeled_table", replaced)
     table = read(path)
     check_plain(table)
     assert table.digest == {"table.csv": sha256(PLAIN)}
@@ -898,4 +897,4 @@ def test_text_of_an_npz_is_without_blanks_and_decoded(tmp_path):
     table = reading._cells(reading.InputFile(tmp_path / "t.npz"), Dialect())
     assert table.names == ["x", "z"]
     assert table.row_names == ["p", "q"]
-    assert table.aside["y"] == ["no", "yes"]
+    assert table.annotations["y"] == ["no", "yes"]

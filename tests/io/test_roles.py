@@ -8,11 +8,11 @@ import pytest
 pl = pytest.importorskip("polars", reason="tables are read with polars, of the extra 'report'")
 
 from highrelief.io.cells import (  # noqa: E402
-    MeasurementError,
+    ContinuousTargetError,
+    NoNumbersError,
     TableError,
-    WordsError,
 )
-from highrelief.io.imputation import completed, missing_values  # noqa: E402
+from highrelief.io.imputation import impute, missing_mask  # noqa: E402
 from highrelief.io.reading import Source, read_table  # noqa: E402
 from highrelief.io.roles import LabeledTable, Roles  # noqa: E402
 from highrelief.io.text import Dialect  # noqa: E402
@@ -36,7 +36,7 @@ def write(tmp_path):
 
 class TestWords:
     def test_words_are_categories_where_they_may_be(self, write):
-        table = read(write(MIXED), words=True)
+        table = read(write(MIXED), text_as_categories=True)
         assert table.feature_names == ["sex", "town", "stage", "a"]
         assert table.levels == {"sex": ["f", "m"], "town": ["Bern", "Graz", "Ulm"]}
         assert table.categorical == [0, 1]
@@ -48,10 +48,10 @@ class TestWords:
     def test_otherwise_two_words_are_numbers_and_more_are_left_out(self, write):
         table = read(write(MIXED))
         assert (table.feature_names, table.categorical) == (["sex", "stage", "a"], [])
-        assert (table.levels, table.left_out) == ({"sex": ["f", "m"]}, ("town",))
+        assert (table.levels, table.dropped_columns) == ({"sex": ["f", "m"]}, ("town",))
 
     def test_numbers_are_categories_only_if_told(self, write):
-        table = read(write(MIXED), words=True, categorical=["stage"])
+        table = read(write(MIXED), text_as_categories=True, categorical=["stage"])
         assert table.categorical == [0, 1, 2]
         # As they are: two values are equal or not.
         np.testing.assert_array_equal(table.X[:, 2], [1, 2, 1, np.nan, 2])
@@ -67,7 +67,7 @@ class TestWords:
             numbers = {"id17": [*map(int, [*long, long[0]]), None], "a": [1, 2, 3, 4]}
             path = tmp_path / "t.parquet"
             pl.DataFrame({**columns, **numbers}).write_parquet(path)
-        table = read(path, words=True, categorical=["zip", "id17"], missing=("-9",))
+        table = read(path, text_as_categories=True, categorical=["zip", "id17"], missing=("-9",))
         assert table.levels == {"zip": ["01", "1"], "id17": long}
         nan = np.nan
         np.testing.assert_array_equal(table.X[:, :2], [[0, 0], [1, 1], [nan, 0], [nan, nan]])
@@ -75,8 +75,8 @@ class TestWords:
     def test_numbers_and_words_in_a_column_that_is_told(self, write):
         text = "class,grade,a\nx,1,1\ny,2,2\nx,2,3\ny,none given,4\nx,1,5\n"
         with pytest.raises(TableError, match="has numbers but for 1 of 5 values"):
-            read(write(text), words=True)
-        table = read(write(text), words=True, categorical=["grade"])
+            read(write(text), text_as_categories=True)
+        table = read(write(text), text_as_categories=True, categorical=["grade"])
         assert table.levels == {"grade": ["1", "2", "none given"]}
         np.testing.assert_array_equal(table.X[:, 0], [0, 1, 1, 2, 0])
 
@@ -85,22 +85,22 @@ class TestWords:
     )
     def test_what_is_no_feature_is_no_category(self, write, name, says):
         with pytest.raises(TableError, match=says):
-            read(write(MIXED), words=True, categorical=[name])
+            read(write(MIXED), text_as_categories=True, categorical=[name])
 
     def test_one_word_throughout_is_a_constant(self, write):
-        table = read(write("class,town,a\nx,Ulm,1\ny,Ulm,2\nx,Ulm,3\n"), words=True)
+        table = read(write("class,town,a\nx,Ulm,1\ny,Ulm,2\nx,Ulm,3\n"), text_as_categories=True)
         np.testing.assert_array_equal(table.X[:, 0], [0, 0, 0])
         assert table.levels == {"town": ["Ulm"]}
 
     def test_words_that_all_differ_still_name_the_samples(self, write):
-        table = read(write("who,class,a\np,x,1\nq,y,2\nr,x,3\n"), words=True)
+        table = read(write("who,class,a\np,x,1\nq,y,2\nr,x,3\n"), text_as_categories=True)
         assert (table.feature_names, table.sample_names) == (["a"], ["p", "q", "r"])
 
     def test_words_only(self, write):
         path = write("class,town\nx,Ulm\ny,Bern\nx,Graz\ny,Ulm\n")
-        with pytest.raises(WordsError, match="only words: 'town'"):
+        with pytest.raises(NoNumbersError, match="only words: 'town'"):
             read(path)
-        np.testing.assert_array_equal(read(path, words=True).X, [[2], [0], [1], [2]])
+        np.testing.assert_array_equal(read(path, text_as_categories=True).X, [[2], [0], [1], [2]])
 
     def test_words_of_other_files(self, write, tmp_path):
         frame = pl.DataFrame(
@@ -111,7 +111,7 @@ class TestWords:
         arff = "@relation r\n@attribute class {x,y}\n@attribute town {Ulm,Bern}\n@attribute a real\n@data\n"
         (tmp_path / "t.arff").write_text(arff + "x,Ulm,1\ny,?,2\nx,Ulm,?\n")
         for name in ("t.parquet", "t.arff"):
-            table = read(tmp_path / name, words=True)
+            table = read(tmp_path / name, text_as_categories=True)
             np.testing.assert_array_equal(table.X, [[0, 1], [np.nan, 2], [0, np.nan]])
             assert (table.categorical, table.levels) == ([0], {"town": ["Ulm"]})
 
@@ -121,15 +121,15 @@ class TestNumericTarget:
         y = np.random.default_rng(0).normal(size=6)
         X = np.arange(12.0).reshape(6, 2)
         rows = [f"{float(value)!r},{a},{b}" for value, (a, b) in zip(y, X, strict=True)]
-        text = read(write("y,a,b\n" + "\n".join(rows) + "\n"), "y", measured=True)
+        text = read(write("y,a,b\n" + "\n".join(rows) + "\n"), "y", continuous_target=True)
         np.savez(tmp_path / "t.npz", X=X, y=y)
-        for table in (text, read(tmp_path / "t.npz", "y", measured=True)):
+        for table in (text, read(tmp_path / "t.npz", "y", continuous_target=True)):
             np.testing.assert_array_equal(table.y, y)
             np.testing.assert_array_equal(table.X, X)
-            assert table.measured
+            assert table.continuous_target
 
     def test_rows_without_one_are_left_out(self, write):
-        table = read(write("y,a\n1.5,1\nNA,2\n2,3\n"), "y", measured=True)
+        table = read(write("y,a\n1.5,1\nNA,2\n2,3\n"), "y", continuous_target=True)
         assert (table.y.tolist(), table.X.tolist()) == ([1.5, 2.0], [[1.0], [3.0]])
         assert table.notes == [
             "1 of 3 rows dropped: 'y' is missing ('NA' 1); see --missing-value and --no-default-missing."
@@ -137,19 +137,19 @@ class TestNumericTarget:
 
     @pytest.mark.parametrize("token", ["-", "None", "-9.0"])
     def test_what_is_missing_among_numbers(self, write, tmp_path, token):
-        table = read(write(f"y,a\n1.5,1\n{token},2\n2,3\n"), "y", measured=True, missing=("-9",))
+        table = read(write(f"y,a\n1.5,1\n{token},2\n2,3\n"), "y", continuous_target=True, missing=("-9",))
         assert table.y.tolist() == [1.5, 2.0]
         assert f"({token!r} 1)" in table.notes[0]
         np.savez(tmp_path / "t.npz", X=np.eye(3), y=np.array([1.5, -9.0, 2.0]))
-        assert read(tmp_path / "t.npz", "y", measured=True, missing=("-9",)).y.tolist() == [1.5, 2.0]
+        assert read(tmp_path / "t.npz", "y", continuous_target=True, missing=("-9",)).y.tolist() == [1.5, 2.0]
 
     def test_whole_numbers_and_two_of_them_will_do(self, write):
-        assert read(write("y,a\n0,1\n1,2\n0,3\n"), "y", measured=True).y.dtype == np.float64
+        assert read(write("y,a\n0,1\n1,2\n0,3\n"), "y", continuous_target=True).y.dtype == np.float64
 
     def test_from_a_second_file(self, write):
         labels = write("sample,y\ns1,0.1234567890123456\ns3,3\ns2,-1\n", "labels.csv")
         source = Source(write("id,a\ns1,1\ns2,2\ns3,4\n"), labels=labels)
-        table = read_table(source, Roles("y", measured=True))
+        table = read_table(source, Roles("y", continuous_target=True))
         assert table.y.tolist() == [0.1234567890123456, -1.0, 3.0]
 
     @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ class TestNumericTarget:
     )
     def test_what_is_none(self, write, text, says):
         with pytest.raises(TableError, match=says):
-            read(write(text), "y", measured=True)
+            read(write(text), "y", continuous_target=True)
 
     def test_where_classes_are_needed(self, write):
         for values in (("0.5", "1.5", "2.5"), tuple(f"{each / 2}" for each in range(30))):
             rows = "\n".join(f"{value},{place}" for place, value in enumerate(values))
-            with pytest.raises(MeasurementError, match="looks like a measurement, and classes are needed"):
+            with pytest.raises(ContinuousTargetError, match="a measurement, and classes are needed"):
                 read(write(f"y,a\n{rows}\n"), "y")
 
 
@@ -179,15 +179,15 @@ class TestMissing:
 
     def test_kept_values_stay_and_empty_features_go(self):
         nan = np.nan
-        table = completed(self.table([[1, nan, nan], [nan, nan, 2], [3, nan, 4]]), "keep")
+        table = impute(self.table([[1, nan, nan], [nan, nan, 2], [3, nan, 4]]), "keep")
         np.testing.assert_array_equal(table.X, [[1, nan], [nan, 2], [3, 4]])
         assert table.feature_names == ["a", "c"]
-        assert missing_values(table).sum() == 2
+        assert missing_mask(table).sum() == 2
 
     def test_the_most_frequent_stands_in_for_a_category(self):
         nan = np.nan
         X = [[2, 1, 0], [2, 2, 0], [0, 9, 1], [nan, nan, 1], [0, 1, nan]]
-        table = completed(self.table(X, categories=frozenset("ac")), "median")
+        table = impute(self.table(X, categories=frozenset("ac")), "median")
         # Of equals the first; the median of 2, 2, 0, 0 would be 1, which is no value of it.
         np.testing.assert_array_equal(table.X[3:], [[0, 1.5, 1], [0, 1, 0]])
         assert table.notes[-1].endswith(
@@ -198,4 +198,4 @@ class TestMissing:
         X = np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, 3.0]])
         table = LabeledTable(X, np.array([0.5, 1.5, 0.5]), ["a", "b"], None)
         with pytest.raises(TableError, match="not two different targets left"):
-            completed(table, "drop-samples")
+            impute(table, "drop-samples")

@@ -7,8 +7,8 @@ import pytest
 from protocol_sets import written_set
 from sklearn.utils import Bunch
 
-from highrelief.cli.endings import RunError
-from highrelief.cli.reproduce import reproduced
+from highrelief.cli.errors import RunError
+from highrelief.cli.reproduce import reproduce
 from highrelief.papers import data as data_module
 from highrelief.papers.data import SOURCES, FetchError, Sets, Source, fetch
 
@@ -84,12 +84,12 @@ def test_another_set_is_not_taken(served, tmp_path):
 
 def test_without_a_network_it_says_so(served, tmp_path):
     with pytest.raises(RunError, match=r"OpenML's set 1460 \(banana\) could not be had: .*no such host"):
-        reproduced("lfe-table2", data=None, cache=tmp_path, datasets=["banana"], repeats=1, fetch=True)
+        reproduce("lfe-table2", data=None, cache=tmp_path, datasets=["banana"], repeats=1, fetch=True)
 
 
 def test_what_cannot_be_fetched_does_not_stop_the_rest(served, tmp_path):
     written_set(tmp_path / "data", "thyroid")
-    found = reproduced(
+    found = reproduce(
         "lfe-table2",
         data=tmp_path / "data",
         cache=tmp_path / "cache",
@@ -105,10 +105,10 @@ def test_a_run_fetches_what_is_neither_at_hand_nor_made(served, tmp_path, monkey
     monkeypatch.setitem(SOURCES, "thyroid", Source(40682, 5, (40, 12, 10), codes=(0, 1, 1)))
     monkeypatch.setattr("highrelief.papers.lfe_2008.N_TRAIN", {"thyroid": 40})
     served[40682] = answer((40, 12, 10), 5)
-    found = reproduced("lfe-table2", data=None, cache=tmp_path, datasets=["thyroid"], repeats=1, fetch=True)
+    found = reproduce("lfe-table2", data=None, cache=tmp_path, datasets=["thyroid"], repeats=1, fetch=True)
     assert [cell.dataset for cell in found.outcomes] == ["thyroid"]
     served.clear()
-    again = reproduced("lfe-table2", data=None, cache=tmp_path, datasets=["thyroid"], repeats=1, fetch=True)
+    again = reproduce("lfe-table2", data=None, cache=tmp_path, datasets=["thyroid"], repeats=1, fetch=True)
     assert again.outcomes == found.outcomes
 
 

@@ -1,4 +1,4 @@
-"""The commands and their options. What a command does is imported when it runs."""
+"""The commands and their options. Each imports its implementation when it runs, for a fast start."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import rich  # noqa: F401  typer does without, the commands do not
 import typer
 
-from .endings import Commands, told, unread
+from .errors import Commands, UsageError, exit_on_error, ignore_closed_pipe
 from .options import (
-    DECLARED,
-    OF_REPORT,
+    FIELDS,
+    REPORT_OPTIONS,
     BatchNeighbors,
     Debug,
     Force,
@@ -29,78 +29,6 @@ if TYPE_CHECKING:
     from .screen import Screen
 
 
-# The command that runs the papers' experiments.
-
-
-def reproduce(
-    table: Annotated[
-        str | None, typer.Argument(help="A table or figure; without one, they are listed.")
-    ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of the papers' data sets.")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Fewer than the paper has, for a look.")] = None,
-    datasets: Annotated[str | None, typer.Option(help="Names with commas; all if none is said.")] = None,
-    fetch: Annotated[
-        bool,
-        typer.Option("--fetch", help="Get sets that are not at hand from OpenML, if it has them."),
-    ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
-    cache: Annotated[Path, typer.Option(help="Where finished parts are kept, to go on later.")] = Path(
-        ".highrelief-reproduced"
-    ),
-    jobs: Jobs = -1,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Run an experiment of one of the papers; ours beside theirs."""
-    with told(debug):
-        from ..papers.runner import papers  # noqa: PLC0415
-        from .output import check_free  # noqa: PLC0415
-        from .reproduce import far_apart, reproduced  # noqa: PLC0415
-        from .screen import Screen  # noqa: PLC0415
-
-        screen = Screen(quiet=quiet)
-        if table is None:
-            screen.papers(papers())
-            return
-        if out is not None:
-            check_free(out, force=force)
-        names = None if datasets is None else [name.strip() for name in datasets.split(",") if name.strip()]
-        found = reproduced(
-            table,
-            data=data,
-            cache=cache,
-            datasets=names,
-            repeats=repeats,
-            n_jobs=jobs,
-            fetch=fetch,
-            watcher=screen,
-        )
-        written = [] if out is None else found.write(out, force=force)
-        with unread():
-            for each in found.results:
-                screen.results(each)
-        far = far_apart(found.results)
-        for line in far:
-            screen.note(f"Far: {line}")
-        for reason in found.experiment.reasons if far else ():
-            screen.note(f"Likely reason: {reason}")
-        if out is not None:
-            screen.note(f"Written: {', '.join(str(out / name) for name in written)}")
-
-
-def cite(
-    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
-    debug: Debug = False,
-) -> None:
-    """Print the references of a method, as BibTeX."""
-    with told(debug):
-        from ..catalog import REFERENCES, bibtex  # noqa: PLC0415
-        from .request import cited  # noqa: PLC0415
-
-        typer.echo(bibtex(list(REFERENCES) if method == "all" else cited(method)))
-
-
 app = typer.Typer(
     cls=Commands,
     help="Which features matter, when they act only together.",
@@ -110,8 +38,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from .. import __version__  # noqa: PLC0415
 
         typer.echo(__version__)
@@ -121,7 +49,8 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version.", callback=_show_version, is_eager=True)
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """Which features matter, when they act only together."""
@@ -151,46 +80,41 @@ def rank(
     debug: Debug = False,
 ) -> None:
     """Rank the features of a table; with --out, write the ranking, how to repeat it, and a report."""
-    with told(debug):
-        from .endings import UsageError  # noqa: PLC0415
-        from .output import check_free  # noqa: PLC0415
-        from .rank import (  # noqa: PLC0415
-            interactions_of,
-            repeated,
-            write_interactions,
-        )
-        from .rank import rank as ranked  # noqa: PLC0415
-        from .report import check_pages, write_report  # noqa: PLC0415
+    with exit_on_error(debug):
+        from .output import check_free, check_report  # noqa: PLC0415
+        from .rank import measure_interactions, write_interactions, write_report  # noqa: PLC0415
+        from .rank import rank as rank_features  # noqa: PLC0415
+        from .rank import repeat as repeat_run  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
 
         if out is not None:
             check_free(out, force=force)
             if not no_report:
-                check_pages()
+                check_report()
         for name in ("resamples", "groups", "interactions"):
             if out is None and is_given(context, name):
                 raise UsageError(f"--{name} is for report.html: --out FOLDER says where to write it.")
         screen = Screen(quiet=quiet)
         if repeat is not None:
             given = [name for name in context.params if is_given(context, name)]
-            recorded = {*DECLARED, "batch_neighbors"} - {*OF_REPORT}
+            recorded = {*FIELDS, "batch_neighbors"} - {*REPORT_OPTIONS}
             if names := [flag(name) for name in given if name in recorded]:
                 raise UsageError(f"--repeat takes everything from the record: leave out {', '.join(names)}.")
-            of_report = {name: context.params[name] for name in OF_REPORT if name in given}
-            ranking = repeated(repeat, n_jobs=jobs, watcher=screen, **of_report)
+            options = {name: context.params[name] for name in REPORT_OPTIONS if name in given}
+            ranking = repeat_run(repeat, n_jobs=jobs, listener=screen, **options)
         else:
-            ranking = ranked(request_of(context), n_jobs=jobs, watcher=screen)
-        # Before it is shown: who reads it may not read on.
+            ranking = rank_features(request_of(context), n_jobs=jobs, listener=screen)
+        # Before it is shown: the reader of a pipe may close it.
         if out is not None:
             ranking.write(out, force=force)
         _show(ranking, top, screen)
         if out is not None:
             screen.note(f"Written: {out / 'ranking.csv'}, {out / 'run.json'}")
             if not no_report:
-                path = write_report(ranking, out, n_jobs=jobs, watcher=screen)
+                path = write_report(ranking, out, n_jobs=jobs, listener=screen)
                 screen.note(f"Report: {path}")
             elif ranking.request.interactions:
-                found = interactions_of(ranking, n_jobs=jobs, watcher=screen)
+                found = measure_interactions(ranking, n_jobs=jobs, listener=screen)
                 for name in write_interactions(ranking, found, out):
                     screen.note(f"Written: {out / name}")
 
@@ -222,7 +146,7 @@ def select(
         str, typer.Option(help="With --control: permutation, stability or knockoff.")
     ] = "permutation",
     permutations: Annotated[
-        int, typer.Option(min=1, help="With --control: how often labels are dealt out at random.")
+        int, typer.Option(min=1, help="With --control: number of permutations of the labels.")
     ] = 200,
     groups: Annotated[
         str | None,
@@ -237,9 +161,7 @@ def select(
     debug: Debug = False,
 ) -> None:
     """Write the table with its best features only: so many, or those that are real at an error rate."""
-    with told(debug):
-        from .endings import UsageError  # noqa: PLC0415
-
+    with exit_on_error(debug):
         if (top is None) == (control is None):
             raise UsageError(
                 "--top N says how many features to keep, --control fdr or fwer at what error rate:"
@@ -251,16 +173,21 @@ def select(
                     raise UsageError(f"--{name} is for --control fdr or fwer.")
 
         from ..io.cells import counted  # noqa: PLC0415
-        from . import select as select_module  # noqa: PLC0415
-        from .rank import rank as ranked  # noqa: PLC0415
+        from .rank import rank as rank_features  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
-        from .select import check_selection, write_selection  # noqa: PLC0415
+        from .select import (  # noqa: PLC0415
+            Control,
+            check_evidence,
+            check_selection,
+            select_controlled,
+            write_selection,
+        )
 
         check_selection(out, force=force)
         screen = Screen(quiet=quiet)
         request = request_of(context)
         if top is not None:
-            ranking = ranked(request, n_jobs=jobs, watcher=screen, n_best=top)
+            ranking = rank_features(request, n_jobs=jobs, listener=screen, n_best=top)
             names = write_selection(ranking, top, out, force=force)
             n_samples = len(ranking.read.y)
             screen.note(
@@ -268,17 +195,17 @@ def select(
             )
             return
         assert control is not None
-        wanted = select_module.Control(control, level, by, permutations)
-        select_module.check_evidence(out, force=force)
-        found = select_module.decided(request, wanted, n_jobs=jobs, watcher=screen)
-        beside = found.write(out, force=force)
-        with unread():
-            screen.decisions(found.header(), found.rows(kept_only=True))
+        controlled = Control(control, level, by, permutations)
+        check_evidence(out, force=force)
+        found = select_controlled(request, controlled, n_jobs=jobs, listener=screen)
+        statistics = found.write(out, force=force)
+        with ignore_closed_pipe():
+            screen.selection(found.header(), found.rows(kept_only=True))
         screen.note(found.sentence())
         screen.note(f"What is tested. {found.selector.null_}")
         screen.note(
             f"Written: {out}, {counted(len(found.ranking.read.y), 'sample')} and"
-            f" {counted(found.n_kept, 'feature')}; {beside}"
+            f" {counted(found.n_kept, 'feature')}; {statistics}"
         )
 
 
@@ -305,30 +232,31 @@ def compare(
     debug: Debug = False,
 ) -> None:
     """Compare methods: accuracy on samples they have not seen, stability, their trade-off, time."""
-    with told(debug):
-        from .compare import FIXED, compared  # noqa: PLC0415
-        from .output import check_free  # noqa: PLC0415
-        from .report import check_pages, write_comparison_report  # noqa: PLC0415
+    with exit_on_error(debug):
+        from .compare import FIXED, compare_methods  # noqa: PLC0415
+        from .output import check_free, check_report  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
 
         if out is not None:
             check_free(out, force=force)
             if not no_report:
-                check_pages()
+                check_report()
         screen = Screen(quiet=quiet)
         request = request_of(context, **FIXED)
         names = [name.strip() for name in methods.split(",") if name.strip()]
-        found = compared(request, names, folds=folds, inner_folds=inner_folds, n_jobs=jobs, watcher=screen)
+        found = compare_methods(
+            request, names, folds=folds, inner_folds=inner_folds, n_jobs=jobs, listener=screen
+        )
         if out is not None:
             found.write(out, force=force)
-        with unread():
-            screen.comparison(list(found.found.rows()))
+        with ignore_closed_pipe():
+            screen.comparison(list(found.result.rows()))
         for each in found.warnings:
             screen.note(f"- {each}")
         if out is not None:
             screen.note(f"Written: {out / 'comparison.csv'}, {out / 'run.json'}")
             if not no_report:
-                screen.note(f"Report: {write_comparison_report(found, out)}")
+                screen.note(f"Report: {found.write_report(out)}")
 
 
 @app.command()
@@ -340,13 +268,13 @@ def demo(
     debug: Debug = False,
 ) -> None:
     """Find the two features of a spiral among thousands that say nothing."""
-    with told(debug):
-        from .demo import N_IRRELEVANT, TURNS  # noqa: PLC0415
-        from .demo import demo as run_demo  # noqa: PLC0415
-        from .report import check_pages, write_report  # noqa: PLC0415
+    with exit_on_error(debug):
+        from .output import check_report  # noqa: PLC0415
+        from .rank import N_IRRELEVANT, TURNS, write_report  # noqa: PLC0415
+        from .rank import demo as run_demo  # noqa: PLC0415
         from .screen import Screen  # noqa: PLC0415
 
-        check_pages()
+        check_report()
 
         screen = Screen()
         screen.note(
@@ -355,7 +283,7 @@ def demo(
         screen.note(
             "Only together do the two tell the branches apart. The first run compiles for this machine."
         )
-        ranking, relevant = run_demo(out, n_jobs=jobs, watcher=screen)
+        ranking, relevant = run_demo(out, n_jobs=jobs, listener=screen)
         _show(ranking, 10, screen)
         names = ranking.table.feature_names
         found = [int(ranking.estimator.ranking_[names.index(name)]) for name in relevant]
@@ -363,27 +291,91 @@ def demo(
             f"The spiral is in {' and '.join(relevant)}: ranks {' and '.join(map(str, sorted(found)))}."
         )
         screen.note(f"Written: {out}: spiral.csv, ranking.csv, run.json")
-        screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, watcher=screen)}")
+        screen.note(f"Report: {write_report(ranking, out, n_jobs=jobs, listener=screen)}")
 
 
-app.command()(reproduce)
-app.command()(cite)
+@app.command()
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(help="A table or figure; without one, they are listed.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of the papers' data sets.")] = None,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Fewer than the paper has, for a look.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Names with commas; all if none is said.")] = None,
+    fetch: Annotated[
+        bool,
+        typer.Option("--fetch", help="Get sets that are not at hand from OpenML, if it has them."),
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
+    cache: Annotated[Path, typer.Option(help="Where finished parts are kept, to go on later.")] = Path(
+        ".highrelief-reproduced"
+    ),
+    jobs: Jobs = -1,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Run an experiment of one of the papers; ours beside theirs."""
+    with exit_on_error(debug):
+        from ..papers.runner import papers  # noqa: PLC0415
+        from .output import check_free  # noqa: PLC0415
+        from .reproduce import deviations  # noqa: PLC0415
+        from .reproduce import reproduce as run_experiment  # noqa: PLC0415
+        from .screen import Screen  # noqa: PLC0415
+
+        screen = Screen(quiet=quiet)
+        if table is None:
+            screen.papers(papers())
+            return
+        if out is not None:
+            check_free(out, force=force)
+        names = None if datasets is None else [name.strip() for name in datasets.split(",") if name.strip()]
+        found = run_experiment(
+            table,
+            data=data,
+            cache=cache,
+            datasets=names,
+            repeats=repeats,
+            n_jobs=jobs,
+            fetch=fetch,
+            listener=screen,
+        )
+        written = [] if out is None else found.write(out, force=force)
+        with ignore_closed_pipe():
+            for each in found.results:
+                screen.results(each)
+        far = deviations(found.results)
+        for line in far:
+            screen.note(f"Far: {line}")
+        for reason in found.experiment.reasons if far else ():
+            screen.note(f"Likely reason: {reason}")
+        if out is not None:
+            screen.note(f"Written: {', '.join(str(out / name) for name in written)}")
+
+
+@app.command()
+def cite(
+    method: Annotated[str, typer.Argument(help="A method, or `all`.", show_default=False)],
+    debug: Debug = False,
+) -> None:
+    """Print the references of a method, as BibTeX."""
+    with exit_on_error(debug):
+        from ..catalog import references  # noqa: PLC0415
+        from .options import reference_keys  # noqa: PLC0415
+
+        keys = list(references()) if method == "all" else reference_keys(method)
+        bibtex = "\n\n".join(references()[key] for key in keys)
+        typer.echo(bibtex)
 
 
 @app.command()
 def methods() -> None:
     """List the methods."""
-    from rich.table import Table  # noqa: PLC0415
-
     from ..catalog import METHODS  # noqa: PLC0415
-    from .terminal import Terminal  # noqa: PLC0415
+    from .screen import Terminal  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "class", "what it is"):
-        table.add_column(heading)
-    for name, each in METHODS.items():
-        table.add_row(name, each.home, each.summary)
-    Terminal().print(table)
+    rows = ((name, each.home, each.summary) for name, each in METHODS.items())
+    Terminal().table(("name", "class", "what it is"), rows)
 
 
 @app.command()
@@ -391,7 +383,7 @@ def warmup() -> None:
     """Compile all kernels now, so that no later fit has to wait for it."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    from .terminal import Terminal  # noqa: PLC0415
+    from .screen import Terminal  # noqa: PLC0415
 
     console = Terminal()
     step_name = TextColumn("{task.description}", markup=False)
@@ -412,7 +404,7 @@ def warmup() -> None:
 def _show(ranking: Ranking, top: int, screen: Screen) -> None:
     best = ranking.order[:top]
     estimator, names = ranking.estimator, ranking.table.feature_names
-    with unread():
+    with ignore_closed_pipe():
         screen.ranking(
             estimator.ranking_[best].tolist(),
             [names[j] for j in best],

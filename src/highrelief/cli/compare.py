@@ -1,7 +1,8 @@
-"""``highrelief compare``: several methods on one table, judged on samples that they have not seen."""
+"""``highrelief compare``: several methods on one table, by accuracy on held-out samples."""
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,78 +11,100 @@ from typing import Any
 
 from ..base.abilities import takes_measurements
 from ..inspection.comparison import Comparison, compare
-from ..inspection.report.origin import about_software
+from ..inspection.report.inputs import about_software
 from ..io.cells import TableError
 from ..io.roles import LabeledTable
-from .endings import UsageError, in_one_line, told_once
+from .errors import UsageError, distinct_messages, on_one_line
 from .options import Request
-from .output import REPORT, csv_text, write_folder
-from .rank import read_to_compare
-from .request import about_data, as_text, check_batches, source_of, weighter
-from .screen import NOBODY, Watcher
+from .output import REPORT, csv_text, json_text, write_folder, write_text
+from .rank import digest_facts
+from .request import check_batches, create_weighter, data_record, read_for_comparison, source_of
+from .screen import SILENT, Listener
 
-#: Fields of a request that a comparison does not offer, as its record has them.
+#: Fields of a request that are not options of a comparison, with their values in its record.
 FIXED = {"method": "", "resamples": 0}
 
 
 @dataclass(frozen=True)
-class ComparedMethods:
-    """A comparison and what it was made of."""
+class MethodComparison:
+    """A comparison with its request, table and estimators."""
 
     request: Request
     methods: tuple[str, ...]
     folds: int
     inner_folds: int
     table: LabeledTable
-    found: Comparison
-    #: What was warned of, each once.
+    result: Comparison
+    #: Distinct messages of warnings.
     warnings: list[str]
-    #: The methods as they were given to the comparison, by name.
+    #: The unfitted estimators, by name.
     weighters: Mapping[str, Any]
 
+    def write_report(self, folder: Path) -> Path:
+        """Write the report into a folder; return the path."""
+        from ..inspection.report.report import comparison_report  # noqa: PLC0415
+
+        request = self.request
+        report = comparison_report(
+            self.result,
+            title=Path(request.data).name,
+            feature_names=self.table.feature_names,
+            methods=self.weighters,
+            parameters={"inner folds": str(self.inner_folds), "seed": str(request.seed)}
+            | ({} if request.groups is None else {"groups": request.groups}),
+            data=digest_facts(self.table),
+            again=shlex.join(["highrelief", "compare", *self.arguments()]),
+            notes=self.table.notes,
+            warnings=self.warnings,
+        )
+        write_text(folder / REPORT, report.html, force=True)
+        return folder / REPORT
+
     def arguments(self) -> list[str]:
-        """What ``highrelief compare`` is given to do the same again."""
+        """Return the arguments of ``highrelief compare`` that repeat the comparison."""
         words = [*self.request.arguments(without=FIXED), "--methods", ",".join(self.methods)]
         return [*words, "--folds", str(self.folds), "--inner-folds", str(self.inner_folds)]
 
     def csv(self) -> str:
-        """``comparison.csv``: a row for each method and classifier."""
-        rows = list(self.found.rows())
+        """Return ``comparison.csv``: a row for each method and classifier."""
+        rows = list(self.result.rows())
         return csv_text(list(rows[0]), (list(row.values()) for row in rows))
 
     def record(self) -> dict[str, Any]:
-        """``run.json``."""
+        """Return ``run.json``."""
         request = {**self.request.as_json(), "methods": list(self.methods)}
         request |= {"folds": self.folds, "inner_folds": self.inner_folds}
         return {
             "command": "compare",
             "request": request,
-            "data": about_data(self.table),
+            "data": data_record(self.table),
             "result": {"warnings": self.warnings},
             **about_software(),
         }
 
     def write(self, folder: Path, *, force: bool) -> None:
-        """Write ``comparison.csv`` and ``run.json``; an earlier report does not stay beside them."""
-        texts = {"comparison.csv": self.csv(), "run.json": as_text(self.record())}
+        """Write ``comparison.csv`` and ``run.json``; delete the report of an earlier run."""
+        texts = {"comparison.csv": self.csv(), "run.json": json_text(self.record())}
         write_folder(folder, texts, force=force, without=(REPORT,))
 
 
-def compared(
+def compare_methods(
     request: Request,
     methods: Sequence[str],
     *,
     folds: int = 10,
     inner_folds: int = 5,
     n_jobs: int | None = None,
-    watcher: Watcher = NOBODY,
-) -> ComparedMethods:
-    """Read the table, compare the methods on it."""
+    listener: Listener = SILENT,
+) -> MethodComparison:
+    """Read the table and compare the methods on it."""
     if not methods:
         raise UsageError("--methods names none; `highrelief methods` lists them.")
     if len(set(methods)) < len(methods):
         raise UsageError(f"--methods names one twice: {','.join(methods)}.")
-    weighters = {name: weighter(name, request.settings, seed=request.seed, n_jobs=None) for name in methods}
+    weighters = {
+        name: create_weighter(name, request.settings, seed=request.seed, n_jobs=None) for name in methods
+    }
     for name, each in weighters.items():
         check_batches(name, each, request.batch)
         if takes_measurements(each):
@@ -90,16 +113,16 @@ def compared(
                 " leave it out of --methods."
             )
     source = source_of(request)
-    with watcher.working("Reading the table"):
-        table = read_to_compare(request, source)
-    watcher.table(table)
+    with listener.step("Reading the table"):
+        table = read_for_comparison(request, source)
+    listener.table(table)
     with (
-        watcher.working(f"Comparing {len(methods)} methods") as tell,
+        listener.step(f"Comparing {len(methods)} methods") as report,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
         try:
-            found = compare(
+            result = compare(
                 weighters,
                 table.X,
                 table.y,
@@ -109,17 +132,17 @@ def compared(
                 inner_cv=inner_folds,
                 n_jobs=n_jobs,
                 random_state=request.seed,
-                progress=lambda done, total, _: tell(done, total),
+                progress=lambda done, total, _: report(done, total),
             )
         except ValueError as error:
-            raise TableError(in_one_line(error)) from error
-    return ComparedMethods(
+            raise TableError(on_one_line(error)) from error
+    return MethodComparison(
         request,
         tuple(methods),
         folds,
         inner_folds,
         table,
-        found,
-        told_once(caught),
+        result,
+        distinct_messages(caught),
         weighters,
     )

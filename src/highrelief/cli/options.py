@@ -1,58 +1,63 @@
 """The options of the commands, each declared once.
 
-The fields of `Request` are what a ranking depends on. From them follow the options of the commands
-(`with_request`), the request that these make (`request_of`), its record in ``run.json`` and what ``--repeat``
-reads. Options that have no part in it are types for Typer, at the end.
+The fields of `Request` are the options that a ranking depends on. They define the options of the commands
+(`with_request`), the request of a command line (`request_of`), its record in ``run.json`` and what
+``--repeat`` reads. Other options are types for Typer, at the end.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 
-from .endings import UsageError
+from .errors import UsageError
 
-# What Typer checks beyond types, and what it passes on.
+if TYPE_CHECKING:
+    from ..catalog import Method
+
+# Callbacks of Typer: checks beyond types, and conversions
 
 
-def _in_pairs(resamples: int) -> int:
+def _check_resamples(resamples: int) -> int:
     if resamples % 2 or resamples == 2:
         raise typer.BadParameter("halves come in pairs: 0, or an even number from 4 on.")
     return resamples
 
 
-def _above_zero(threshold: float | None) -> float | None:
+def _check_redundancy(threshold: float | None) -> float | None:
     if threshold is not None and not threshold > 0.0:
         raise typer.BadParameter("a number above 0, and at most 1.")
     return threshold
 
 
-def _not_zero(jobs: int | None) -> int | None:
+def _check_jobs(jobs: int | None) -> int | None:
     if jobs == 0:
         raise typer.BadParameter("0 threads do nothing.")
     return jobs
 
 
-def _negated(flag: bool) -> bool:
+def _negate(flag: bool) -> bool:
     return not flag
 
 
-def _tab(separator: str | None) -> str | None:
+def _tab_separator(separator: str | None) -> str | None:
     return "\t" if separator in ("\\t", "tab") else separator
 
 
 @dataclass(frozen=True)
 class Request:
-    """A table, a method and what else a ranking depends on.
+    """The options that a ranking depends on: a table, a method and their settings.
 
-    A field has its type in ``run.json``, then its type on the command line if that is another one, then the
-    option. Whether a file is readable is checked where it is read (readable=False).
+    A field declares its type in ``run.json``, its type on the command line if that differs, and its option.
+    Files are checked where they are read (readable=False).
     """
 
     data: Annotated[
@@ -75,14 +80,16 @@ class Request:
         ),
     ]
     method: Annotated[
-        str, typer.Option("--method", "-m", help="How to weigh; `highrelief methods` lists them.")
+        str, typer.Option("--method", "-m", help="Method; `highrelief methods` lists them.")
     ] = "irelief"
     settings: Annotated[
         Mapping[str, Any],
         list[str],
         typer.Option("--set", help="Parameter of the method, name=value; can be repeated."),
     ] = field(default_factory=dict)
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For methods that draw random numbers.")] = 0
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of methods that draw random numbers.")
+    ] = 0
     labels: Annotated[
         str | None,
         Path,
@@ -100,10 +107,11 @@ class Request:
         tuple[str, ...], list[str], typer.Option(help="Column to leave out; can be repeated.")
     ] = ()
     separator: Annotated[
-        str | None, typer.Option("--sep", callback=_tab, help="What separates the fields, if not found out.")
+        str | None,
+        typer.Option("--sep", callback=_tab_separator, help="Field separator (default: detected)."),
     ] = None
-    decimal: Annotated[str | None, typer.Option(help="Decimal mark, if not found out.")] = None
-    encoding: Annotated[str | None, typer.Option(help="How the text is written, if not in UTF-8.")] = None
+    decimal: Annotated[str | None, typer.Option(help="Decimal mark (default: detected).")] = None
+    encoding: Annotated[str | None, typer.Option(help="Text encoding (default: UTF-8).")] = None
     missing: Annotated[
         str,
         typer.Option(
@@ -123,7 +131,7 @@ class Request:
         bool,
         typer.Option(
             "--no-default-missing",
-            callback=_negated,
+            callback=_negate,
             help="Only empty fields and --missing-value stand for missing values.",
         ),
     ] = True
@@ -139,7 +147,7 @@ class Request:
         float | None,
         typer.Option(
             max=1.0,
-            callback=_above_zero,
+            callback=_check_redundancy,
             help="Keep one of features that say the same: |correlation| of so much, such as 0.9, or more.",
         ),
     ] = None
@@ -147,7 +155,7 @@ class Request:
         int,
         typer.Option(
             min=0,
-            callback=_in_pairs,
+            callback=_check_resamples,
             help="Halves of the samples ranked again for the report; 0 for none.",
         ),
     ] = 20
@@ -169,22 +177,20 @@ class Request:
         return asdict(self)
 
     def arguments(self, without: Collection[str] = ()) -> list[str]:
-        """Return the request as words of a command; some fields and defaults are left out."""
-        # A path is not taken for an option.
+        """Return the request as arguments of a command, without some fields and defaults."""
+        # The path must not be parsed as an option.
         words = [f"./{self.data}" if self.data.startswith("-") else self.data]
-        for name, declared in DECLARED.items():
+        for name, declaration in FIELDS.items():
             value = getattr(self, name)
-            if name == "data" or name in without or value == declared.default:
+            if name == "data" or name in without or value == declaration.default:
                 continue
             if name == "settings":
                 words += [word for each in value.items() for word in _setting(*each)]
             elif isinstance(value, bool):
                 words.append(flag(name).split("/")[0 if value else -1])
             elif name == "separator" and value == "\t":
-                words += [
-                    flag(name),
-                    "tab",
-                ]  # a tab would become spaces where the words are copied from a page
+                # A tab character would become spaces when it is copied from a page.
+                words += [flag(name), "tab"]
             else:
                 values = value if isinstance(value, tuple) else (value,)
                 words += [word for each in values for word in (flag(name), str(each))]
@@ -192,61 +198,60 @@ class Request:
 
 
 def _setting(name: str, value: Any) -> tuple[str, str]:
-    """Return the option and the word that give a method a parameter."""
+    """Return the option and its value that set a parameter of a method."""
     if name == "batch_neighbors":
         return "--batch-neighbors", value
     return flag("settings"), f"{name}={value!r}"
 
 
-class Declared(NamedTuple):
-    """How a field of `Request` is declared."""
+class Declaration(NamedTuple):
+    """Declaration of a field of `Request`."""
 
     #: Type in a record, and on the command line.
-    kept_as: Any
-    given_as: Any
-    #: As Typer knows it.
+    record_type: Any
+    option_type: Any
+    #: Typer's argument or option.
     option: Any
     default: Any
 
 
-def _declarations() -> dict[str, Declared]:
+def _declarations() -> dict[str, Declaration]:
     hints = get_type_hints(Request, include_extras=True)
     return {
-        each.name: Declared(parts[0], parts[-2], parts[-1], default)
+        each.name: Declaration(parts[0], parts[-2], parts[-1], default)
         for each in fields(Request)
         for parts in [get_args(hints[each.name])]
         for default in [each.default if each.default_factory is MISSING else each.default_factory()]
     }
 
 
-DECLARED = _declarations()
+FIELDS = _declarations()
 
 #: Options of the report, which may differ when a run is repeated.
-OF_REPORT = ("resamples", "interactions")
+REPORT_OPTIONS = ("resamples", "interactions")
 
 
 def flag(name: str) -> str:
-    """Return an option as users write it."""
-    option = DECLARED[name].option if name in DECLARED else None
+    """Return the name of an option on the command line."""
+    option = FIELDS[name].option if name in FIELDS else None
     # In Annotated, Typer keeps the first name of an option in the place of its default.
     named = getattr(option, "metavar", None) or getattr(option, "default", None)
     return named if isinstance(named, str) else f"--{name.replace('_', '-')}"
 
 
 def is_given(context: typer.Context, name: str) -> bool:
-    """Return whether the user gave an option."""
+    """Return whether an option is on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
 
-# The options of a command, and the request that they make.
+# The options of a command, and their request
 
 
 def with_request(order: str, *, optional: str = "") -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add options of a request to those that a command declares itself.
+    """Add fields of `Request` to the options that a command declares itself.
 
-    ``order`` lists all options of the command as --help does, ``optional`` those of a request that it can do
-    without.
+    ``order`` lists all options in the order of --help, ``optional`` those fields that may be left out.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -268,39 +273,39 @@ def with_request(order: str, *, optional: str = "") -> Callable[[Callable[..., N
 
 def _parameter(name: str, optional: bool) -> inspect.Parameter:
     """Return a field of `Request` as a parameter that Typer reads."""
-    kept_as, given_as, option, default = DECLARED[name]
-    if kept_as is bool:
-        default = False  # as long as the flag is not given
+    record_type, option_type, option, default = FIELDS[name]
+    if record_type is bool:
+        default = False  # without the flag
     elif default is MISSING and not optional:
         default = inspect.Parameter.empty
-    elif optional or given_as is not kept_as:
-        given_as, default = given_as | None, None
+    elif optional or option_type is not record_type:
+        option_type, default = option_type | None, None
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[given_as, option]
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[option_type, option]
     )
 
 
 def request_of(context: typer.Context, **fixed: Any) -> Request:
-    """Return the request that the options of a command make; ``fixed`` are fields that it does not offer."""
-    from .request import parsed_settings  # noqa: PLC0415
-
+    """Return the request of a command line; ``fixed`` are fields that the command has no options for."""
     given = context.params
     if given["data"] is None or given["target"] is None:
         raise UsageError("DATA and --target COLUMN are needed, or --repeat run.json.")
-    values = {name: as_kept(value) for name, value in given.items() if name in DECLARED and value is not None}
-    values["settings"] = parsed_settings(values.get("settings", ())) | _where_neighbors_are(given)
+    values = {
+        name: field_value(value) for name, value in given.items() if name in FIELDS and value is not None
+    }
+    values["settings"] = parse_settings(values.get("settings", ())) | _batch_setting(given)
     return Request(**values | fixed)
 
 
-def as_kept(value: Any) -> Any:
-    """Return a value of the command line, or of JSON, as a field of `Request`."""
+def field_value(value: Any) -> Any:
+    """Convert a value of the command line or of JSON to that of a field."""
     if isinstance(value, Path):
         return str(value)
     return tuple(value) if isinstance(value, list) else value
 
 
-def _where_neighbors_are(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the setting that --batch-neighbors stands for."""
+def _batch_setting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the setting of --batch-neighbors."""
     where = given["batch_neighbors"]
     if where is None:
         return {}
@@ -311,19 +316,65 @@ def _where_neighbors_are(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"batch_neighbors": where}
 
 
-# Options of several commands that are no field of a request.
+# Methods and their settings
 
+#: Most characters of a setting.
+_MAX_SETTING = 10_000
+
+
+def method_named(name: str) -> Method:
+    """Return the catalog entry of a method; raise with close matches if there is none."""
+    from ..catalog import METHODS  # noqa: PLC0415
+
+    if name in METHODS:
+        return METHODS[name]
+    close = get_close_matches(name.lower(), METHODS, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"it knows {', '.join(METHODS)}."
+    raise UsageError(f"There is no method {name!r}; {hint}")
+
+
+def reference_keys(name: str) -> tuple[str, ...]:
+    """Return the keys of the references of a method."""
+    from ..catalog import OTHERS  # noqa: PLC0415
+
+    return (OTHERS[name] if name in OTHERS else method_named(name)).references
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Parse settings ``name=value``; a value is a Python literal, or else a string."""
+    from ..io.cells import quoted  # noqa: PLC0415
+
+    settings = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--set needs name=value, and got {text!r}.")
+        if len(text) > _MAX_SETTING:
+            raise UsageError(f"--set {quoted(name)}: its value is longer than {_MAX_SETTING:,} characters.")
+        try:
+            settings[name.strip()] = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError, TypeError):
+            settings[name.strip()] = value.strip()
+        except (RecursionError, MemoryError) as error:
+            raise UsageError(f"--set {quoted(text)}: the value is nested too deeply.") from error
+    return settings
+
+
+# Options of several commands that are not fields of a request
 
 BatchNeighbors = Annotated[
-    str | None, typer.Option(help="within (the usual) or across: where, with --batch, neighbors are.")
+    str | None, typer.Option(help="With --batch: neighbors within the batch (default) or across batches.")
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", "-j", callback=_not_zero, help="Threads, -1 for all; the result does not depend on it."
+        "--jobs",
+        "-j",
+        callback=_check_jobs,
+        help="Number of threads, -1 for all cores; results do not depend on it.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.html.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show the result only.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback of errors.")]

@@ -1,36 +1,50 @@
-"""Files written whole or not at all, and safe to open in a spreadsheet."""
+"""Output files: written atomically, and safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
 import csv
 import errno
 import io
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from ..io.files import flush, free_name, written_whole
-from ..io.formulas import inert
-from .endings import RunError
+from ..io.files import atomic_write, sync, temporary_path
+from ..io.text import escape_formulas
+from .errors import RunError
 
-#: What the page of a run is called.
+#: Name of the report page of a run.
 REPORT = "report.html"
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], *, separator: str = ",") -> str:
-    """Rows as CSV; words are made inert, numbers are written so that they are read back bit for bit."""
+    """Return rows as CSV: formulas in text are escaped, numbers have all digits."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow([inert(name) for name in header])
+    writer.writerow([escape_formulas(name) for name in header])
     for row in rows:
-        writer.writerow([inert(each) if isinstance(each, str) else each for each in row])
+        writer.writerow([escape_formulas(each) if isinstance(each, str) else each for each in row])
     return text.getvalue()
 
 
+def json_text(record: Mapping[str, Any]) -> str:
+    """Return a record as JSON, as in ``run.json``."""
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def check_report() -> None:
+    """Raise if reports cannot be made; call before a long computation."""
+    if find_spec("jinja2") is None:
+        raise RunError("The report needs jinja2: pip install 'highrelief[report]', or --no-report.")
+
+
 def check_free(path: Path, *, force: bool) -> None:
-    """Raise, before anything is computed, if a file or folder cannot be written where it is to be."""
+    """Raise if a file or folder cannot be written; call before a long computation."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -52,59 +66,55 @@ def check_free(path: Path, *, force: bool) -> None:
 
 
 def write_file(path: Path, write: Callable[[Path], None], *, force: bool) -> None:
-    """Have a file written under another name, and give it its own when it is whole."""
+    """Write a file atomically; ``write`` receives a temporary path."""
     check_free(path, force=force)
-    with _failures_told(path):
+    with _write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             write(part)
 
 
 def write_text(path: Path, text: str, *, force: bool) -> None:
-    """Write a text into a file, whole or not at all."""
-    write_file(path, lambda part: put(text, part), force=force)
+    """Write a text file atomically."""
+    write_file(path, lambda part: write_utf8(text, part), force=force)
 
 
-def put(text: str, path: Path) -> None:
-    """Write a text into a file that nobody knows of yet."""
-    # Lone surrogates, as in names of files that are not UTF-8, become escapes: JSON's own, in a record.
+def write_utf8(text: str, path: Path) -> None:
+    """Write a text in UTF-8."""
+    # Lone surrogates, as in file names that are not UTF-8, become escapes, which JSON can read.
     path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
 
 
 def write_folder(folder: Path, texts: Mapping[str, str], *, force: bool, without: Sequence[str] = ()) -> None:
-    """Write files into a folder: into another one first, which gets its name when all are whole.
-
-    ``without``: files of an earlier run that would not belong to the new ones.
-    """
+    """Write text files into a folder, all or none; delete those of an earlier run in ``without``."""
     check_free(folder, force=force)
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file, and a folder is needed.")
-    with _failures_told(folder):
+    with _write_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # A folder that is there may be a disk of its own, to which nothing can be renamed from beside it.
-        beside = folder if folder.exists() else folder.parent
-        part = free_name(beside)
+        # An existing folder may be a mount point, into which nothing outside can be renamed.
+        part = temporary_path(folder if folder.exists() else folder.parent)
         part.mkdir()
         try:
             for name, text in texts.items():
-                put(text, part / name)
-                flush(part / name)
-            flush(part)
+                write_utf8(text, part / name)
+                sync(part / name)
+            sync(part)
             if folder.exists():
                 for name in without:
                     (folder / name).unlink(missing_ok=True)
                 for name in texts:
                     (part / name).replace(folder / name)
-                flush(folder)
+                sync(folder)
             else:
                 part.rename(folder)
-                flush(folder.parent)
+                sync(folder.parent)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager
-def _failures_told(path: Path) -> Iterator[None]:
+def _write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,8 +1,9 @@
-"""``highrelief rank``: a table becomes a ranking, and a record from which it can be made again."""
+"""``highrelief rank`` and ``demo``: a ranking, its record, which can be repeated, and its report."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,127 +15,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.abilities import categories_parameter, takes_categories, takes_measurements, takes_missing
+from ..base.abilities import categories_parameter
 from ..base.meta import fit_inside
+from ..datasets import make_fermat_spiral
 from ..inspection.interactions import InteractionTable
-from ..inspection.report.origin import about_software, plain
-from ..io.cells import MeasurementError, TableError, WordsError, counted, shown
-from ..io.imputation import completed, counted_holes, missing_values, without_empty
-from ..io.reading import Source, read_table
+from ..inspection.report.inputs import about_software, json_value
+from ..io.cells import TableError, counted, quoted
 from ..io.roles import LabeledTable
-from .endings import RunError, UsageError, in_one_line, told_once
+from .errors import RunError, UsageError, distinct_messages, on_one_line
 from .options import Request
-from .output import REPORT, csv_text, write_folder, write_text
+from .output import REPORT, csv_text, json_text, write_folder, write_text
 from .request import (
-    able,
-    about_data,
-    as_text,
     check_batches,
-    other_software,
+    create_weighter,
+    data_record,
+    read_for,
     request_from,
-    roles_of,
+    resolve,
     source_of,
-    weighter,
+    version_differences,
 )
-from .screen import NOBODY, Watcher
+from .screen import SILENT, Listener
 
-# A table as a method takes it: what stays missing, which columns are categories, what the target is.
-
-
-def resolved(request: Request, estimator: Any) -> Request:
-    """The request with what it leaves to the method decided, as a record keeps it; raises if it cannot be."""
-    if "categorical_features" in request.settings:
-        raise UsageError("--categorical COLUMN says which features are categories, and not --set.")
-    if request.categorical and not takes_categories(estimator):
-        raise UsageError(
-            f"--categorical: {request.method} takes numbers only{_instead(takes_categories, 'categories')}."
-        )
-    if request.missing == "keep" and not takes_missing(estimator):
-        raise UsageError(
-            f"--missing keep: {request.method} needs all values{_instead(takes_missing, 'missing ones')}."
-        )
-    if request.missing != "auto":
-        return request
-    return replace(request, missing="keep" if takes_missing(estimator) else "median")
+# --max-redundancy
 
 
-def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledTable, LabeledTable]:
-    """The table as it was read, and as the estimator gets it; ``request`` is resolved."""
-    roles = replace(
-        roles_of(request),
-        measured=takes_measurements(estimator),
-        words=takes_categories(estimator),
-        categorical=request.categorical,
-    )
-    try:
-        as_read = read_table(source, roles)
-    except MeasurementError as error:
-        raise TableError(f"{_unended(error)}{_instead(takes_measurements, 'numbers')}.") from error
-    except WordsError as error:
-        raise TableError(f"{_unended(error)}{_instead(takes_categories, 'words')}.") from error
-    instead = _instead(takes_categories, "them as categories") if as_read.left_out else ""
-    if instead:
-        note = f"{request.method} takes no words{instead}."
-        as_read = replace(as_read, notes=[*as_read.notes, note])
-    table = completed(as_read, request.missing)
-    holes = missing_values(table)
-    if holes.any():
-        note = f"{counted_holes(holes)} stay missing: differences to them are those to be expected."
-        table = replace(table, notes=[*table.notes, note])
-    return as_read, table
-
-
-def read_to_compare(request: Request, source: Source) -> LabeledTable:
-    """The table that several methods, and the classifiers that judge them, get: numbers with classes."""
-    try:
-        table = without_empty(read_table(source, roles_of(request)))
-    except MeasurementError as error:
-        raise TableError(f"{_unended(error)} to compare by.") from error
-    holes = missing_values(table)
-    if not holes.any():
-        return table
-    note = f"{counted_holes(holes)}: in each fold the medians of the samples that are fitted stand in."
-    return replace(table, notes=[*table.notes, note])
-
-
-def _instead(ability: Callable[[Any], bool], what: str) -> str:
-    """Which methods take what another does not, as the end of a sentence; nothing if none does."""
-    *others, last = able(ability) or [""]
-    names = f"{', '.join(others)} or {last}" if others else last
-    return f"; --method {names} takes {what}" if names else ""
-
-
-def _unended(error: TableError) -> str:
-    return str(error).rstrip(".")
-
-
-# ``--max-redundancy``: of features that say the same only the best is kept, and the record says which.
-
-
-def without_redundancy(estimator: Any, threshold: float | None) -> Any:
-    """The estimator, or a filter around it if features may be no more similar than so much."""
+def with_redundancy_filter(estimator: Any, threshold: float | None) -> Any:
+    """Return the estimator, in a redundancy filter if there is a threshold."""
     if threshold is None:
         return estimator
-    from ..selection.redundancy import RedundancyFilter  # noqa: PLC0415  seldom asked for
+    from ..selection.redundancy import RedundancyFilter  # noqa: PLC0415  seldom used
 
     return RedundancyFilter(estimator, threshold=threshold, n_jobs=getattr(estimator, "n_jobs", None))
 
 
 def group_columns(fitted: Any) -> dict[str, list[object]]:
-    """Columns of ``ranking.csv`` about groups: of each feature, by place; none without a filter."""
+    """Return the columns of ``ranking.csv`` about redundancy groups; none without a filter."""
     if not hasattr(fitted, "groups_"):
         return {}
-    looked_at = fitted.labels_ >= 0
+    grouped = fitted.labels_ >= 0
     return {
         "group": [int(label) + 1 if label >= 0 else "" for label in fitted.labels_],
         "similarity": [
-            float(each) if known else "" for each, known in zip(fitted.similarity_, looked_at, strict=True)
+            float(each) if known else "" for each, known in zip(fitted.similarity_, grouped, strict=True)
         ],
     }
 
 
 def groups_as_json(fitted: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Groups of two and more features for ``run.json``; nothing without a filter."""
+    """Return the groups of two or more features for ``run.json``; nothing without a filter."""
     if not hasattr(fitted, "groups_"):
         return {}
     several = [group for group in fitted.groups_ if group.size > 1]
@@ -150,42 +79,45 @@ def groups_as_json(fitted: Any, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-# ``interactions.csv``: what becomes of the weight of each of the best features without another.
+# Interactions of the best features
 
-
-#: What the file is called.
 INTERACTIONS = "interactions.csv"
 _HEADER = ("feature", "without", "weight", "weight_without", "loss", "noise", "beyond_noise")
 
 
-def interactions_of(
-    ranking: Ranking, *, n_jobs: int | None = None, watcher: Watcher = NOBODY
+def measure_interactions(
+    ranking: Ranking, *, n_jobs: int | None = None, listener: Listener = SILENT
 ) -> InteractionTable | str:
-    """Weigh the best features of a ranking again without one another; or why not, in a sentence."""
-    from ..inspection.report.findings import measure_top_interactions  # noqa: PLC0415  the fit need not wait for it
+    """Measure the interactions of the best features; or return a sentence with the reason why not."""
+    from ..inspection.report import features  # noqa: PLC0415  not needed for the fit
+    from ..inspection.report.inputs import report_inputs  # noqa: PLC0415
 
     request, table = ranking.request, ranking.table
-    with watcher.working("Weighing the best features without one another"):
-        return measure_top_interactions(
+    with listener.step("Weighing the best features without one another"):
+        inputs = report_inputs(
             ranking.estimator,
             table.X,
             table.y,
+            feature_names=table.feature_names,
+            sample_names=None,
+            batches=table.batches,
+            groups=table.groups,
+            value_labels=table.levels,
+        )
+        return features.measure_interactions(
+            inputs,
             requested=request.interactions,
             resamples=request.resamples,
             random_state=request.seed,
             n_jobs=n_jobs,
-            groups=table.groups,
-            batches=table.batches,
-            feature_names=table.feature_names,
-            value_labels=table.levels,
         )
 
 
 def write_interactions(ranking: Ranking, found: InteractionTable | str, folder: Path) -> list[str]:
-    """Write ``interactions.csv``, and what it holds into ``run.json``; returns the names of the files."""
+    """Write ``interactions.csv``, and its summary into ``run.json``; return the names of further files."""
     record = ranking.record()
     record["result"]["interactions"] = found if isinstance(found, str) else _as_json(ranking, found)
-    texts = {"run.json": as_text(record)}
+    texts = {"run.json": json_text(record)}
     if isinstance(found, str):
         (folder / INTERACTIONS).unlink(missing_ok=True)
     else:
@@ -196,7 +128,7 @@ def write_interactions(ranking: Ranking, found: InteractionTable | str, folder: 
 
 
 def _rows(ranking: Ranking, found: InteractionTable) -> Iterator[tuple[object, ...]]:
-    """One row for each two features, in this order; nothing where something is not known."""
+    """Yield one row for each ordered pair of features; unknown values are empty."""
     names = [ranking.table.feature_names[j] for j in found.features]
     losses, clear = found.losses, found.clear
     for i, name in enumerate(names):
@@ -213,7 +145,7 @@ def _number(value: Any) -> float | str:
 
 
 def _as_json(ranking: Ranking, found: InteractionTable) -> dict[str, Any]:
-    """What is beyond noise, pair by pair."""
+    """Return the pairs whose interaction is beyond noise."""
     names = ranking.table.feature_names
     clear = [each for each in found.pairs() if each.first_is_clear or each.second_is_clear]
     return {
@@ -236,23 +168,23 @@ class Ranking:
     """A fitted method on a table."""
 
     request: Request
-    #: As it was read, and as the method got it.
+    #: The table as read, and as the method needs it.
     read: LabeledTable
     table: LabeledTable
     estimator: Any
-    #: What the fit warned of.
+    #: Warnings of the fit.
     warnings: list[str]
     started: datetime
-    #: What reading and fitting took.
+    #: Time of reading and fitting.
     seconds: dict[str, float]
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """Features from the best on; of equals the one that comes first in the table."""
+        """Column indices by rank; ties in the order of the table."""
         return np.argsort(self.estimator.ranking_, kind="stable")
 
     def csv(self) -> str:
-        """``ranking.csv``."""
+        """Return ``ranking.csv``."""
         kept = self.estimator.get_support()
         ranks, weights = self.estimator.ranking_, self.estimator.feature_weights_
         more = group_columns(self.estimator)
@@ -269,25 +201,27 @@ class Ranking:
         return csv_text(("rank", "feature", "weight", "kept", *more), rows)
 
     def record(self) -> dict[str, Any]:
-        """``run.json``: what was asked for, of what, with what, and how it went."""
+        """Return ``run.json``: request, parameters, data, results, times and versions."""
         estimator = self.estimator
         inside = fit_inside(estimator)
         outcomes = ("n_iter_", "converged_", "cycle_length_", "sigma_", "execution_")
-        found = {name.rstrip("_"): plain(getattr(inside, name)) for name in outcomes if hasattr(inside, name)}
+        found = {
+            name.rstrip("_"): json_value(getattr(inside, name)) for name in outcomes if hasattr(inside, name)
+        }
         found |= groups_as_json(estimator, self.table.feature_names)
         return {
             "command": "rank",
             "request": self.request.as_json(),
-            "parameters": plain(dict(sorted(estimator.get_params().items()))),
-            "data": about_data(self.table),
+            "parameters": json_value(dict(sorted(estimator.get_params().items()))),
+            "data": data_record(self.table),
             "result": {"kept": int(estimator.get_support().sum()), "warnings": self.warnings, **found},
             "time": {"started": self.started.isoformat(timespec="seconds"), **self.seconds},
             **about_software(),
         }
 
     def write(self, folder: Path, *, force: bool) -> None:
-        """Write ``ranking.csv`` and ``run.json``; the report of an earlier run does not stay beside them."""
-        texts = {"ranking.csv": self.csv(), "run.json": as_text(self.record())}
+        """Write ``ranking.csv`` and ``run.json``; delete the report of an earlier run."""
+        texts = {"ranking.csv": self.csv(), "run.json": json_text(self.record())}
         write_folder(folder, texts, force=force, without=(REPORT, INTERACTIONS))
 
 
@@ -297,77 +231,81 @@ def rank(
     n_jobs: int | None = None,
     folder: Path | None = None,
     digest: Mapping[str, str] | None = None,
-    around: Callable[[Any], Any] | None = None,
-    watcher: Watcher = NOBODY,
+    wrap: Callable[[Any], Any] | None = None,
+    listener: Listener = SILENT,
     n_best: int | None = None,
 ) -> Ranking:
-    """Read the table, fit the method.
+    """Read the table and fit the method.
 
-    ``n_best``: how many features are wanted of which no two say the same, where that is asked for.
-    ``folder``: where files are looked for that are not where they were. ``digest``: of the files that are
-    expected; others are refused. ``around``: puts another estimator, which takes groups, around the method.
+    ``folder`` is searched for files that were moved. ``digest`` has the SHA-256 that the files must have.
+    ``wrap`` puts the weighter into another estimator, whose ``fit`` takes groups. ``n_best`` is the number of
+    features to select with --max-redundancy.
     """
     source = source_of(request, folder)
-    estimator = weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
+    estimator = create_weighter(request.method, request.settings, seed=request.seed, n_jobs=n_jobs)
     check_batches(request.method, estimator, request.batch)
-    estimator = estimator if around is None else around(estimator)
-    estimator = without_redundancy(estimator, request.max_redundancy)
-    request = resolved(request, estimator)
+    estimator = estimator if wrap is None else wrap(estimator)
+    estimator = with_redundancy_filter(estimator, request.max_redundancy)
+    request = resolve(request, estimator)
     started, begin = datetime.now(UTC), time.perf_counter()
-    with watcher.working("Reading the table"):
+    with listener.step("Reading the table"):
         as_read, table = read_for(estimator, request, source)
     if digest is not None and dict(digest) != table.digest:
         raise TableError("The data is not what it was in the run to repeat: its SHA-256 differs.")
     read = time.perf_counter()
-    watcher.table(table)
+    listener.table(table)
     if n_best is not None and request.max_redundancy is not None:
         estimator.set_params(n_features_to_select=min(n_best, len(table.feature_names)))
-    with watcher.working(f"Weighing {counted(len(table.feature_names), 'feature')}"):
-        told = fitted(estimator, table, request.settings, groups=None if around is None else table.groups)
-    for each in told:
-        watcher.note(f"- {each}")
+    with listener.step(f"Weighing {counted(len(table.feature_names), 'feature')}"):
+        groups = None if wrap is None else table.groups
+        messages = fit_to_table(estimator, table, request.settings, groups)
+    for each in messages:
+        listener.note(f"- {each}")
     seconds = {"reading": round(read - begin, 3), "fitting": round(time.perf_counter() - read, 3)}
-    return Ranking(request, as_read, table, estimator, told, started, seconds)
+    return Ranking(request, as_read, table, estimator, messages, started, seconds)
 
 
-def fitted(estimator: Any, table: LabeledTable, settings: Mapping[str, Any], groups: Any = None) -> list[str]:
-    """Fit an estimator; returns what it warned of, each once."""
+def fit_to_table(
+    estimator: Any, table: LabeledTable, settings: Mapping[str, Any], groups: Any = None
+) -> list[str]:
+    """Fit an estimator; return the distinct messages of its warnings."""
     if table.categorical:
         estimator.set_params(**{categories_parameter(estimator): table.categorical})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            given = {"batches": table.batches, "groups": groups}
-            told_of = {name: each for name, each in given.items() if each is not None}
-            estimator.fit(table.X, table.y, **told_of)
+            labels = {"batches": table.batches, "groups": groups}
+            estimator.fit(
+                table.X, table.y, **{name: each for name, each in labels.items() if each is not None}
+            )
         except (ValueError, TypeError) as error:
-            sentence = in_one_line(error)
+            sentence = on_one_line(error)
             if any(sentence.startswith(f"{name}=") for name in settings):
                 raise UsageError(sentence) from error
             raise TableError(sentence) from error
         except MemoryError as error:
             short = "The machine has not enough memory for this table and method"
-            needed = in_one_line(error)
+            needed = on_one_line(error)
             raise RunError(f"{short}: {needed}" if needed else f"{short}.") from error
-    return told_once(caught)
+    return distinct_messages(caught)
 
 
-def repeated(
+def repeat(
     record: Path,
     *,
     n_jobs: int | None = None,
-    watcher: Watcher = NOBODY,
-    **of_report: Any,
+    listener: Listener = SILENT,
+    **report_options: Any,
 ) -> Ranking:
-    """Repeat the run of a ``run.json`` on the same data, with other options ``of_report``."""
+    """Repeat the run of a ``run.json`` on the same data; options of the report may differ."""
     try:
-        kept = json.loads(record.read_text(encoding="utf-8"))
-        if kept["command"] != "rank":
+        recorded = json.loads(record.read_text(encoding="utf-8"))
+        if recorded["command"] != "rank":
             raise TableError(
-                f"{record} is the record of {shown(kept['command'])}; only a ranking can be repeated."
+                f"{record} is the record of {quoted(recorded['command'])}; only a ranking can be repeated."
             )
-        request, digest = request_from(kept["request"]), dict(kept["data"]["sha256"])
-        notes = other_software(kept)
+        request, digest = request_from(recorded["request"]), dict(recorded["data"]["sha256"])
+        notes = version_differences(recorded)
     except TableError:
         raise
     except OSError as error:
@@ -377,6 +315,85 @@ def repeated(
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TableError(f"{record} is no record of a run.") from error
     for note in notes:
-        watcher.note(f"- {note}")
-    request = replace(request, **of_report)
-    return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, watcher=watcher)
+        listener.note(f"- {note}")
+    request = replace(request, **report_options)
+    return rank(request, n_jobs=n_jobs, folder=record.parent, digest=digest, listener=listener)
+
+
+# The report
+
+
+def write_report(
+    ranking: Ranking, folder: Path, *, n_jobs: int | None = None, listener: Listener = SILENT
+) -> Path:
+    """Write the report of a ranking into its folder; return the path."""
+    from ..inspection.report.page import ranking_page  # noqa: PLC0415
+    from ..inspection.report.report import report_contents  # noqa: PLC0415  not needed for the fit
+
+    interactions = measure_interactions(ranking, n_jobs=n_jobs, listener=listener)
+    write_interactions(ranking, interactions, folder)
+    request, table = ranking.request, ranking.table
+    halves = f"Ranking {request.resamples} halves of the samples"
+    try:
+        with listener.step(halves if request.resamples else "Making the report"):
+            page = ranking_page(
+                report_contents(
+                    ranking.estimator,
+                    table.X,
+                    table.y,
+                    title=Path(request.data).name,
+                    feature_names=table.feature_names,
+                    sample_names=table.sample_names,
+                    resamples=request.resamples,
+                    random_state=request.seed,
+                    n_jobs=n_jobs,
+                    groups=table.groups,
+                    batches=table.batches,
+                    interactions=interactions,
+                    notes=table.notes,
+                    warnings=ranking.warnings,
+                    data=digest_facts(table),
+                    time={"Started": ranking.started.isoformat(timespec="seconds")}
+                    | {
+                        f"{step.capitalize()} took": f"{each:.2f} s" for step, each in ranking.seconds.items()
+                    },
+                    value_labels=table.levels,
+                    again=f"highrelief rank --repeat {shlex.quote(str(folder / 'run.json'))}",
+                )
+            )
+    except MemoryError as error:
+        raise RunError(
+            "The machine has not enough memory for the report; the other files are written."
+        ) from error
+    write_text(folder / REPORT, page, force=True)
+    return folder / REPORT
+
+
+def digest_facts(table: LabeledTable) -> dict[str, str]:
+    """Return the digests of the files of a table, for a report."""
+    return {f"SHA-256 of {name}": each for name, each in table.digest.items()}
+
+
+# The demo: Fermat's spiral among thousands of irrelevant features
+
+# How often LOGO finds both features of a spiral of this size: `python -m benchmarks.demo_reliability`.
+N_SAMPLES, N_IRRELEVANT, TURNS, METHOD = 400, 3000, 1.0, "logo"
+_TABLE, _TARGET = "spiral.csv", "branch"
+
+
+def demo(
+    folder: Path, *, n_jobs: int | None = None, listener: Listener = SILENT
+) -> tuple[Ranking, list[str]]:
+    """Write the table of the demo and its ranking; return the ranking and the relevant features."""
+    if folder.exists() and not (folder / _TABLE).exists():
+        raise RunError(f"{folder} exists already and is not of a demo; --out says another folder.")
+    X, y, relevant = make_fermat_spiral(
+        N_SAMPLES, turns=TURNS, n_irrelevant=N_IRRELEVANT, shuffle_features=True, random_state=0
+    )
+    names = [f"x{j:04d}" for j in range(X.shape[1])]
+    branches = np.where(y == 0, "inner", "outer").tolist()
+    rows = ([branch, *values] for branch, values in zip(branches, X.round(3).tolist(), strict=True))
+    write_folder(folder, {_TABLE: csv_text([_TARGET, *names], rows)}, force=True)
+    ranking = rank(Request(str(folder / _TABLE), _TARGET, METHOD), n_jobs=n_jobs, listener=listener)
+    ranking.write(folder, force=True)
+    return ranking, [names[j] for j in np.flatnonzero(relevant)]

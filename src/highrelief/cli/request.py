@@ -1,177 +1,36 @@
-"""What a request comes to: the table, the method by its name, and the record of a run."""
+"""From a request to its table and estimator, and the record of a run."""
 
 from __future__ import annotations
 
-import ast
 import inspect
-import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin
 
-from ..catalog import METHODS, OTHERS, Method
-from ..inspection.report.origin import about_software
-from ..io.cells import shown
-from ..io.imputation import RULES
-from ..io.reading import Source
+from ..base.abilities import takes_categories, takes_measurements, takes_missing
+from ..catalog import METHODS
+from ..inspection.report.inputs import about_software
+from ..io.cells import ContinuousTargetError, NoNumbersError, TableError, quoted
+from ..io.imputation import RULES, drop_empty_features, impute, missing_mask, missing_summary
+from ..io.reading import Source, read_table
 from ..io.roles import LabeledTable, Roles
 from ..io.text import Dialect, is_charset
 from ..selection.halves import checked_halves
-from .endings import UsageError
-from .options import DECLARED, Request, as_kept
-from .screen import class_counts
+from .errors import UsageError
+from .options import FIELDS, Request, field_value, method_named
 
-#: Types of JSON that stand for those of a request.
-_JSON = {tuple: (list, tuple), Mapping: (dict,), float: (float, int)}
+# The estimator
 
 
-def source_of(request: Request, folder: Path | None = None) -> Source:
-    """Return where the table is; files that are not where they were are looked for in ``folder``."""
-    rules = ("auto", *RULES)
-    if request.missing not in rules:
-        raise UsageError(f"--missing is one of {', '.join(rules)}, and not {request.missing!r}.")
-    if request.transpose and request.labels is None:
-        raise UsageError(
-            "--transpose needs --labels FILE: a table of features as rows has no column of classes."
-        )
-    separator = request.separator
-    if separator is not None and (
-        not separator or set(separator) & set('"\r\n\0') or not _is_text(separator)
-    ):
-        raise UsageError(f"--sep cannot be {shown(separator)}.")
-    if request.decimal not in (None, ".", ","):
-        raise UsageError(f"--decimal is a point or a comma, and not {request.decimal!r}.")
-    if request.encoding is not None and not is_charset(request.encoding):
-        raise UsageError(
-            f"--encoding={shown(request.encoding)} is invalid: use the name of a character set, such as"
-            " utf-8 or latin-1."
-        )
-    dialect = Dialect(
-        separator, request.decimal, request.encoding, request.missing_values, request.default_missing
-    )
-    labels = None if request.labels is None else _found(request.labels, folder)
-    return Source(_found(request.data, folder), dialect, transpose=request.transpose, labels=labels)
+def create_weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs: int | None) -> Any:
+    """Return the estimator of a method with its parameters."""
+    import highrelief  # noqa: PLC0415  imports the class of a method on access
 
-
-def roles_of(request: Request) -> Roles:
-    """Return what the columns are."""
-    return Roles(request.target, request.identifiers, request.drop, request.groups, request.batch)
-
-
-def request_from(record: Mapping[str, Any]) -> Request:
-    """Return the request of a ``run.json``."""
-    if not isinstance(record, Mapping) or not {"data", "target"} <= set(record) <= set(DECLARED):
-        raise UsageError("The record of the run does not say what was asked for.")
-    for name, value in record.items():
-        if not _is_as_kept(name, value):
-            raise UsageError(f"The record of the run was changed: {name} cannot be {shown(value)}.")
-    if "resamples" in record:
-        checked_halves("resamples", record["resamples"], or_none=True)
-    return Request(**{name: as_kept(value) for name, value in record.items()})
-
-
-def _is_as_kept(name: str, value: Any) -> bool:
-    """Whether a value of a record is of the type that it was written with; True is no whole number here."""
-    kind = DECLARED[name].kept_as
-    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    types = [each for part in kinds for each in _JSON.get(get_origin(part) or part, (part,))]
-    inside = value if isinstance(value, (list, tuple)) else ()
-    is_known = type(value) in types and all(isinstance(each, str) for each in inside)
-    return is_known and _has_numbers_of_64_bits(value)
-
-
-def _has_numbers_of_64_bits(value: Any) -> bool:
-    """Whether no integer inside a value of a record is too large for NumPy."""
-    inside = [value]
-    while inside:
-        each = inside.pop()
-        if isinstance(each, int) and abs(each) >= 2**63:
-            return False
-        inside += each.values() if isinstance(each, dict) else each if isinstance(each, (list, tuple)) else ()
-    return True
-
-
-def _is_text(value: str) -> bool:
-    """Whether a string has no half of a surrogate pair, which JSON and odd arguments may have."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in value)
-
-
-def _found(path: str, folder: Path | None) -> Path:
-    given = Path(path)
-    beside = None if folder is None else folder / given.name
-    # Not the methods of Path, which raise where a name is too long.
-    is_beside = beside is not None and not os.path.exists(given) and os.path.exists(beside)
-    return beside if beside is not None and is_beside else given
-
-
-# What is kept of a run, so that it can be repeated and understood.
-
-
-def as_text(record: Mapping[str, Any]) -> str:
-    """A record as it stands in ``run.json``."""
-    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-
-
-def about_data(table: LabeledTable) -> dict[str, Any]:
-    """What the data was."""
-    target: dict[str, Any] = (
-        {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}
-        if table.measured
-        else {"classes": class_counts(table)}
-    )
-    return {
-        "sha256": dict(table.digest),
-        "samples": len(table.y),
-        "features": len(table.feature_names),
-        **target,
-        "notes": table.notes,
-    }
-
-
-def other_software(record: Mapping[str, Any]) -> list[str]:
-    """What a record was made with that is not of the same version here, in a sentence."""
-    here = about_software()
-    now = {"highrelief": here["highrelief"], **here["versions"]}
-    then = {"highrelief": record.get("highrelief"), **dict(record.get("versions") or {})}
-    differ = [
-        f"{name} {_version(then[name])} (here {now[name]})"
-        for name in now
-        if then.get(name, now[name]) != now[name]
-    ]
-    return [f"The run to repeat was made with {', '.join(differ)}: digits may differ."] if differ else []
-
-
-def _version(found: object) -> str:
-    """A version in a record of somebody else: as it is if it looks like one, quoted and cut otherwise."""
-    text = str(found)
-    return text if re.fullmatch(r"\d[0-9A-Za-z.+!_-]{0,30}", text, re.ASCII) else shown(found, 30)
-
-
-# The methods by the names that the command knows them by.
-
-
-#: Characters of a parameter and its value.
-_LONGEST_SETTING = 10_000
-
-
-def named(name: str) -> Method:
-    """The method of a name."""
-    if name in METHODS:
-        return METHODS[name]
-    close = get_close_matches(name.lower(), METHODS, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"it knows {', '.join(METHODS)}."
-    raise UsageError(f"There is no method {name!r}; {hint}")
-
-
-def weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs: int | None) -> Any:
-    """An estimator for a method, with its parameters."""
-    import highrelief  # noqa: PLC0415  a method's class is imported when it is asked for
-
-    method = named(name)
+    method = method_named(name)
     home = getattr(highrelief, method.home)
     inside = getattr(highrelief, method.inside) if method.inside else None
     own = [each for each in inspect.signature(home).parameters if inside is None or each != "estimator"]
@@ -184,15 +43,22 @@ def weighter(name: str, settings: Mapping[str, Any], *, seed: int, n_jobs: int |
     return home(*wrapped, **{each: values[each] for each in own if each in values})
 
 
-def able(ability: Callable[[Any], bool]) -> list[str]:
-    """The methods that have an ability, as they are without settings."""
-    return [name for name in METHODS if ability(weighter(name, {}, seed=0, n_jobs=None))]
+def methods_with(ability: Callable[[Any], bool]) -> list[str]:
+    """Return the methods that have an ability with default settings."""
+    return [name for name in METHODS if ability(create_weighter(name, {}, seed=0, n_jobs=None))]
+
+
+def _alternatives(ability: Callable[[Any], bool], what: str) -> str:
+    """Return the methods that have an ability as the end of a sentence; empty if none has it."""
+    *others, last = methods_with(ability) or [""]
+    names = f"{', '.join(others)} or {last}" if others else last
+    return f"; --method {names} takes {what}" if names else ""
 
 
 def check_batches(name: str, estimator: Any, column: str | None) -> None:
-    """Raise if a column of batches is named for a method that takes none."""
+    """Raise if --batch is set for a method without batches."""
     if column is not None and not _takes_batches(estimator):
-        others = ", ".join(able(_takes_batches))
+        others = ", ".join(methods_with(_takes_batches))
         raise UsageError(f"--batch {column}: {name} takes no batches; these do: {others}.")
 
 
@@ -200,26 +66,175 @@ def _takes_batches(estimator: Any) -> bool:
     return "batches" in inspect.signature(estimator.fit).parameters
 
 
-def parsed_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """Parameters given as ``name=value``; a value is a Python literal, or else a word."""
-    settings = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"--set needs name=value, and got {text!r}.")
-        if len(text) > _LONGEST_SETTING:
-            raise UsageError(
-                f"--set {shown(name)}: its value is longer than {_LONGEST_SETTING:,} characters."
-            )
-        try:
-            settings[name.strip()] = ast.literal_eval(value.strip())
-        except (ValueError, SyntaxError, TypeError):
-            settings[name.strip()] = value.strip()
-        except (RecursionError, MemoryError) as error:
-            raise UsageError(f"--set {shown(text)}: the value is nested too deeply.") from error
-    return settings
+def resolve(request: Request, estimator: Any) -> Request:
+    """Return the request with automatic options set for the estimator; raise if it does not support one."""
+    if "categorical_features" in request.settings:
+        raise UsageError("--categorical COLUMN says which features are categories, and not --set.")
+    if request.categorical and not takes_categories(estimator):
+        others = _alternatives(takes_categories, "categories")
+        raise UsageError(f"--categorical: {request.method} takes numbers only{others}.")
+    if request.missing == "keep" and not takes_missing(estimator):
+        others = _alternatives(takes_missing, "missing ones")
+        raise UsageError(f"--missing keep: {request.method} needs all values{others}.")
+    if request.missing != "auto":
+        return request
+    return replace(request, missing="keep" if takes_missing(estimator) else "median")
 
 
-def cited(name: str) -> tuple[str, ...]:
-    """Keys of the references of a method."""
-    return (OTHERS[name] if name in OTHERS else named(name)).references
+# The table
+
+
+def source_of(request: Request, folder: Path | None = None) -> Source:
+    """Return the path and format of the table; files that were moved are searched in ``folder``."""
+    rules = ("auto", *RULES)
+    if request.missing not in rules:
+        raise UsageError(f"--missing is one of {', '.join(rules)}, and not {request.missing!r}.")
+    if request.transpose and request.labels is None:
+        raise UsageError(
+            "--transpose needs --labels FILE: a table of features as rows has no column of classes."
+        )
+    separator = request.separator
+    # Surrogates may come from JSON, or from arguments that are not UTF-8.
+    if separator is not None and (not separator or re.search('["\r\n\0\ud800-\udfff]', separator)):
+        raise UsageError(f"--sep cannot be {quoted(separator)}.")
+    if request.decimal not in (None, ".", ","):
+        raise UsageError(f"--decimal is a point or a comma, and not {request.decimal!r}.")
+    if request.encoding is not None and not is_charset(request.encoding):
+        raise UsageError(
+            f"--encoding={quoted(request.encoding)} is invalid: use the name of a character set, such as"
+            " utf-8 or latin-1."
+        )
+    dialect = Dialect(
+        separator, request.decimal, request.encoding, request.missing_values, request.default_missing
+    )
+    labels = None if request.labels is None else _find(request.labels, folder)
+    return Source(_find(request.data, folder), dialect, transpose=request.transpose, labels=labels)
+
+
+def _find(name: str, folder: Path | None) -> Path:
+    path = Path(name)
+    # Not the methods of Path, which raise if a name is too long.
+    if folder is None or os.path.exists(path) or not os.path.exists(folder / path.name):
+        return path
+    return folder / path.name
+
+
+def _roles(request: Request) -> Roles:
+    return Roles(request.target, request.identifiers, request.drop, request.groups, request.batch)
+
+
+def read_for(estimator: Any, request: Request, source: Source) -> tuple[LabeledTable, LabeledTable]:
+    """Read the table of a resolved request; return it as read, and as the estimator needs it."""
+    roles = replace(
+        _roles(request),
+        continuous_target=takes_measurements(estimator),
+        text_as_categories=takes_categories(estimator),
+        categorical=request.categorical,
+    )
+    try:
+        as_read = read_table(source, roles)
+    except ContinuousTargetError as error:
+        others = _alternatives(takes_measurements, "numbers")
+        raise TableError(f"{str(error).rstrip('.')}{others}.") from error
+    except NoNumbersError as error:
+        others = _alternatives(takes_categories, "words")
+        raise TableError(f"{str(error).rstrip('.')}{others}.") from error
+    others = _alternatives(takes_categories, "them as categories") if as_read.dropped_columns else ""
+    if others:
+        as_read = _with_note(as_read, f"{request.method} takes no words{others}.")
+    table = impute(as_read, request.missing)
+    missing = missing_mask(table)
+    if missing.any():
+        summary = missing_summary(missing)
+        table = _with_note(table, f"{summary} stay missing: differences to them are those to be expected.")
+    return as_read, table
+
+
+def read_for_comparison(request: Request, source: Source) -> LabeledTable:
+    """Read a table of numbers and classes, as all methods and the classifiers of a comparison need it."""
+    try:
+        table = drop_empty_features(read_table(source, _roles(request)))
+    except ContinuousTargetError as error:
+        raise TableError(f"{str(error).rstrip('.')} to compare by.") from error
+    missing = missing_mask(table)
+    if not missing.any():
+        return table
+    note = f"{missing_summary(missing)}: in each fold the medians of the samples that are fitted stand in."
+    return _with_note(table, note)
+
+
+def _with_note(table: LabeledTable, note: str) -> LabeledTable:
+    return replace(table, notes=[*table.notes, note])
+
+
+# The record of a run
+
+#: Types of JSON for the types of a request.
+_JSON = {tuple: (list, tuple), Mapping: (dict,), float: (float, int)}
+
+
+def data_record(table: LabeledTable) -> dict[str, Any]:
+    """Return the part of ``run.json`` about the data."""
+    target: dict[str, Any] = (
+        {"target": {"least": float(table.y.min()), "most": float(table.y.max())}}
+        if table.continuous_target
+        else {"classes": table.class_counts}
+    )
+    return {
+        "sha256": dict(table.digest),
+        "samples": len(table.y),
+        "features": len(table.feature_names),
+        **target,
+        "notes": table.notes,
+    }
+
+
+def request_from(record: Mapping[str, Any]) -> Request:
+    """Return the request of a ``run.json``; raise if it was not written by this program."""
+    if not isinstance(record, Mapping) or not {"data", "target"} <= set(record) <= set(FIELDS):
+        raise UsageError("The record of the run does not say what was asked for.")
+    for name, value in record.items():
+        if not _has_declared_type(name, value):
+            raise UsageError(f"The record of the run was changed: {name} cannot be {quoted(value)}.")
+    if "resamples" in record:
+        checked_halves("resamples", record["resamples"], or_none=True)
+    return Request(**{name: field_value(value) for name, value in record.items()})
+
+
+def _has_declared_type(name: str, value: Any) -> bool:
+    """Return whether a value of a record has the type of its field; a bool is not an integer here."""
+    kind = FIELDS[name].record_type
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    types = [each for part in kinds for each in _JSON.get(get_origin(part) or part, (part,))]
+    items = value if isinstance(value, (list, tuple)) else ()
+    return type(value) in types and all(isinstance(each, str) for each in items) and _fits_int64(value)
+
+
+def _fits_int64(value: Any) -> bool:
+    """Return whether no integer inside a value of a record is too large for NumPy."""
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, int) and abs(each) >= 2**63:
+            return False
+        stack += each.values() if isinstance(each, dict) else each if isinstance(each, (list, tuple)) else ()
+    return True
+
+
+def version_differences(record: Mapping[str, Any]) -> list[str]:
+    """Return a sentence about packages whose version differs from that in a record; empty if none does."""
+    here = about_software()
+    now = {"highrelief": here["highrelief"], **here["versions"]}
+    then = {"highrelief": record.get("highrelief"), **dict(record.get("versions") or {})}
+    differ = [
+        f"{name} {_version(then[name])} (here {now[name]})"
+        for name in now
+        if then.get(name, now[name]) != now[name]
+    ]
+    return [f"The run to repeat was made with {', '.join(differ)}: digits may differ."] if differ else []
+
+
+def _version(found: object) -> str:
+    """Return a version of a record, quoted and truncated if it does not look like one."""
+    text = str(found)
+    return text if re.fullmatch(r"\d[0-9A-Za-z.+!_-]{0,30}", text, re.ASCII) else quoted(found, 30)

@@ -1,67 +1,58 @@
-"""What a person sees while a run goes on, and at its end. Plain where nobody looks."""
+"""Output of the command: results on the standard output, notes and progress on standard error."""
 
 from __future__ import annotations
 
 import io
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from .._engine.threads import start_helper
-from ..base.progress import watching
-from ..catalog import as_text
-from ..io.cells import counted
-from ..io.roles import LabeledTable
-from .terminal import Terminal
+from .errors import escaped
 
 if TYPE_CHECKING:
+    from ..io.roles import LabeledTable
     from ..papers.results import Results
     from ..papers.runner import Paper
 
 
-# Who is told how a run goes.
-
-
 #: Of more classes than the former, the screen lists the latter.
 _MOST_SHOWN, _FEW_SHOWN = 20, 5
+#: Seconds after which a progress bar appears.
+PATIENCE = 2.0
+_BAR = "█"
 
-#: Told how many steps are done, and the most there can be.
-Tell = Callable[[int, int], None]
+#: Receives the number of finished steps, and the total number.
+ReportProgress = Callable[[int, int], None]
 
 
-class Watcher:
-    """Told how a run goes; this one keeps it to itself."""
+class Listener:
+    """Receives notes and progress of a run; this one ignores them."""
 
     def note(self, text: str) -> None:
-        """Something the user should know."""
+        """Receive a note for the user."""
 
-    def working(self, what: str) -> AbstractContextManager[Tell]:
-        """Entered around what may take long; gives what can be told how far it has come."""
+    def step(self, description: str) -> AbstractContextManager[ReportProgress]:
+        """Return a context for a long computation; it yields a function that receives the progress."""
         return nullcontext(lambda done, total: None)
 
     def table(self, table: LabeledTable) -> None:
-        """What was read, and by which rules."""
-        if table.measured:
+        """Note the size and target of a table, and the notes on how it was read."""
+        if table.continuous_target:
             target = f"a target from {table.y.min():g} to {table.y.max():g}"
         else:
-            counts = [f"{name} ({count:,})" for name, count in class_counts(table).items()]
-            shown = counts if len(counts) <= _MOST_SHOWN else counts[:_FEW_SHOWN]
-            rest = f" and {len(counts) - len(shown):,} more" if len(shown) < len(counts) else ""
-            target = f"classes {', '.join(shown)}{rest}"
+            counts = [f"{name} ({count:,})" for name, count in table.class_counts.items()]
+            listed = counts if len(counts) <= _MOST_SHOWN else counts[:_FEW_SHOWN]
+            rest = f" and {len(counts) - len(listed):,} more" if len(listed) < len(counts) else ""
+            target = f"classes {', '.join(listed)}{rest}"
+        from ..io.cells import counted  # noqa: PLC0415
+
         self.note(
             f"{counted(len(table.y), 'sample')}, {counted(len(table.feature_names), 'feature')}, {target}"
         )
@@ -69,43 +60,82 @@ class Watcher:
             self.note(f"- {note}")
 
 
-#: Where nobody looks.
-NOBODY = Watcher()
+#: The default listener.
+SILENT = Listener()
 
 
-def class_counts(table: LabeledTable) -> dict[str, int]:
-    """How many samples each class has."""
-    classes, counts = np.unique(table.y, return_counts=True)
-    return dict(zip(classes.tolist(), counts.tolist(), strict=True))
+class Terminal(Console):
+    """A console that shows any text as text: without control sequences and markup."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Escape strings, also where their width is measured."""
+        return super().render_str(escaped(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Escape texts that were created elsewhere."""
+        if isinstance(renderable, Text) and not renderable.plain.isprintable():
+            renderable = renderable.copy()
+            renderable.plain = escaped(renderable.plain)
+        return super().render(renderable, options)
+
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        *,
+        right: Collection[str] = (),
+        title: str | None = None,
+    ) -> None:
+        """Show a table without lines; columns of the headings in ``right`` are aligned to the right."""
+        table = Table(box=None, pad_edge=False, title=title)
+        for heading in header:
+            table.add_column(heading, justify="right" if heading in right else "left")
+        for row in rows:
+            table.add_row(*row)
+        self.print(table)
+
+    def rows(self, rows: Iterable[Sequence[object]]) -> None:
+        """Write lines of tab-separated fields, for programs."""
+        self.file.write("".join("\t".join(map(escaped, row)) + "\n" for row in rows))
 
 
-#: Seconds of work before anything is shown about it.
-PATIENCE = 2.0
-_BAR = "█"
-
-
-class Screen(Watcher):
-    """The terminal: results go to the standard output, all else beside it."""
+class Screen(Listener):
+    """Shows results, notes and progress: tables and bars on a terminal, tab-separated text elsewhere."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         for stream in (sys.stdout, sys.stderr):
-            # A letter that the terminal does not have must not end a run.
+            # A character that the encoding lacks must not end a run.
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        self.out, self.beside = Terminal(), Terminal(stderr=True)
+        self.out, self.err = Terminal(), Terminal(stderr=True)
         self._quiet = quiet
 
     def note(self, text: str) -> None:
-        """Tell something about the run."""
+        """Show a note."""
         if not self._quiet:
-            self.beside.print(text, soft_wrap=True)
+            self.err.print(text, soft_wrap=True)
 
     @contextmanager
-    def working(self, what: str) -> Iterator[Tell]:
-        """Show, after a while, how far the work inside has come and how long the rest will take."""
-        if self._quiet or not self.beside.is_terminal:
+    def step(self, description: str) -> Iterator[ReportProgress]:
+        """Show a progress bar with the time left, if the computation takes long."""
+        if self._quiet or not self.err.is_terminal:
             yield lambda done, total: None
             return
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        from .._engine.threads import start_helper  # noqa: PLC0415
+        from ..base.progress import watching  # noqa: PLC0415
+
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
@@ -114,24 +144,24 @@ class Screen(Watcher):
             TextColumn("left:"),
             TimeRemainingColumn(),
         )
-        progress = Progress(*columns, console=self.beside, transient=True)
-        task = progress.add_task(what, total=None)
-        over = threading.Event()
-        shown = start_helper(lambda: None if over.wait(PATIENCE) else progress.start())
+        progress = Progress(*columns, console=self.err, transient=True)
+        task = progress.add_task(description, total=None)
+        finished = threading.Event()
+        starter = start_helper(lambda: None if finished.wait(PATIENCE) else progress.start())
 
-        def tell(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
 
         try:
-            with watching(tell):
-                yield tell
+            with watching(report):
+                yield report
         finally:
-            over.set()
-            shown.end()
+            finished.set()
+            starter.end()
             progress.stop()
 
     def ranking(self, ranks: Sequence[int], names: Sequence[str], weights: Sequence[float]) -> None:
-        """Show the best features: a table with bars on a terminal, lines with tabs elsewhere."""
+        """Show the best features, with bars on a terminal."""
         if not self.out.is_terminal:
             self.out.rows([("rank", "feature", "weight"), *zip(ranks, names, weights, strict=True)])
             return
@@ -147,31 +177,22 @@ class Screen(Watcher):
             table.add_row(str(rank), name, f"{weight:.4g}", Text(bar, style="cyan"))
         self.out.print(table)
 
-    def decisions(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Show the features that are kept: a table on a terminal, lines with tabs elsewhere."""
+    def selection(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Show the selected features."""
         if not self.out.is_terminal:
             self.out.rows([header, *rows])
             return
-        table = Table(box=None, pad_edge=False)
-        for heading in header:
-            table.add_column(heading, justify="left" if heading == "feature" else "right")
-        for row in rows:
-            table.add_row(*(each if isinstance(each, str) else f"{each:.4g}" for each in row))
-        self.out.print(table)
+        cells = ([each if isinstance(each, str) else f"{each:.4g}" for each in row] for row in rows)
+        self.out.table(header, cells, right=set(header) - {"feature"})
 
     def comparison(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Show methods side by side: a table on a terminal, lines with tabs elsewhere."""
+        """Show the results of methods."""
         if not self.out.is_terminal:
             values = (["" if each is None else each for each in row.values()] for row in rows)
             self.out.rows([list(rows[0]), *values])
             return
-        table = Table(box=None, pad_edge=False)
-        table.add_column("method")
-        table.add_column("classifier")
-        for heading in ("accuracy", "interval", "features", "stability", "trade-off", "seconds"):
-            table.add_column(heading, justify="right")
-        for row in rows:
-            table.add_row(
+        cells = (
+            (
                 row["method"],
                 row["classifier"],
                 _share(row["accuracy"]),
@@ -181,27 +202,28 @@ class Screen(Watcher):
                 _share(row["tradeoff"]),
                 f"{row['seconds']:.2g}",
             )
-        self.out.print(table)
+            for row in rows
+        )
+        numbers = ("accuracy", "interval", "features", "stability", "trade-off", "seconds")
+        self.out.table(("method", "classifier", *numbers), cells, right=numbers)
 
     def results(self, results: Results) -> None:
-        """Show ours beside theirs: a table on a terminal, lines with tabs elsewhere."""
+        """Show reproduced and published results side by side."""
         head, *lines = results.lines()
         title = f"{results.title} ({results.unit}): ours / theirs (standard errors apart)"
-        if not self.out.is_terminal:
-            self.out.rows([[f"# {title}"], head, *lines])
+        if self.out.is_terminal:
+            self.out.table(head, lines, title=title)
         else:
-            table = Table(box=None, pad_edge=False, title=title)
-            for heading in head:
-                table.add_column(heading)
-            for line in lines:
-                table.add_row(*line)
-            self.out.print(table)
+            self.out.rows([[f"# {title}"], head, *lines])
         for remark in results.remarks:
             self.note(f"- {remark}")
 
     def papers(self, known: Sequence[Paper]) -> None:
-        """List what can be run, and what cannot, paper by paper."""
-        width = max(len(name) for paper in known for name in (*_names(paper), *paper.not_run))
+        """List the experiments of each paper, and those that cannot be run."""
+        from ..catalog import as_text  # noqa: PLC0415
+
+        names = [[*(each.name for each in paper.experiments), *paper.not_run] for paper in known]
+        width = max(len(name) for of_paper in names for name in of_paper)
         for paper in known:
             self.out.print()
             self.out.print(as_text(paper.key), style="bold", soft_wrap=True)
@@ -209,10 +231,6 @@ class Screen(Watcher):
                 self.out.print(f"  {each.name:<{width}}  {each.title}", soft_wrap=True)
             for name, reason in paper.not_run.items():
                 self.out.print(f"  {name:<{width}}  cannot be run: {reason}", style="dim", soft_wrap=True)
-
-
-def _names(paper: Paper) -> list[str]:
-    return [each.name for each in paper.experiments]
 
 
 def _share(value: float | None) -> str:

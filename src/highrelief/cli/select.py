@@ -1,4 +1,4 @@
-"""``highrelief select``: the table again, with the best features only."""
+"""``highrelief select``: the table with the best features only."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.meta import CONTROLS
-from ..io.cells import counted, listed
+from ..io.cells import counted, quoted_list
 from ..io.roles import LabeledTable
 from ..selection.error_control import METHODS, ErrorControlledSelector
-from .endings import UsageError
+from .errors import UsageError
 from .options import Request
-from .output import check_free, csv_text, put, write_file, write_text
+from .output import check_free, csv_text, write_file, write_text, write_utf8
 from .rank import Ranking, rank
-from .screen import NOBODY, Watcher
+from .screen import SILENT, Listener
 
-#: What is written, by the end of the file's name.
+#: Formats by file extension.
 KINDS = (".csv", ".tsv", ".parquet", ".feather", ".npz")
 
 
 def check_selection(path: Path, *, force: bool) -> None:
-    """Raise if a file cannot be written as it is asked for, before anything is computed."""
+    """Raise if the file cannot be written in this format; call before a long computation."""
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"--out must end in one of {', '.join(KINDS)}; {path.name!r} does not.")
     check_free(path, force=force)
 
 
 def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -> list[str]:
-    """Write the samples, their classes and the best features as they are; returns the names of these."""
+    """Write the samples, their labels and the best features as read; return the names of the features."""
     ranked = ranking.table.feature_names
     if n_best > len(ranked):
         raise UsageError(f"--top {n_best} is more than the {counted(len(ranked), 'feature')} of the table.")
@@ -44,7 +44,7 @@ def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -
 
 
 def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: bool) -> list[str]:
-    """Write the samples, their classes and the features of these names as they are; returns the names."""
+    """Write the samples, their labels and the named features as read; return the names in order."""
     kind = path.suffix.lower()
     table = ranking.read
     places = [j for j, name in enumerate(table.feature_names) if name in chosen]
@@ -52,7 +52,7 @@ def write_features(ranking: Ranking, chosen: Set[str], path: Path, *, force: boo
     X, target = table.X[:, places], ranking.request.target
     words = [name for name in names if len(table.levels.get(name, ())) > 2]
     if words and kind == ".npz":
-        raise UsageError(f"--out: NPZ holds numbers only, and {listed(words)} has words; .csv would do.")
+        raise UsageError(f"--out: NPZ holds numbers only, and {quoted_list(words)} has words; .csv would do.")
     write_file(path, lambda part: _write(part, kind, table, names, X, target), force=force)
     return names
 
@@ -86,18 +86,18 @@ def _write(
         [_field(each) for each in np.asarray(column, dtype=object).tolist()] for column in columns.values()
     ]
     text = csv_text(list(columns), zip(*values, strict=True), separator="\t" if kind == ".tsv" else ",")
-    put(text, path)
+    write_utf8(text, path)
 
 
 def _values(column: NDArray[Any], levels: Sequence[str] | None) -> Any:
-    """A feature as it was read: numbers, or the words that they stand for; None for a missing word."""
+    """Return a feature as read: its numbers, or the text they encode; None for missing text."""
     if levels is None:
         return column
     return [None if np.isnan(code) else levels[int(code)] for code in column.tolist()]
 
 
 def _field(value: Any) -> Any:
-    """A value as it is written: whole numbers without a point, nothing for a missing one."""
+    """Return a value as a CSV field: integers without a point, missing values empty."""
     if not isinstance(value, float):
         return "" if value is None else value
     if np.isnan(value):
@@ -111,22 +111,21 @@ def _free(name: str, taken: list[str]) -> str:
     return name
 
 
-# ``highrelief select --control``: the features that are real, at a stated error rate.
+# --control: features selected at an error rate
 
-
-#: What may be known of every feature, and what its column is called.
+#: Statistics of the features, and the names of their columns.
 _EVIDENCE = {
     "statistic_": "statistic",
     "pvalues_": "p",
     "qvalues_": "q",
     "selection_probability_": "selected_in",
 }
-_CALLED = {"fdr": "false discovery rate", "fwer": "family-wise error rate"}
+_RATES = {"fdr": "false discovery rate", "fwer": "family-wise error rate"}
 
 
 @dataclass(frozen=True)
 class Control:
-    """What is to be controlled, and how."""
+    """Options of the error control."""
 
     control: str
     level: float = 0.1
@@ -140,8 +139,8 @@ class Control:
         if not 0.0 < self.level < 1.0:
             raise UsageError(f"--level must be above 0 and below 1, and {self.level:g} is not.")
 
-    def around(self, weighter: Any, *, seed: int, n_jobs: int | None) -> ErrorControlledSelector:
-        """The selector around a method."""
+    def wrap(self, weighter: Any, *, seed: int, n_jobs: int | None) -> ErrorControlledSelector:
+        """Return the selector around a weighter."""
         return ErrorControlledSelector(
             weighter,
             method=self.by,
@@ -154,18 +153,18 @@ class Control:
 
 
 @dataclass(frozen=True)
-class Decided:
-    """A table of which some features were found to be real."""
+class ControlledSelection:
+    """The features selected at an error rate."""
 
     control: Control
     ranking: Ranking
 
     @property
     def selector(self) -> ErrorControlledSelector:
-        """What decided; there may be a filter around it."""
+        """The fitted selector, without a redundancy filter around it."""
         fitted = self.ranking.estimator
-        inside: ErrorControlledSelector = fitted.estimator_ if self._filtered else fitted
-        return inside
+        selector: ErrorControlledSelector = fitted.estimator_ if self._filtered else fitted
+        return selector
 
     @property
     def _filtered(self) -> bool:
@@ -173,22 +172,22 @@ class Decided:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Which were, and are not left out because another says the same."""
+        """Which features are selected and not redundant."""
         real = self.selector.get_support()
         return real & self.ranking.estimator.get_support() if self._filtered else real
 
     @property
     def n_kept(self) -> int:
-        """How many are kept."""
+        """Number of features that are kept."""
         return int(self.kept.sum())
 
     def header(self) -> list[str]:
-        """What is known of the features."""
+        """Return the names of the columns."""
         known = [name for each, name in _EVIDENCE.items() if hasattr(self.selector, each)]
         return ["rank", "feature", "weight", *known, "kept"]
 
     def rows(self, *, kept_only: bool) -> list[list[Any]]:
-        """The same of every feature, those kept first, and those of large weights."""
+        """Return one row per feature, those kept first, each part by rank."""
         selector, names = self.selector, self.ranking.table.feature_names
         known = [getattr(selector, each) for each in _EVIDENCE if hasattr(selector, each)]
         kept = self.kept
@@ -206,8 +205,8 @@ class Decided:
         ]
 
     def sentence(self) -> str:
-        """How many are kept, and at what error rate."""
-        rate = f"{_CALLED[self.control.control]} of {self.control.level:g}, by {self.control.by}"
+        """Return a sentence with the number of features kept, and the error rate."""
+        rate = f"{_RATES[self.control.control]} of {self.control.level:g}, by {self.control.by}"
         n_features = len(self.ranking.table.feature_names)
         if self.n_kept == 0:
             return f"None of the {counted(n_features, 'feature')} is found to be real at a {rate}."
@@ -219,7 +218,7 @@ class Decided:
         return f"{found[:-1]}; {self.n_kept:,} of them say something of their own, and are written."
 
     def write(self, path: Path, *, force: bool) -> Path:
-        """Write the table with what is kept, and what is known of all features beside it."""
+        """Write the table with the features kept, and the statistics of all features to a second file."""
         names, kept = self.ranking.table.feature_names, self.kept
         write_features(
             self.ranking,
@@ -227,29 +226,29 @@ class Decided:
             path,
             force=force,
         )
-        beside = evidence_file(path)
-        write_text(beside, csv_text(self.header(), self.rows(kept_only=False)), force=force)
-        return beside
+        statistics = evidence_file(path)
+        write_text(statistics, csv_text(self.header(), self.rows(kept_only=False)), force=force)
+        return statistics
 
 
 def evidence_file(path: Path) -> Path:
-    """Where it is written what is known of all features, beside the table with those kept."""
+    """Return the path of the file with the statistics of all features."""
     return path.with_name(f"{path.stem}.features.csv")
 
 
 def check_evidence(path: Path, *, force: bool) -> None:
-    """Raise if it cannot be written there, before anything is computed."""
+    """Raise if the file of statistics cannot be written; call before a long computation."""
     check_free(evidence_file(path), force=force)
 
 
-def decided(
-    request: Request, control: Control, *, n_jobs: int | None = None, watcher: Watcher = NOBODY
-) -> Decided:
-    """Read the table, weigh its features, decide which are real."""
+def select_controlled(
+    request: Request, control: Control, *, n_jobs: int | None = None, listener: Listener = SILENT
+) -> ControlledSelection:
+    """Read the table, weight its features, select those that pass the error control."""
     ranking = rank(
         request,
         n_jobs=n_jobs,
-        around=lambda weighter: control.around(weighter, seed=request.seed, n_jobs=n_jobs),
-        watcher=watcher,
+        wrap=lambda weighter: control.wrap(weighter, seed=request.seed, n_jobs=n_jobs),
+        listener=listener,
     )
-    return Decided(control, ranking)
+    return ControlledSelection(control, ranking)

@@ -1,7 +1,7 @@
-"""AnnData's h5ad: X, obs and var, read with h5py. Nothing else in the file is looked at.
+"""AnnData's h5ad, read with h5py: X, obs and var, and nothing else in the file.
 
 HDF5 follows links to other files, and SciPy the indices of a sparse matrix: both are checked before. A
-damaged file can still crash the HDF5 library or keep it busy forever, so it runs in a process of its own.
+damaged file can still crash the HDF5 library or make it hang, so it runs in a separate process.
 Encodings: https://anndata.readthedocs.io/en/stable/fileformat-prose.html
 """
 
@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._engine.memory import check_room
-from .cells import Cells, MissingTokens, TableError, decoded, listed, parsing, shown, without, written
+from .cells import Cells, MissingTokens, TableError, as_text, decode, mask_codes, parsing, quoted, quoted_list
 from .files import InputFile
 
 _FORMATS = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
-#: Seconds of processor time for any file, and for every byte of it: far more than a whole file takes.
+#: Limit of the processor time in seconds: for any file, and per byte; far more than an intact file takes.
 _PATIENCE, _PATIENCE_PER_BYTE = 10.0, 1e-6
 
 
 def read_h5ad(file: InputFile, tokens: MissingTokens) -> Cells:
-    """The cells of an AnnData file: its variables, and beside them the columns of its observations."""
+    """Return the cells of an AnnData file: variables as columns, columns of obs as annotations."""
     if importlib.util.find_spec("h5py") is None:
         raise TableError(f"{file.name} needs h5py: pip install 'highrelief[anndata]' installs it.")
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import main; main(sys.argv[1])"
@@ -57,9 +57,13 @@ def main(name: str) -> None:
     numbers: list[NDArray[Any]] = []
     try:
         cells = parsed(data, name)
-        head: dict[str, Any] = {"names": cells.names, "row_names": cells.row_names, "aside": cells.aside}
-        numbers = [cells.numbers, *cells.aside_numbers.values()]
-        head["aside_numbers"] = list(cells.aside_numbers)
+        head: dict[str, Any] = {
+            "names": cells.names,
+            "row_names": cells.row_names,
+            "annotations": cells.annotations,
+        }
+        numbers = [cells.numbers, *cells.annotation_numbers.values()]
+        head["annotation_numbers"] = list(cells.annotation_numbers)
         head["arrays"] = [(each.dtype.str, each.shape) for each in numbers]
     except TableError as error:
         head = {"error": str(error)}
@@ -72,12 +76,12 @@ def main(name: str) -> None:
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
-    """The memory of a contiguous array."""
+    """Return the memory of a contiguous array."""
     return array.reshape(-1).view(np.uint8).data
 
 
 def _limit_processor_time(seconds: float) -> None:
-    """Have the system end this process after so long, where it can."""
+    """Have the system end this process after so much processor time, where it supports that."""
     with contextlib.suppress(ImportError):
         import resource  # noqa: PLC0415  not on Windows
 
@@ -88,7 +92,7 @@ def _limit_processor_time(seconds: float) -> None:
 
 
 def _received(process: subprocess.Popen[bytes], name: str, tokens: MissingTokens) -> Cells:
-    """The cells that ``main`` wrote."""
+    """Return the cells that ``main`` wrote."""
     stream = process.stdout
     assert stream is not None
     line = stream.readline()
@@ -105,12 +109,14 @@ def _received(process: subprocess.Popen[bytes], name: str, tokens: MissingTokens
         if stream.readinto(_bytes_of(each)) != each.nbytes:  # type: ignore[attr-defined]
             raise _failure(process.wait(), name)
     numbers, *columns = arrays
-    aside = dict(zip(head.pop("aside_numbers"), columns, strict=True))
-    return Cells(numbers=without(numbers, tokens.declared), aside_numbers=aside, tokens=tokens, **head)
+    annotations = dict(zip(head.pop("annotation_numbers"), columns, strict=True))
+    return Cells(
+        numbers=mask_codes(numbers, tokens.declared), annotation_numbers=annotations, tokens=tokens, **head
+    )
 
 
 def _failure(code: int, name: str) -> Exception:
-    """The reason why the process ended before all was written, by its exit code."""
+    """Return the error of a process that ended too early, by its exit code."""
     if code == -getattr(signal, "SIGKILL", 9):
         return MemoryError(
             "the process that reads it was killed, as systems do when memory runs out. Use fewer observations"
@@ -120,11 +126,11 @@ def _failure(code: int, name: str) -> Exception:
         reason = "h5py cannot be imported, or there is not enough memory to"
     else:
         reason = "it is damaged, and HDF5 crashed or did not end"
-    return TableError(f"Cannot read {shown(name)} as h5ad: {reason}.")
+    return TableError(f"Cannot read {quoted(name)} as h5ad: {reason}.")
 
 
 def parsed(data: bytes, name: str) -> Cells:
-    """The cells of the bytes of an AnnData file, read in this process."""
+    """Parse an AnnData file in this process."""
     import h5py  # noqa: PLC0415
 
     with parsing(name, "h5ad"), h5py.File(io.BytesIO(data), "r") as root:
@@ -132,7 +138,7 @@ def parsed(data: bytes, name: str) -> Cells:
 
 
 class _H5ad:
-    """An open file; raises a TableError for what it should not have."""
+    """An open file; raises a TableError for unexpected content."""
 
     def __init__(self, h5py: Any, root: Any, name: str) -> None:
         self._h5py, self._root, self._name = h5py, root, name
@@ -141,29 +147,31 @@ class _H5ad:
         obs, var = (self._frame(self._member(self._root, name)) for name in ("obs", "var"))
         samples, features = self._index(obs), self._index(var)
         X = self._matrix((len(samples), len(features)))
-        aside: dict[str, list[str | None]] = {}
+        annotations: dict[str, list[str | None]] = {}
         numbers: dict[str, NDArray[Any]] = {}
         for name in self._strings(obs, "column-order"):
-            aside[name], values = self._column(obs, name, len(samples))
+            annotations[name], values = self._column(obs, name, len(samples))
             if values is not None:
                 numbers[name] = values
-        return Cells(features, X, aside=aside, aside_numbers=numbers, row_names=samples)
+        return Cells(features, X, annotations=annotations, annotation_numbers=numbers, row_names=samples)
 
     def _error(self, where: str, what: str) -> TableError:
-        return TableError(f"Cannot read {shown(self._name)} as h5ad: {shown(where)} {what}.")
+        return TableError(f"Cannot read {quoted(self._name)} as h5ad: {quoted(where)} {what}.")
 
     def _unknown(self, element: Any, encoding: str) -> TableError:
-        return self._error(element.name, f"has encoding-type={shown(encoding)}, which is not supported")
+        return self._error(element.name, f"has encoding-type={quoted(encoding)}, which is not supported")
 
     def _member(self, group: Any, name: str) -> Any:
-        """A group or dataset inside a group, by hard links only."""
+        """Return a group or dataset inside a group, by hard links only."""
         for part in name.split("/"):
             where = f"{group.name.rstrip('/')}/{part}"
             if part in ("", ".") or not isinstance(group, self._h5py.Group):
                 raise self._error(where, "is not the name of a column")
             link = group.get(part, getlink=True)
             if link is None:
-                raise self._error(where, f"is missing; {shown(group.name)} has {listed(list(group)[:100])}")
+                raise self._error(
+                    where, f"is missing; {quoted(group.name)} has {quoted_list(list(group)[:100])}"
+                )
             if not isinstance(link, self._h5py.HardLink):
                 raise self._error(where, "is a link to somewhere else, which is not followed")
             group = group[part]
@@ -172,7 +180,7 @@ class _H5ad:
     def _values(
         self, dataset: Any, shape: tuple[int, ...] | None = None, kinds: str = "biuf"
     ) -> NDArray[Any]:
-        """The numbers or texts of a dataset that is in this file; text if ``kinds`` has an O."""
+        """Return the values of a dataset of this file, of the dtype kinds allowed; "O" allows text."""
         if not isinstance(dataset, self._h5py.Dataset):
             raise self._error(dataset.name, "is a group, and an array is needed")
         where = dataset.name
@@ -195,14 +203,14 @@ class _H5ad:
         return values.astype(values.dtype.newbyteorder("="), copy=False)
 
     def _attribute(self, element: Any, name: str) -> Any:
-        """An attribute: a text or a list of texts, also where they are stored as bytes; None if missing."""
+        """Return an attribute, bytes decoded; None if it is missing."""
         found = np.asarray(element.attrs.get(name)).tolist()
         if isinstance(found, list):
-            return [decoded(each) if isinstance(each, bytes) else each for each in found]
-        return decoded(found) if isinstance(found, bytes) else found
+            return [decode(each) if isinstance(each, bytes) else each for each in found]
+        return decode(found) if isinstance(found, bytes) else found
 
     def _strings(self, group: Any, name: str) -> list[str]:
-        """An attribute that is a list of texts."""
+        """Return an attribute that is a list of strings."""
         found = self._attribute(group, name) if name in group.attrs else []
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             raise self._error(group.name, f"has no list of names as its attribute {name!r}")
@@ -233,7 +241,7 @@ class _H5ad:
         return [str(each) for each in values.tolist()]
 
     def _column(self, frame: Any, name: str, n_rows: int) -> tuple[list[str | None], NDArray[Any] | None]:
-        """A column as it is written, and its numbers if it has some."""
+        """Return the text of a column, and its numbers if it is numeric."""
         element, shape = self._member(frame, name), (n_rows,)
         encoding = self._encoding(element)
         if isinstance(element, self._h5py.Dataset):
@@ -241,14 +249,14 @@ class _H5ad:
                 categories = self._member(frame, f"__categories/{name}")
                 return self._categorical(element, categories, shape), None
             values = self._values(element, shape, "biufO")
-            return written(values), values if values.dtype.kind in "iuf" else None
+            return as_text(values), values if values.dtype.kind in "iuf" else None
         if encoding == "categorical":
             codes, categories = (self._member(element, each) for each in ("codes", "categories"))
             return self._categorical(codes, categories, shape), None
         if encoding in ("nullable-integer", "nullable-boolean", "nullable-string-array"):
             values = self._values(self._member(element, "values"), shape, "biufO")
             mask = self._values(self._member(element, "mask"), shape, "b")
-            texts = [None if gone else text for text, gone in zip(written(values), mask, strict=True)]
+            texts = [None if gone else text for text, gone in zip(as_text(values), mask, strict=True)]
             is_number = values.dtype.kind in "iuf"
             return texts, np.where(mask, np.nan, values.astype(np.float64)) if is_number else None
         raise self._unknown(element, encoding)
@@ -256,10 +264,10 @@ class _H5ad:
     def _categorical(self, codes: Any, categories: Any, shape: tuple[int, ...]) -> list[str | None]:
         if self._encoding(categories) == "nullable-string-array":  # no category is missing
             categories = self._member(categories, "values")
-        places, texts = self._values(codes, shape, "iu"), written(self._values(categories, kinds="biufO"))
-        if places.size and (int(places.min()) < -1 or int(places.max()) >= len(texts)):
+        levels, texts = self._values(codes, shape, "iu"), as_text(self._values(categories, kinds="biufO"))
+        if levels.size and (int(levels.min()) < -1 or int(levels.max()) >= len(texts)):
             raise self._error(codes.name, f"has codes outside of its {len(texts):,} categories")
-        return [None if place == -1 else texts[place] for place in places.tolist()]
+        return [None if level == -1 else texts[level] for level in levels.tolist()]
 
     def _matrix(self, shape: tuple[int, int]) -> NDArray[Any]:
         element = self._member(self._root, "X")

@@ -1,4 +1,4 @@
-"""What is done about values that are missing."""
+"""Missing values: imputation, or removal of features or samples."""
 
 from __future__ import annotations
 
@@ -8,99 +8,99 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .cells import TableError, counted, listed, shown
+from .cells import TableError, counted, quoted, quoted_list
 from .roles import LabeledTable
 
 RULES = ("keep", "median", "drop-features", "drop-samples", "error")
 
 
-def completed(table: LabeledTable, rule: str) -> LabeledTable:
-    """The table with what is missing dealt with by one of the rules.
+def impute(table: LabeledTable, rule: str) -> LabeledTable:
+    """Return the table with missing values treated by one of the rules.
 
-    ``"keep"``: it stays missing. ``"median"``: the median of the feature stands in, of a category the most
-    frequent one; a feature of which half or more is missing is left out. ``"drop-features"``,
-    ``"drop-samples"``: what has a missing value is left out. ``"error"``: there must be none.
+    ``"keep"``: they stay missing. ``"median"``: they become the median of the feature, or its most frequent
+    category; features with half or more missing are left out. ``"drop-features"``, ``"drop-samples"``:
+    features or samples with a missing value are left out. ``"error"``: a missing value raises.
     """
-    table = without_empty(table)
-    holes = missing_values(table)
-    if rule == "keep" or not holes.any():
+    table = drop_empty_features(table)
+    missing = missing_mask(table)
+    if rule == "keep" or not missing.any():
         return table
-    of_feature, of_sample = np.any(holes, axis=0), np.any(holes, axis=1)
+    of_feature, of_sample = np.any(missing, axis=0), np.any(missing, axis=1)
     if rule == "error":
-        row, column = np.argwhere(holes)[0]
+        row, column = np.argwhere(missing)[0]
         raise TableError(
-            f"{counted(int(holes.sum()), 'value is', 'values are')} missing, the first in"
-            f" {shown(table.feature_names[column])} of sample {row + 1}; --missing says what to"
+            f"{counted(int(missing.sum()), 'value is', 'values are')} missing, the first in"
+            f" {quoted(table.feature_names[column])} of sample {row + 1}; --missing says what to"
             " do about it."
         )
     if rule == "drop-samples":
         kept = ~of_sample
         if not kept.any() or np.unique(table.y[kept]).size < 2:
-            what = "different targets" if table.measured else "classes"
+            what = "different targets" if table.continuous_target else "classes"
             raise TableError(
                 f"Without the samples that miss a value there are not two {what} left (--missing)."
             )
-        left_out = counted(int(of_sample.sum()), "sample")
-        return _of_samples(table, kept, f"{left_out} left out for missing values.")
+        n_dropped = counted(int(of_sample.sum()), "sample")
+        return _keep_samples(table, kept, f"{n_dropped} left out for missing values.")
     if rule == "drop-features":
-        return _of_features(table, np.logical_not(of_feature), "values are missing")
-    table = _of_features(table, holes.mean(axis=0) < 0.5, "half of the values or more are missing")
-    holes = np.isnan(table.X)
-    if not holes.any():
+        return _keep_features(table, np.logical_not(of_feature), "values are missing")
+    table = _keep_features(table, missing.mean(axis=0) < 0.5, "half of the values or more are missing")
+    missing = np.isnan(table.X)
+    if not missing.any():
         return table
     X = table.X.copy()
-    stands_in = _medians(X, holes)
-    for place in table.categorical:
-        stands_in[place] = _most_frequent(X[~holes[:, place], place])
-    X[holes] = np.broadcast_to(stands_in, X.shape)[holes]
-    note = f"{counted_holes(holes)}: the median of the feature stands in"
-    if holes[:, table.categorical].any():
+    replacement = _medians(X, missing)
+    for index in table.categorical:
+        replacement[index] = _most_frequent(X[~missing[:, index], index])
+    X[missing] = np.broadcast_to(replacement, X.shape)[missing]
+    note = f"{missing_summary(missing)}: the median of the feature stands in"
+    if missing[:, table.categorical].any():
         note += ", of categories the most frequent one"
     return replace(table, X=X, notes=[*table.notes, f"{note}."])
 
 
-def missing_values(table: LabeledTable) -> NDArray[np.bool_]:
-    """Where values are missing."""
+def missing_mask(table: LabeledTable) -> NDArray[np.bool_]:
+    """Return where values are missing."""
     return np.isnan(table.X) if table.X.dtype.kind == "f" else np.zeros(table.X.shape, dtype=bool)
 
 
-def counted_holes(holes: NDArray[np.bool_]) -> str:
-    """How many values are missing, for a note."""
-    n_features = int(holes.any(axis=0).sum())
-    return f"{counted(int(holes.sum()), 'missing value')} in {counted(n_features, 'feature')}"
+def missing_summary(missing: NDArray[np.bool_]) -> str:
+    """Return the number of missing values and of features that have some, for a note."""
+    n_features = int(missing.any(axis=0).sum())
+    return f"{counted(int(missing.sum()), 'missing value')} in {counted(n_features, 'feature')}"
 
 
 def _most_frequent(values: NDArray[Any]) -> Any:
-    """The value that occurs most often; of equals the smallest, the first in the alphabet."""
+    """Return the most frequent value; of ties the smallest."""
     distinct, counts = np.unique(values, return_counts=True)
     return distinct[np.argmax(counts)]
 
 
-def _medians(X: NDArray[Any], holes: NDArray[np.bool_]) -> NDArray[Any]:
-    """Medians of what is there: all columns at once, since NumPy takes them one by one."""
+def _medians(X: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return the medians of the observed values; all columns at once, which NumPy's nanmedian does not do."""
     ordered = np.sort(X, axis=0)  # NaN comes last
-    count, columns = (~holes).sum(axis=0), np.arange(X.shape[1])
+    count, columns = (~missing).sum(axis=0), np.arange(X.shape[1])
     return (ordered[(count - 1) // 2, columns] + ordered[count // 2, columns]) / 2
 
 
-def without_empty(table: LabeledTable) -> LabeledTable:
-    """The table without the features that have no value at all."""
+def drop_empty_features(table: LabeledTable) -> LabeledTable:
+    """Return the table without features that have no value at all."""
     if table.X.dtype.kind != "f":
         return table
-    return _of_features(table, ~np.isnan(table.X).all(axis=0), "all values are missing")
+    return _keep_features(table, ~np.isnan(table.X).all(axis=0), "all values are missing")
 
 
-def _of_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> LabeledTable:
+def _keep_features(table: LabeledTable, kept: NDArray[np.bool_], why: str) -> LabeledTable:
     if kept.all():
         return table
     if not kept.any():
         raise TableError(f"No feature is left: {why} (--missing).")
     names = np.array(table.feature_names, dtype=object)
-    note = f"{counted(int((~kept).sum()), 'feature')} left out, {why}: {listed(names[~kept].tolist())}."
+    note = f"{counted(int((~kept).sum()), 'feature')} left out, {why}: {quoted_list(names[~kept].tolist())}."
     return replace(table, X=table.X[:, kept], feature_names=names[kept].tolist(), notes=[*table.notes, note])
 
 
-def _of_samples(table: LabeledTable, kept: NDArray[np.bool_], note: str) -> LabeledTable:
+def _keep_samples(table: LabeledTable, kept: NDArray[np.bool_], note: str) -> LabeledTable:
     names = table.sample_names
     return replace(
         table,

@@ -1,4 +1,4 @@
-"""From a path to a table: which reader, genes as rows, labels in a second file."""
+"""Read a table from a path: choice of the reader, transposed tables, labels in a second file."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from pathlib import Path
 
 import numpy as np
 
-from .cells import Cells, TableError, counted, listed, masked, shown, unknown_column
+from .binary import read_frame, read_npz
+from .cells import Cells, TableError, counted, mask_missing, quoted, quoted_list, unknown_column
 from .files import InputFile
-from .roles import LabeledTable, Roles, labeled, names_rows
-from .text import Dialect, read_delimited
+from .h5ad import read_h5ad
+from .roles import LabeledTable, Roles, is_unique_key, labeled_table
+from .text import Dialect, read_arff, read_delimited
 
+_FRAMES = {".parquet": "Parquet", ".pq": "Parquet"} | dict.fromkeys((".feather", ".arrow", ".ipc"), "Feather")
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
-#: What can be read, for messages.
+#: Supported formats, for messages.
 KINDS = "CSV and TSV (also .gz), Parquet, Feather, ARFF, NPZ and h5ad"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table is and how it is written."""
+    """Path and format of a table."""
 
     path: Path
     dialect: Dialect = field(default_factory=Dialect)
     #: Rows are features, columns are samples.
     transpose: bool = False
-    #: File with the classes, if they are not in the table.
+    #: File with the labels, if they are not in the table.
     labels: Path | None = None
 
 
 def read_table(source: Source, roles: Roles) -> LabeledTable:
-    """Samples with their classes.
+    """Read the samples with their labels.
 
     Raises
     ------
@@ -40,162 +43,146 @@ def read_table(source: Source, roles: Roles) -> LabeledTable:
         The data cannot be used; the message says why in one sentence.
     """
     file = InputFile(source.path)
-    cells = _cells(file, source.dialect)
+    cells = _read_cells(file, source.dialect)
     digest = {file.name: file.digest}
     if source.transpose:
-        cells = _transposed(cells, source)
+        cells = _transpose(cells, source)
     if source.labels is not None:
         file = InputFile(source.labels)
-        labels = _cells(file, source.dialect.of_tokens())
+        labels = _read_cells(file, source.dialect.tokens_only())
         digest[f"{file.name} (labels)" if file.name in digest else file.name] = file.digest
-        cells = _joined(cells, labels, roles, source)
-    return replace(labeled(cells, roles), digest=digest)
+        cells = _join_labels(cells, labels, roles, source)
+    return replace(labeled_table(cells, roles), digest=digest)
 
 
-def _cells(file: InputFile, dialect: Dialect) -> Cells:
+def _read_cells(file: InputFile, dialect: Dialect) -> Cells:
     suffixes = [suffix.lower() for suffix in file.path.suffixes]
     kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     try:
         return _reader(kind, file, dialect)
     except MemoryError as error:
         reason = f": {error}" if str(error) else "."
-        raise TableError(f"{shown(file.path)} does not fit into memory{reason}") from error
+        raise TableError(f"{quoted(file.path)} does not fit into memory{reason}") from error
 
 
 def _reader(kind: str, file: InputFile, dialect: Dialect) -> Cells:
-    if kind in (".parquet", ".pq"):
-        from .frames import read_parquet  # noqa: PLC0415
-
-        return read_parquet(file, dialect.tokens)
-    if kind in (".feather", ".arrow", ".ipc"):
-        from .frames import read_feather  # noqa: PLC0415
-
-        return read_feather(file, dialect.tokens)
+    if kind in _FRAMES:
+        return read_frame(file, _FRAMES[kind], dialect.tokens)
     if kind == ".npz":
-        from .arrays import read_npz  # noqa: PLC0415
-
         return read_npz(file, dialect.tokens)
     if kind == ".h5ad":
-        from .h5ad import read_h5ad  # noqa: PLC0415
-
         return read_h5ad(file, dialect.tokens)
     if kind == ".arff":
-        from .text import read_arff  # noqa: PLC0415
-
         return read_arff(file, dialect.encoding, dialect.tokens)
     if kind in _TEXT or dialect.separator is not None:
         return read_delimited(file, dialect)
-    raise TableError(f"{shown(file.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
+    raise TableError(f"{quoted(file.name)} is of no known kind; {KINDS} are read, and any text with --sep.")
 
 
-def _transposed(cells: Cells, source: Source) -> Cells:
-    """Columns made rows: the first column has the names of the features, the header those of the samples."""
-    # Without words, names are numbers, such as those of Entrez.
-    naming = min(cells.words, default=0)
-    samples = [place for place in range(len(cells.names)) if place not in cells.words and place != naming]
+def _transpose(cells: Cells, source: Source) -> Cells:
+    """Swap rows and columns: the first text column has the feature names, the header the sample names."""
+    # Without text columns, feature names are numbers, such as those of Entrez.
+    naming = min(cells.text_columns, default=0)
+    others = [index for index in cells.text_columns if index != naming]
+    samples = [index for index in range(len(cells.names)) if index not in (naming, *others)]
     if not samples:
         raise TableError(f"{source.path.name} has no column of numbers (--transpose).")
-    names = [word or "" for word in cells.in_words(naming)]
-    if naming not in cells.words and not cells.counts_rows(naming):
+    names = [word or "" for word in cells.labels(naming)]
+    if naming not in cells.text_columns and not cells.is_numbering(naming):
         raise TableError(
             f"{source.path.name} has no column with the names of the features (--transpose): the first,"
-            f" {shown(cells.names[naming])}, has neither words nor whole numbers that are all different."
+            f" {quoted(cells.names[naming])}, has neither words nor whole numbers that are all different."
         )
-    beside = [cells.names[place] for place in cells.words if place != naming]
-    if beside:
-        slips = [place for place in cells.words if place != naming and _mostly_numbers(cells, place)]
-        if slips:
+    for index in others:
+        if 2 * np.count_nonzero(~np.isnan(cells.numbers[:, index])) > cells.n_rows:
             raise TableError(
-                f"{source.path.name}: column {shown(cells.names[slips[0]])} mixes numbers and words."
+                f"{source.path.name}: column {quoted(cells.names[index])} mixes numbers and words."
             )
-    numbers = np.ascontiguousarray(cells.numbers[:, samples].T)
+    notes = list(cells.notes)
+    if others:
+        left_out = quoted_list([cells.names[index] for index in others])
+        notes.append(f"Left out, words beside the names of the features: {left_out}.")
 
-    def text_at(places: Sequence[int]) -> list[list[str | None]]:
+    def read_text(indices: Sequence[int]) -> list[list[str | None]]:
         columns = cells.text(samples)
-        return [[column[place] for column in columns] for place in places]
+        return [[column[index] for column in columns] for index in indices]
 
     return Cells(
         names,
-        numbers,
-        row_names=[cells.names[place] for place in samples],
-        notes=[*cells.notes, *_left_out(beside)],
-        text_at=text_at,
+        np.ascontiguousarray(cells.numbers[:, samples].T),
+        row_names=[cells.names[index] for index in samples],
+        notes=notes,
+        read_text=read_text,
         tokens=cells.tokens,
     )
 
 
-def _mostly_numbers(cells: Cells, place: int) -> bool:
-    return bool(2 * np.count_nonzero(~np.isnan(cells.numbers[:, place])) > cells.n_rows)
-
-
-def _left_out(beside: Sequence[str]) -> list[str]:
-    return [f"Left out, words beside the names of the features: {listed(beside)}."] if beside else []
-
-
-def _joined(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
-    """The table with what a second file says of its samples, found by their names."""
+def _join_labels(cells: Cells, labels: Cells, roles: Roles, source: Source) -> Cells:
+    """Join the columns of a second file to the table, by the sample names."""
     assert source.labels is not None
     samples = _sample_names(cells, roles, source)
     if roles.target not in labels.names:
         raise unknown_column(roles.target, labels.names, f"the target, in {source.labels.name}")
-    columns = dict(zip(labels.names, labels.text(range(len(labels.names))), strict=True))
-    keys = {name: masked(text, labels.tokens.of_labels) for name, text in columns.items()}
+    n_columns = len(labels.names)
+    columns = dict(zip(labels.names, labels.text(range(n_columns)), strict=True))
+    keys = {name: mask_missing(text, labels.tokens.for_text) for name, text in columns.items()}
     wanted = set(samples)
     overlap = {name: len(wanted.intersection(words)) for name, words in keys.items() if name != roles.target}
     key = max(overlap, key=lambda name: overlap[name], default=None)
     if key is None or overlap[key] == 0:
         raise TableError(
-            f"{source.labels.name} names no sample of {source.path.name}, which are {listed(samples)}."
+            f"{source.labels.name} names no sample of {source.path.name}, which are {quoted_list(samples)}."
         )
     row_of = {name: row for row, name in enumerate(keys[key]) if name is not None}
     if len(row_of) < sum(name is not None for name in keys[key]):
-        raise TableError(f"{source.labels.name}: a sample occurs twice in column {shown(key)}.")
-    places = [row_of.get(name) for name in samples]
-    aside = {
-        name: [None if place is None else words[place] for place in places]
+        raise TableError(f"{source.labels.name}: a sample occurs twice in column {quoted(key)}.")
+    rows = [row_of.get(name) for name in samples]
+    annotations = {
+        name: [None if row is None else words[row] for row in rows]
         for name, words in columns.items()
         if name != key
     }
     numbers = {
-        name: np.array([np.nan if place is None else values[place] for place in places])
-        for name, values in zip(labels.names, map(labels.in_numbers, range(len(labels.names))), strict=True)
-        if values is not None and name in aside
+        name: np.array([np.nan if row is None else values[row] for row in rows])
+        for name, values in zip(labels.names, map(labels.numeric_column, range(n_columns)), strict=True)
+        if values is not None and name in annotations
     }
-    told = {name for name in (roles.target, roles.groups, roles.batches) if name is not None}
+    role_columns = {name for name in (roles.target, roles.groups, roles.batches) if name is not None}
     for column, count in Counter(labels.names).items():
-        if count > 1 and column in (*told, key):
+        if count > 1 and column in (*role_columns, key):
             raise TableError(
-                f"{source.labels.name} has {count} columns {shown(column)}, which must be one: rename or"
+                f"{source.labels.name} has {count} columns {quoted(column)}, which must be one: rename or"
                 " remove the others."
             )
-    for name in told.intersection(aside, cells.aside):
+    for name in role_columns.intersection(annotations, cells.annotations):
         raise TableError(
-            f"{shown(name)} is beside the table in {source.path.name} and a column of {source.labels.name}:"
+            f"{quoted(name)} is beside the table in {source.path.name} and a column of {source.labels.name}:"
             " rename one of them, or leave out --labels."
         )
-    for name in told.intersection(aside, cells.names) - {*roles.drop}:
+    for name in role_columns.intersection(annotations, cells.names) - {*roles.drop}:
         raise TableError(
-            f"{shown(name)} is a column of both {source.path.name} and {source.labels.name}: --drop"
-            f" {shown(name)} uses that of {source.labels.name}."
+            f"{quoted(name)} is a column of both {source.path.name} and {source.labels.name}: --drop"
+            f" {quoted(name)} uses that of {source.labels.name}."
         )
     unused = len(row_of) - len(wanted.intersection(row_of))
     missing = f"of {source.labels.name} {'is' if unused == 1 else 'are'} not in {source.path.name}."
     notes = [f"{counted(unused, 'sample')} {missing}"] if unused else []
     return replace(
         cells,
-        aside={**cells.aside, **aside},
-        aside_numbers={**cells.aside_numbers, **numbers},
+        annotations={**cells.annotations, **annotations},
+        annotation_numbers={**cells.annotation_numbers, **numbers},
         notes=[*cells.notes, *labels.notes, *notes],
     )
 
 
 def _sample_names(cells: Cells, roles: Roles, source: Source) -> list[str]:
-    """Names of the rows: the file's own, those of --id, or of the first column that names them."""
+    """Return the row names: those of the file, of --id, or of the first text column with unique values."""
     if cells.row_names is not None and not roles.identifiers:
         return cells.row_names
-    for place, name in enumerate(cells.names):
-        if name == roles.identifiers[0] if roles.identifiers else names_rows(cells.words.get(place, ())):
-            return [word or "" for word in cells.in_words(place)]
+    for index, name in enumerate(cells.names):
+        words = cells.text_columns.get(index, ())
+        if name == roles.identifiers[0] if roles.identifiers else is_unique_key(words):
+            return [word or "" for word in cells.labels(index)]
     raise TableError(
         f"{source.path.name} has no column that names its samples, to find their labels by; --id says one."
     )

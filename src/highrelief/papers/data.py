@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml, load_digits
 
 from ..datasets import make_fermat_spiral, make_ringnorm, make_twonorm, make_waveform
-from ..io.files import written_whole
+from ..io.files import atomic_write
 
 # Generated sets
 
@@ -260,7 +260,7 @@ def fetch(name: str, folder: Path) -> Path:
     path = folder / "openml" / f"{name}.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
     names = np.array([str(each) for each in found.feature_names])
-    with written_whole(path) as partial, partial.open("wb") as file:
+    with atomic_write(path) as partial, partial.open("wb") as file:
         np.savez_compressed(file, X=X, y=y, feature_names=names)
     return path
 

@@ -73,12 +73,12 @@ MINIMIZED = tuple(_MINIMIZED)
 
 
 def ensemble(member: Any, n_members: int = N_MEMBERS) -> EnsembleWeighting:
-    """Algorithm 2 around a weighter."""
+    """Return Algorithm 2 around a weighter."""
     return EnsembleWeighting(member, n_estimators=n_members, max_samples=SHARE_OF_MEMBER)
 
 
 def method(name: str, *, n_members: int = N_MEMBERS) -> Any:
-    """A method by its name in the paper; ensembles with so many members."""
+    """Return a method by its name in the paper; ensembles with the given number of members."""
     if name == "VR-Lmba":
         return VarianceReduction(Lmba())
     inside = {**_INSIDE, **_MINIMIZED}
@@ -93,12 +93,12 @@ DATASETS = ("tox_171", "smk_can_187", "leukemia_golub", "prostate_singh")
 N_SUBSETS, SHARE_OF_SUBSET = 10, 0.9
 #: Numbers m of members at which stability is measured; the members of a smaller ensemble are the first ones.
 MEMBERS = (1, 2, 5, 10, 15, 20, 30)
-#: λ of Log+L2 in Figure 2; the paper's values are on the axis of a picture that is not at hand.
+#: λ of Log+L2 in Figure 2; the paper's values are on the axis of a picture that is not available.
 LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 #: Algorithm 1, and the minimum that the theory is about.
 SOLVERS = {"Algorithm 1": "sgd", "minimized": "exact"}
 
-#: How a number of the literal reading is to be taken.
+#: Remark on numbers of the literal reading.
 INFLATED = (
     f"Literally, eq. (22) takes averaged ranks for ranks. {N_MEMBERS} random rankings, averaged, score"
     f" {1.0 - 1.0 / N_MEMBERS:.2f} by it: high numbers say little. Re-ranked, random rankings score 0."
@@ -114,7 +114,7 @@ MORE = "The last three rows are not in the paper: ensembles around the minimum o
 
 
 def literal_stability(rankings: NDArray[np.float64]) -> float:
-    """Eqs. (21) and (22) as they stand, also for averaged ranks: one ranking per row."""
+    """Return eqs. (21) and (22) as printed, also for averaged ranks: one ranking per row."""
     c, d = rankings.shape
     centered = rankings - rankings.mean()
     # Over all pairs: Σ‖R − R'‖² = c Σ‖R‖² − ‖ΣR‖².
@@ -123,7 +123,7 @@ def literal_stability(rankings: NDArray[np.float64]) -> float:
 
 
 def on_subsets(estimator: Any, data: DataSet, seed: int) -> list[Any]:
-    """The estimator, fitted to each of the c subsets; for a seed they are the same for all methods."""
+    """Fit the estimator to each of the c subsets, which depend only on the seed."""
     drawn = EnsembleWeighting(
         estimator, n_estimators=N_SUBSETS, max_samples=SHARE_OF_SUBSET, random_state=seed
     )
@@ -131,7 +131,7 @@ def on_subsets(estimator: Any, data: DataSet, seed: int) -> list[Any]:
 
 
 def stabilities(fitted: Sequence[Any]) -> Outcome:
-    """Stability of fits to subsets: by the number of members for ensembles, which go by averaged ranks."""
+    """Return the stability of fits to subsets; for ensembles, of averaged ranks, by number of members."""
     if not isinstance(fitted[0], EnsembleWeighting):
         return _agreement(average_ranks(np.stack([each.feature_weights_ for each in fitted])))
     sums = [np.cumsum(average_ranks(each.member_weights_), axis=0) for each in fitted]
@@ -147,13 +147,13 @@ def _agreement(rankings: NDArray[np.float64]) -> Outcome:
 
 
 def at_twenty(outcome: Outcome) -> Outcome:
-    """The stability that the figures show: with m = 20, or of a method that is no ensemble."""
+    """Return the stability of the figures: of ensembles with m = 20, or of a single method."""
     shown: Outcome = outcome.get(str(N_MEMBERS), outcome)
     return shown
 
 
 def _extremes(found: Mapping[str, Mapping[str, list[Outcome]]]) -> list[str]:
-    """Which of the paper's methods are the most and the least stable, as sentences."""
+    """Describe which of the paper's methods are the most and the least stable."""
     sentences = []
     for dataset in DATASETS:
         means = {
@@ -171,7 +171,7 @@ def _extremes(found: Mapping[str, Mapping[str, list[Outcome]]]) -> list[str]:
 
 
 def _trends(found: Mapping[str, Mapping[str, list[Outcome]]], solver: str) -> list[str]:
-    """How the stability with the largest λ differs from that with the smallest, as sentences."""
+    """Describe how the stability with the largest λ differs from that with the smallest."""
     least, most = (found.get(f"{value:g}, {solver}", {}) for value in (LAMBDAS[0], LAMBDAS[-1]))
     sentences = []
     for dataset in DATASETS:
@@ -188,27 +188,27 @@ def _trends(found: Mapping[str, Mapping[str, list[Outcome]]], solver: str) -> li
 
 
 def _mean(runs: Sequence[Outcome], name: str) -> float:
-    """Stability of a method in per cent, re-ranked."""
+    """Return the stability of a method in per cent, re-ranked."""
     return 100.0 * float(np.mean([run[name]["re-ranked"] for run in runs]))
 
 
 def _by_members(outcome: Outcome) -> bool:
-    """Whether it is of an ensemble, and told for several m."""
+    """Return whether an outcome is of an ensemble, with values for several m."""
     return "literal" not in outcome
 
 
 def seed_of(cell: Cell) -> int:
-    """What draws the subsets: the same for all methods."""
+    """Return the seed of the subsets, the same for all methods."""
     return int(Cell(cell.dataset, "", cell.repeat).random("subsets").randint(2**31 - 1))
 
 
 def setting_of(name: str) -> str:
-    """The cells that measure the stability of a method."""
+    """Return the setting of cells that measure the stability of a method."""
     return f"stability of {name}"
 
 
 class OnMicroarrays(Experiment):
-    """What the paper's figures share: the sets, and the place where cells are kept."""
+    """Base of the figures: data sets and checkpoints."""
 
     paper = "li2015"
     datasets = DATASETS
@@ -217,7 +217,7 @@ class OnMicroarrays(Experiment):
     shared_cache = "frel"
 
     def by_method(self, outcomes: Mapping[Cell, Outcome], prefix: str) -> dict[str, dict[str, list[Outcome]]]:
-        """What cells came to, by the method after a prefix of their setting, then by set."""
+        """Return outcomes by method, after a prefix of the setting, and by set."""
         found: dict[str, dict[str, list[Outcome]]] = {}
         for (dataset, setting), runs in self.by_set(outcomes).items():
             if setting.startswith(prefix):
@@ -228,7 +228,7 @@ class OnMicroarrays(Experiment):
 
 
 class Figure1(OnMicroarrays):
-    """Figure 1, and what the text says of m."""
+    """Figure 1, and the remarks of the text on m."""
 
     name = "frel-fig1"
     title = "Stability of seven methods (c = 10, μ = a = 0.9, m = 20), and against m"
@@ -406,7 +406,7 @@ def _svm_accuracy(svm: SVC, fold: Fold) -> float:
 
 
 def best_only(weighter: Any, fold: Fold) -> Fold:
-    """A fold with the features that the weighter finds best on its training samples, scaled by these."""
+    """Return a fold with the best features of its training samples, scaled by these."""
     X_train, y, X_test, y_test = fold
     weights = weighter.fit(X_train, y).feature_weights_
     best = np.argsort(-weights, kind="stable")[:N_SELECTED]
@@ -415,7 +415,7 @@ def best_only(weighter: Any, fold: Fold) -> Fold:
 
 
 def accuracies(weighter: Any, data: DataSet, seed: int) -> Outcome:
-    """Accuracy of each classifier, a mean over the folds."""
+    """Return the mean accuracy of each classifier over the folds."""
     X, y = data.X, data.y.astype(np.int64)
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, y)
     selected_folds = [best_only(clone(weighter), (X[a], y[a], X[b], y[b])) for a, b in folds]
@@ -426,12 +426,12 @@ def accuracies(weighter: Any, data: DataSet, seed: int) -> Outcome:
 
 
 def accuracy_setting_of(name: str) -> str:
-    """The cells that measure the accuracy of a method."""
+    """Return the setting of cells that measure the accuracy of a method."""
     return f"accuracy of {name}"
 
 
 class _Accuracy(OnMicroarrays):
-    """What Figures 3 and 4 share."""
+    """Base of Figures 3 and 4."""
 
     figure: str
 
@@ -482,7 +482,7 @@ class _Accuracy(OnMicroarrays):
 
 
 def bars(values: Mapping[str, Mapping[str, Mapping[str, float]]], label: str) -> Picture:
-    """A panel for each classifier, in it a group of bars for each set, one for each method."""
+    """Draw a panel per classifier, with a group of bars per set and a bar per method."""
     picture, axes = panels(len(values), columns=2, width=5.0, sharey=True)
     for ax, (classifier, by_name) in zip(axes, values.items(), strict=True):
         sets = list(dict.fromkeys(dataset for by_set in by_name.values() for dataset in by_set))
@@ -519,7 +519,7 @@ class Figure4(_Accuracy):
 
 
 def trade_off(stable: float, accurate: float) -> float:
-    """SAT, the harmonic mean of stability and accuracy; 0 for what is not stable at all."""
+    """Return SAT, the harmonic mean of stability and accuracy; 0 if the stability is not positive."""
     return 2.0 * stable * accurate / (stable + accurate) if stable > 0.0 else 0.0
 
 
@@ -559,14 +559,14 @@ class Figure5(OnMicroarrays):
     def _values(
         self, outcomes: Mapping[Cell, Outcome], classifier: str, kind: str
     ) -> Iterator[tuple[str, str, list[float]]]:
-        """Method, set, and the trade-off in each repeat."""
+        """Yield method, set, and the trade-off in each repeat."""
         stable = self.by_method(outcomes, setting_of(""))
         accurate = self.by_method(outcomes, accuracy_setting_of(""))
         for dataset in self.datasets:
             for name in stable:
                 runs = stable[name].get(dataset, [])
                 selected_folds = accurate.get(name, {}).get(dataset, [])
-                # Where a run was cut short, there may be fewer of the one than of the other.
+                # An interrupted run may have fewer of the one than of the other.
                 both = list(zip(runs, selected_folds, strict=False))
                 if both:
                     yield name, dataset, [trade_off(at_twenty(s)[kind], a[classifier]) for s, a in both]
@@ -580,7 +580,7 @@ class Figure5(OnMicroarrays):
 
 
 def _figure_of(cell: Cell) -> Figure1 | Figure4:
-    """The figure whose cell it is."""
+    """Return the figure of a cell."""
     return Figure1() if cell.setting in Figure1.settings else Figure4()
 
 

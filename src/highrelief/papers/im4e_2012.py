@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 # is, the margin is smaller only because of it. The paper's coordinates are not published; these samples show
 # the same effect.
 
-#: Places of the two features that each option weighs by ½.
+#: Indices of the two features that each option weights by ½.
 OPTIONS = {"w(1,2)": (0, 1), "w(2,3)": (1, 2)}
-#: Places of the target, and of the sample that it loses.
+#: Indices of the target, and of the sample that it loses.
 TARGET = 0
 LOST = {"lost_hit": 1, "lost_miss": 7}
 #: The total loss L + Q is the cost of the target with σ = 1.
@@ -82,7 +82,7 @@ def soft_nearest(distances: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def losses(X: NDArray[np.float64], y: NDArray[np.int64], w: NDArray[np.float64]) -> dict[str, float]:
-    """L of the target, its entropies, Q, and T = L + σQ."""
+    """Return L of the target, its entropies, Q, and T = L + σQ."""
     distances = np.abs(X - X[TARGET]) @ w
     others = np.arange(len(y)) != TARGET
     hit, hit_entropy = soft_nearest(distances[others & (y == y[TARGET])])
@@ -160,11 +160,11 @@ def _describe_preference(reproduced: Mapping[str, Mapping[str, float]]) -> str:
 
 # Learners of section 5.2: weights, and classification rules under them
 
-#: From new samples to their classes.
+#: Predicts the classes of samples.
 Rule = Callable[[Array], Array]
 
-#: The paper has a pre-set limit and does not give it. With small σ both go on without settling; on three of
-#: the UCI sets LOGO was no more and no less often right after 5 steps than after 10 or 30.
+#: The paper does not state its limit. With small σ both do not converge; on three of the UCI sets LOGO was
+#: equally accurate after 5, 10 and 30 steps.
 MOST_STEPS = {"I-M4E": 20, "LOGO": 5}
 #: The penalty of LOGO's own paper.
 LOGO_PENALTY = 1.0
@@ -233,13 +233,13 @@ def predict_with_best_settings(
 
 
 def im4e(X: Array, y: Array, sigma: float) -> FittedRules:
-    """I-M4E and its rule, eq. (10)."""
+    """Fit I-M4E, with its rule, eq. (10)."""
     model = fit_quietly(IM4E(sigma=float(sigma), max_iter=MOST_STEPS["I-M4E"], scale=None, n_jobs=1), X, y)
     return FittedRules(model.feature_weights_, {"I-M4E": model.predict})
 
 
 def logo(X: Array, y: Array, sigma: float) -> FittedRules:
-    """LOGO with 3-NN under the weighted Manhattan distance, and with the rule of I-M4E."""
+    """Fit LOGO, with 3-NN under the weighted Manhattan distance and the rule of I-M4E."""
     model = LOGO(sigma=float(sigma), alpha=LOGO_PENALTY, max_iter=MOST_STEPS["LOGO"], scale=None, n_jobs=1)
     w = fit_quietly(model, X, y).feature_weights_
     rules = {
@@ -250,26 +250,26 @@ def logo(X: Array, y: Array, sigma: float) -> FittedRules:
 
 
 def relief_f(X: Array, y: Array, k: float) -> FittedRules:
-    """RELIEF-F with k-NN under the weighted Manhattan distance."""
+    """Fit RELIEF-F, with k-NN under the weighted Manhattan distance."""
     model = ReliefF(n_neighbors=available_neighbors(k, y), scale=None, n_jobs=1)
     w = fit_quietly(model, X, y).feature_weights_
     return FittedRules(w, {"RFF": nearest(X, y, _factors(w), n_neighbors=int(k), metric="manhattan")})
 
 
 def relief(X: Array, y: Array, _: float) -> FittedRules:
-    """RELIEF of squared differences, with 1-NN under d² = Σ w (x − x')²."""
+    """Fit RELIEF of squared differences, with 1-NN under d² = Σ w (x − x')²."""
     w = fit_quietly(Relief(metric="sqeuclidean", scale=None, n_jobs=1), X, y).feature_weights_
     return FittedRules(w, {"RLF": nearest(X, y, np.sqrt(_factors(w)))})
 
 
 def simba(X: Array, y: Array, _: float) -> FittedRules:
-    """Simba with 1-NN under its own distance, d² = Σ w (x − x')²."""
+    """Fit Simba, with 1-NN under its own distance, d² = Σ w (x − x')²."""
     w = fit_quietly(Simba(scale=None, n_jobs=1, random_state=0), X, y).feature_weights_
     return FittedRules(w, {"SIM": nearest(X, y, np.sqrt(w))})
 
 
 def g_flip(X: Array, y: Array, _: float) -> FittedRules:
-    """G-flip with 1-NN on the features of its set, which it ranks by what dropping one would lose."""
+    """Fit G-flip, with 1-NN on the features of its set, ranked by the loss without each."""
     model = fit_quietly(GFlip(scale=None, n_jobs=1, random_state=0), X, y)
     members = model.feature_weights_
     return FittedRules(members * (1.0 + model.score_losses_), {"GFP": nearest(X, y, members)})
@@ -291,7 +291,7 @@ MARGIN_LEARNERS: Mapping[str, Learner] = {
 def nearest(
     X: Array, y: Array, factors: NDArray[np.float64], *, n_neighbors: int = 1, metric: str = "euclidean"
 ) -> Rule:
-    """k-NN after each feature is multiplied by its factor."""
+    """Return the rule of k-NN on features multiplied by their factors."""
     selected = np.flatnonzero(factors)
     if selected.size == 0:
         return always(y)
@@ -301,7 +301,7 @@ def nearest(
 
 
 def expected_distance(X: Array, y: Array, w: NDArray[np.float64], sigma: float) -> Rule:
-    """Eq. (10) under weights that another method has learned."""
+    """Return the rule of eq. (10) under the weights of another method."""
     selected = np.flatnonzero(w)
     if selected.size == 0:
         return always(y)
@@ -311,13 +311,13 @@ def expected_distance(X: Array, y: Array, w: NDArray[np.float64], sigma: float) 
 
 
 def always(y: Array) -> Rule:
-    """The most frequent class: what is left where no feature has a weight."""
+    """Return the rule of the most frequent class, for weights of 0."""
     most = int(np.argmax(np.bincount(y)))
     return lambda X_test: np.full(len(X_test), most)
 
 
 def _factors(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights as factors of a distance: those below 0 are 0."""
+    """Return weights as factors of a distance: negative ones become 0."""
     return np.maximum(weights, 0.0)
 
 
@@ -358,7 +358,7 @@ def support_vectors(X: Array, y: Array, _: float) -> FittedRules:
 
 
 def tree(X: Array, y: Array, _: float) -> FittedRules:
-    """A CART tree."""
+    """Fit a CART tree."""
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     return FittedRules(model.feature_importances_, {"CART": model.predict})
 
@@ -376,7 +376,7 @@ def without_weights(X: Array, y: Array, _: float) -> FittedRules:
 
 
 def naive_bayes(X: Array, y: Array) -> Rule:
-    """Normal densities of the features that vary."""
+    """Fit naive Bayes with normal densities of the non-constant features."""
     varies = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
     if varies.size == 0:
         return always(y)
@@ -394,7 +394,7 @@ RIVALS: Mapping[str, Learner] = {
 # Cells of ten times 10-fold cross-validation: one fold is one repeat
 
 N_FOLDS = 10
-#: Section 5.2: what a win takes.
+#: Section 5.2: largest p-value of a win, and least difference of the means.
 SIGNIFICANT, AT_LEAST = 0.01, 0.5
 REFERENCE = "I-M4E"
 
@@ -419,7 +419,7 @@ class Fold:
         return self
 
     def outcome(self, choices: Mapping[str, Choice]) -> Outcome:
-        """Accuracies in per cent, and what was chosen."""
+        """Return accuracies in per cent, and the settings chosen."""
         return {
             "accuracy": {
                 name: 100.0 * float(np.mean(choice.predicted == self.y_test))
@@ -430,7 +430,7 @@ class Fold:
 
 
 def standardized(X_train: Array, X_test: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both with mean 0 and deviation 1 of every feature of the known samples, 0 where a value is missing."""
+    """Standardize both by the training samples; missing values become 0."""
     X_train, X_test = np.asarray(X_train, dtype=np.float64), np.asarray(X_test, dtype=np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a feature without any value has no mean: 0 will do
@@ -440,13 +440,13 @@ def standardized(X_train: Array, X_test: Array) -> tuple[NDArray[np.float64], ND
 
 
 class ByFolds(Experiment):
-    """A table of accuracies over folds, and how often each method wins against I-M4E."""
+    """A table of accuracies over folds, with wins, ties and losses against I-M4E."""
 
     paper = "bei2015"
     repeats = 10 * N_FOLDS
-    #: Methods in the paper's order; those that have no column there come with None.
+    #: Methods in the paper's order; None for those without a column there.
     columns: Sequence[str]
-    #: Published accuracies of a set, a method each.
+    #: Published accuracies of a set, one per method.
     published: Mapping[str, Mapping[str, float]]
     #: Published wins/ties/losses against I-M4E, by method.
     published_standings: Mapping[str, str]
@@ -456,7 +456,7 @@ class ByFolds(Experiment):
     def accuracies(
         self, outcomes: Mapping[Cell, Outcome], part: str | None = None
     ) -> dict[str, dict[str, list[float]]]:
-        """Accuracies by set and method, fold by fold: the same folds for all methods of a set."""
+        """Return accuracies by set and method, for the same folds of all methods of a set."""
         found: dict[str, dict[str, list[float]]] = {}
         for (dataset, _), runs in self.by_set(outcomes).items():
             for run in runs:
@@ -505,11 +505,11 @@ def _listed(counts: Mapping[str, str]) -> str:
 
 
 def verdict(accuracies: Sequence[float], others: Sequence[float]) -> str:
-    """Whether a method wins against another, loses or ties, by the accuracies in the same folds.
+    """Return whether a method wins against another, loses or ties, by the accuracies in the same folds.
 
-    A win takes p < 0.01 in Student's paired two-tailed t-test, and a mean that is higher by at least 0.5 %.
+    A win needs p < 0.01 in Student's paired two-tailed t-test, and a mean that is higher by at least 0.5 %.
     """
-    # Of accuracies that differ by the same in every fold, rounding must not make a test.
+    # Rounding must not make a constant difference vary.
     difference = np.round(np.asarray(accuracies) - np.asarray(others), 9)
     ahead = float(difference.mean())
     if abs(ahead) < AT_LEAST or difference.size < 2:
@@ -521,12 +521,12 @@ def verdict(accuracies: Sequence[float], others: Sequence[float]) -> str:
 
 # Recursive halving of the features
 
-#: Section 5.2.1: features are halved until there are fewer; how many to keep, internal folds tell.
+#: Section 5.2.1: features are halved until there are fewer; internal folds choose their number.
 FEWEST, INTERNAL_FOLDS = 50, 10
 
 
 def halved(n_features: int) -> list[int]:
-    """Numbers of features: all, half of them, … until fewer than 50."""
+    """Return numbers of features: all, half of them, … until fewer than 50."""
     sizes = [n_features]
     while sizes[-1] >= FEWEST:
         sizes.append(sizes[-1] // 2)
@@ -534,10 +534,10 @@ def halved(n_features: int) -> list[int]:
 
 
 class Halving:
-    """A learner with one of its settings, on fewer and fewer features.
+    """A learner with one of its settings, with recursive halving of the features.
 
-    ``ranked_by``: samples that features are ranked by, instead of those that are learned from. It is there to
-    show what comes of choosing features on all samples.
+    ``ranked_by``: samples for ranking the features, instead of the training samples; it shows the effect of
+    selecting features on all samples.
     """
 
     def __init__(
@@ -591,12 +591,12 @@ class Halving:
 
 
 def best_features(X: Array, y: Array, n: int) -> NDArray[np.int64]:
-    """Places of the n features with the largest chi-square, in their order; of equals the first."""
+    """Return the sorted indices of the n features with the largest chi-square; ties: the first."""
     return np.sort(np.argsort(-chi_squares(X, y), kind="stable")[:n])
 
 
 def chi_squares(X: Array, y: Array) -> NDArray[np.float64]:
-    """Chi-square of every feature's intervals against two classes, 0 and 1."""
+    """Return the chi-square of the intervals of each feature against the classes 0 and 1."""
     order = np.argsort(X, axis=0, kind="stable")
     values, ones = np.take_along_axis(X, order, axis=0), np.asarray(y, dtype=np.float64)[order]
     found = np.zeros(X.shape[1])
@@ -608,7 +608,7 @@ def chi_squares(X: Array, y: Array) -> NDArray[np.float64]:
 
 
 def best_cuts(values: Array, ones: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Number of samples below the best cut of each column, which is sorted, and whether the cut pays."""
+    """Return the number of samples below the best cut of each sorted column, and whether to cut."""
     n = len(values)
     if n < 2:
         return np.zeros(values.shape[1], dtype=np.int64), np.zeros(values.shape[1], dtype=bool)
@@ -631,7 +631,7 @@ def best_cuts(values: Array, ones: NDArray[np.float64]) -> tuple[NDArray[np.int6
 
 
 def _parts(values: Array, ones: NDArray[np.float64], cut: int) -> list[int]:
-    """Where the intervals of a sorted feature begin, the first cut given."""
+    """Return the starts of the intervals of a sorted feature, given the first cut."""
     begin = [0, cut]
     for start, end in ((0, cut), (cut, len(values))):
         place, pays = best_cuts(values[start:end, np.newaxis], ones[start:end, np.newaxis])
@@ -649,7 +649,7 @@ def _chi_square(ones: NDArray[np.float64], begin: list[int]) -> float:
 
 
 def _entropy(ones: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Entropy of two classes, in bits."""
+    """Return the entropy of two classes, in bits."""
     share = ones / n
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = -share * np.log2(share) - (1.0 - share) * np.log2(1.0 - share)
@@ -657,7 +657,7 @@ def _entropy(ones: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _kinds(ones: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Number of classes that are present."""
+    """Return the number of classes that are present."""
     return (ones > 0.0).astype(np.float64) + (ones < n)
 
 
@@ -708,9 +708,9 @@ SHORT = {
 
 
 def two_classes(data: DataSet) -> tuple[Array, Array]:
-    """Samples of the two largest classes, but for what the published numbers of 1-NN and 3-NN rule out.
+    """Return the samples of the two largest classes, if that agrees with the published 1-NN and 3-NN results.
 
-    Of glass they are those of window against other glass. Of Hayes-Roth UCI's training file is taken.
+    For glass, the classes are window and other glass; for Hayes-Roth, UCI's training file is used.
     """
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
     if data.name == "glass" and y.max() > 1:
@@ -814,9 +814,9 @@ _STANDINGS_3 = "1/0/4 1/1/3 0/0/5 0/0/5 0/0/5 0/0/5 2/0/3 2/0/3 2/0/3 0/0/5 0/1/
 STANDINGS_3 = dict(zip(METHODS_3[:-1], _STANDINGS_3.split(), strict=True))
 STANDINGS_4 = dict.fromkeys(METHODS_4[:-1], "0/0/5")
 
-#: What chi-square keeps.
+#: Number of features selected by chi-square.
 N_CHI_SQUARE = 2000
-#: Where features were chosen.
+#: Samples on which features are selected.
 IN_FOLDS, ON_ALL = "chosen in the training folds", "chosen on all samples, those of the test too"
 #: The paper's rule for LOGO alone: what eq. (10) makes of its weights is in Table 5.
 HALVED = (
@@ -827,7 +827,7 @@ HALVED = (
 
 
 class _OnGenes(ByFolds):
-    """What both tables share: features chosen in the training folds, and beside it on all samples."""
+    """Base of both tables: features selected in the training folds, and on all samples."""
 
     datasets = tuple(SHORT_GENE_SETS)
     labels = SHORT_GENE_SETS

@@ -54,7 +54,7 @@ NEAREST = (1, 3, 5, 10, 15, 20)
 
 
 class Split:
-    """The samples of a run, training and test; and the classifier's K, chosen with all features."""
+    """Training and test samples of a run, and the classifier's K, chosen with all features."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class Split:
         self.k = best_count(self.X_train, self.y)
 
     def error(self, project: Callable[[Array], Array]) -> float:
-        """Test error on what a projection makes of the samples."""
+        """Return the test error on projected samples."""
         return error(project(self.X_train), self.y, project(self.X_test), self.y_test, self.k)
 
     def curve(self, A: Array) -> list[float]:
-        """Test errors with the first 1, 2, … of some directions, the columns of A."""
+        """Return test errors with the first 1, 2, … directions, the columns of A."""
         return curve(self.X_train @ A, self.y, self.X_test @ A, self.y_test, self.k, self.most)
 
     def curves_inside(self, directions: Callable[[Samples], list[Array]]) -> NDArray[np.float64]:
@@ -91,24 +91,24 @@ class Split:
 
 
 def lfe_directions(samples: Samples, nearest: int) -> NDArray[np.float64]:
-    """LFE's components, scaled by what they discriminate, as columns."""
+    """Return LFE's components as columns, scaled by their discriminative power."""
     X, y = samples
     return LFE(n_neighbors=available_neighbors(nearest, y), scale=None).fit(X, y).components_.T
 
 
 def dann_directions(samples: Samples) -> NDArray[np.float64]:
-    """DANN's directions, as columns."""
+    """Return DANN's directions as columns."""
     return DANN(scale=None).fit(*samples).components_.T
 
 
 class Clock:
-    """CPU time of fits; of several by one name, the last."""
+    """CPU time of the last fit by each name."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     def timed(self, name: str, fit: Callable[[], Any]) -> Any:
-        """What is fitted, its time kept."""
+        """Fit a model and record its time."""
         begin = time.process_time()
         result = fit()
         self.seconds[name] = time.process_time() - begin
@@ -116,12 +116,12 @@ class Clock:
 
 
 def nca_of(n_components: int, samples: Samples) -> Any:
-    """NCA, started from principal components."""
+    """Return NCA initialized by principal components."""
     return NeighborhoodComponentsAnalysis(n_components, init="pca", random_state=0).fit(*samples)
 
 
 def draw_curves(ax: Any, runs: Sequence[Outcome]) -> None:
-    """Mean test errors against the number of components; NCA has them for some numbers alone."""
+    """Draw mean test errors against the number of components; NCA has only some numbers."""
     for method in ("PCA", "LFE", "DANN"):
         mean = 100.0 * np.mean([run["curves"][method] for run in runs], axis=0)
         ax.plot(np.arange(1, len(mean) + 1), mean, label=method)
@@ -135,7 +135,7 @@ def draw_curves(ax: Any, runs: Sequence[Outcome]) -> None:
 N_IRRELEVANT = 10
 #: Table 1: training samples.
 N_TRAIN = {"banana": 400, "twonorm": 400, "waveform": 400, "ringnorm": 400, "splice": 1000, "thyroid": 140}
-#: Numbers of components at which NCA, which has to be fitted for each, is judged.
+#: Numbers of components at which NCA is evaluated; it is fitted for each.
 NCA_COMPONENTS = (1, 2, 5, 10, 20, 30)
 METHODS = ("KNN", "RELIEF", "DANN", "NCA", "LFE")
 
@@ -169,19 +169,19 @@ TABLE_3: Mapping[str, Mapping[str, float]] = {
 
 
 def split_of(cell: Cell, data: DataSet) -> Split:
-    """The samples of a run, with irrelevant features, each feature scaled to [0, 1]."""
+    """Return the samples of a run with irrelevant features, each feature scaled to [0, 1]."""
     return Split(*split_with_irrelevant(cell, data, N_IRRELEVANT, N_TRAIN[data.name]))
 
 
 def relief_weights(samples: Samples, nearest: int) -> NDArray[np.float64]:
-    """RELIEF-F's weights as factors of features, so that d² = Σ w (x − x')²; negative ones removed."""
+    """Return factors of the features for d² = Σ w (x − x')² by RELIEF-F, 0 for negative weights."""
     X, y = samples
     model = ReliefF(n_neighbors=available_neighbors(nearest, y), scale=None).fit(X, y)
     return np.sqrt(np.maximum(model.feature_weights_, 0.0))
 
 
 def relief_error(split: Split) -> float:
-    """Test error in the space weighted by RELIEF-F, its M chosen by cross-validation."""
+    """Return the test error in the space weighted by RELIEF-F, with M chosen by cross-validation."""
     wrong = np.zeros(len(NEAREST))
     for fitting, (X, y) in training_folds(split.X_train, split.y):
         weights = [relief_weights(fitting, nearest) for nearest in NEAREST]
@@ -343,12 +343,12 @@ class Table3(_OnUCI):
 
 
 def _best_of_nca(runs: Sequence[Outcome]) -> str:
-    """The number of components with the least mean test error, which is how the paper judges NCA."""
+    """Return the number of components with the least mean test error, as the paper evaluates NCA."""
     return min(runs[0]["nca"], key=lambda t: float(np.mean([run["nca"][t] for run in runs])))
 
 
 def _tested(reproduced: Sequence[float], rival: Sequence[float]) -> Estimate | None:
-    """The p-value of a paired t-test, written as the paper does."""
+    """Return the p-value of a paired t-test, formatted as in the paper."""
     p = p_value(reproduced, rival)
     if p is None:
         return None
@@ -374,7 +374,7 @@ MOST = 50
 IMAGE_NCA_COMPONENTS = (10, 20, 30, 40, 50)
 #: Numbers of components for the SVM.
 SVM_COMPONENTS = (20, 50)
-#: What the SVM's C and γ are chosen from; γ in units of 1/(sum of the variances).
+#: Candidates of the SVM's C and γ; γ in units of 1/(sum of the variances).
 COSTS, WIDTHS = (1.0, 10.0, 100.0), (0.1, 0.3, 1.0, 3.0)
 IMAGE_METHODS = ("LFE", "NCA", "DANN", "PCA")
 
@@ -401,7 +401,7 @@ SUBSTITUTE = (
 
 
 def image_split_of(cell: Cell, data: DataSet) -> Split:
-    """The images of a run."""
+    """Return the images of a run."""
     train, test = data.split(cell.repeat, N_TRAIN_IMAGES)
     X_train, y = data.X[train].astype(np.float64), data.y.astype(np.int64)
     low, high = X_train.min(), X_train.max()
@@ -410,9 +410,9 @@ def image_split_of(cell: Cell, data: DataSet) -> Split:
 
 
 def in_fewer(X_train: Array, X_test: Array) -> tuple[Array, Array]:
-    """Both in the space that the known samples span, where it is smaller; nothing learned here leaves it.
+    """Project both onto the span of the training samples, if it has fewer dimensions.
 
-    A rotation: neighbors among the known samples, and what the methods find, are the same.
+    This is a rotation: neighbors among the training samples and the results of the methods do not change.
     """
     if X_train.shape[1] <= len(X_train):
         return X_train, X_test
@@ -422,7 +422,7 @@ def in_fewer(X_train: Array, X_test: Array) -> tuple[Array, Array]:
 
 
 def svm_error(split: Split, project: Projection) -> float:
-    """Test error of the SVM, its width and cost chosen by 10-fold cross-validation on the known samples."""
+    """Return the test error of the SVM, tuned by 10-fold cross-validation on the training samples."""
     X_train, X_test = project(split.X_train), project(split.X_test)
     unit = 1.0 / X_train.var(axis=0).sum()
     grid = {"C": COSTS, "gamma": [width * unit for width in WIDTHS]}
@@ -547,7 +547,7 @@ class Figure4(_OnImages):
 
 
 def nca_directions(n_components: int, samples: Samples, principal: Array) -> Array:
-    """NCA's directions, found among the leading principal ones, as columns."""
+    """Return NCA's directions, within the leading principal components, as columns."""
     X, y = samples
     leading = principal[:, :MOST]
     found: Array = leading @ nca_of(n_components, (X @ leading, y)).components_.T
@@ -555,7 +555,7 @@ def nca_directions(n_components: int, samples: Samples, principal: Array) -> Arr
 
 
 def _svm_errors(split: Split, t: int, directions: Mapping[str, Array], nca: Mapping[int, Array]) -> Outcome:
-    """Errors of the SVM with t components of each method."""
+    """Return the errors of the SVM with t components of each method."""
     leading = {name: A[:, :t] for name, A in directions.items()}
     if t in nca:
         leading["NCA"] = nca[t]
@@ -568,7 +568,7 @@ def _onto(A: Array, X: Array) -> Array:
 
 
 def _at_20(run: Outcome, name: str) -> float | None:
-    """Error of k-NN with 20 components; None if it was not measured."""
+    """Return the error of k-NN with 20 components; None if it was not measured."""
     found: float | None = run["nca"].get("20") if name == "NCA" else run["curves"][name][19]
     return found
 

@@ -44,7 +44,7 @@ WEIGHTERS = ("LHR", "I-RELIEF", "LOGO")
 
 
 def _by_dimension(text: str) -> dict[int, dict[str, list[float]]]:
-    """Lines of a dimension and, for each weighter, five accuracies and what is printed as their average."""
+    """Parse lines of a dimension and, for each weighter, five accuracies and their printed average."""
     table = {}
     for line in text.strip().splitlines():
         dimension, *numbers = line.split()
@@ -91,7 +91,7 @@ N_GENES = dict(zip(_SETS_5, (27, 22, 6, 24, 7, 23, 6, 18, 5), strict=True))
 
 
 def _by_set(text: str, sets: list[str]) -> dict[str, dict[str, float]]:
-    """Lines of a name and an accuracy for each set; ``-`` where the paper has none."""
+    """Parse lines of a name and an accuracy for each set; ``-`` where the paper has none."""
     table = {}
     for line in text.strip().splitlines():
         name, numbers = line.rsplit(":", 1)
@@ -128,7 +128,7 @@ I-RELIEF-HKNN: 83.98 77.42 96.10 96.10 95.83 86.16 85.29 77.27 83.98
 """,
     _SETS_4,
 )
-#: Three more rows of Table 4, whose numbers the text at hand gives without saying of which sets they are.
+#: Three more rows of Table 4; the available text does not assign their numbers to sets.
 TABLE_4_PARTLY: Mapping[str, tuple[float, float, float]] = {
     "HBE": (96.10, 98.61, 96.08),
     "IVGA-SVM": (91.61, 97.22, 92.06),
@@ -331,7 +331,7 @@ def _without_validation() -> Any:
 # Univariate gene rankings
 
 Scores = NDArray[np.float64]
-#: From the share of class 1 on a side of a cut to how mixed that side is.
+#: Impurity of a side of a cut, as a function of its share of class 1.
 Impurity = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -351,7 +351,7 @@ def _t_test(X: Array, y: Array) -> tuple[Scores, Scores]:
     with np.errstate(invalid="ignore", divide="ignore"):
         t, p = ttest_ind_from_stats(*moments, equal_var=False)
     t = np.nan_to_num(np.abs(t), nan=0.0, posinf=np.inf)
-    # A gene that is constant in each class has no degrees of freedom: it is the class, or nothing.
+    # A gene that is constant in each class has no degrees of freedom: it determines the class, or nothing.
     return t, np.where(np.isnan(p), np.where(t > 0.0, 0.0, 1.0), p)
 
 
@@ -376,12 +376,12 @@ def _binary_entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _best_cut(X: Array, y: Array, impurity: Impurity) -> Scores:
-    """What the best cut between two different values of a gene takes off n·impurity; 0 if there is none."""
+    """Return the reduction of n·impurity by the best cut between two values of a gene; 0 if there is none."""
     n, n_ones = len(y), float(np.sum(y == 1))
     columns = np.ascontiguousarray(X.T)
     order = np.argsort(columns, axis=1)
     values = np.take_along_axis(columns, order, axis=1)
-    # What a cut leaves depends on two whole numbers: how many lie below it, and how many of class 1.
+    # The remaining impurity depends on two counts: samples below the cut, and those of class 1 among them.
     below, ones = np.arange(n + 1.0)[:, np.newaxis], np.arange(n_ones + 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares_below, shares_above = ones / below, (n_ones - ones) / (n - below)
@@ -395,18 +395,17 @@ def _best_cut(X: Array, y: Array, impurity: Impurity) -> Scores:
 
 
 def one_dimensional_svm(X: Array, y: Array, C: float = 1.0) -> Scores:
-    """How little a linear SVM has to pay that sees one gene only, scaled to [0, 1]: less its least cost.
+    """Return minus the least cost of a linear SVM on each gene alone, scaled to [0, 1].
 
-    The least cost ½w² + C Σ max(0, 1 − y(wx + b)) is the largest value of its dual. With s the sum of α over
-    a class (the same over the other), that is 2s − ½D², D the smallest distance between Σαx over one class
-    and over the other. D is max(0, G), where G takes the smallest values of the one class and the largest of
-    the other: convex, and linear between whole s/C. So the best s is at such a place, or where the parabola
-    between two of them has its top.
+    The least cost ½w² + C Σ max(0, 1 − y(wx + b)) equals the maximum of its dual, 2s − ½D², where s is the
+    sum of α over either class and D the smallest distance between Σαx over the two classes. D = max(0, G),
+    where G uses the smallest values of one class and the largest of the other: it is convex in s, and linear
+    between integer values of s/C. The best s is such a value, or the vertex of the parabola between two.
     """
     scaled = in_range(np.asarray(X, dtype=np.float64), np.asarray(X[:1], dtype=np.float64))[0]
     ones, zeros = np.sort(scaled[y == 1], axis=0), np.sort(scaled[y == 0], axis=0)
     above, below = _gaps(ones, zeros), _gaps(zeros, ones)
-    # Which class has the larger values; G of the other way round is never positive.
+    # The class with larger values comes first; G of the other order is never positive.
     G = C * np.where(above[-1] > below[-1], above, below)
     s = C * np.arange(len(G), dtype=np.float64)[:, np.newaxis]
     best = (2.0 * s - 0.5 * np.maximum(G, 0.0) ** 2).max(axis=0)
@@ -418,7 +417,7 @@ def one_dimensional_svm(X: Array, y: Array, C: float = 1.0) -> Scores:
 
 
 def _gaps(upper: NDArray[np.float64], lower: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums of the 0, 1, 2, … smallest values of one class less those of the largest of the other."""
+    """Return the sums of the 0, 1, 2, … smallest values of one class minus the largest of the other."""
     n = min(len(upper), len(lower))
     return np.vstack([np.zeros(upper.shape[1]), np.cumsum(upper[:n] - lower[::-1][:n], axis=0)])
 
@@ -430,19 +429,19 @@ def _gaps(upper: NDArray[np.float64], lower: NDArray[np.float64]) -> NDArray[np.
 
 #: Genes with a larger p-value in the t-test are left out first, "to reduce the computation burden".
 CONFIDENCE = 0.01
-#: Added to the redundancy that the quotient MIQ divides by: a gene may have none.
+#: Added to the redundancy in the denominator of MIQ, which may be 0.
 LEAST_REDUNDANCY = 0.01
 
 
 def three_states(X: Array) -> NDArray[np.int8]:
-    """1 above μ + σ, −1 below μ − σ, 0 between, gene by gene."""
+    """Return 1 above μ + σ, −1 below μ − σ and 0 between, for each gene."""
     values = np.asarray(X, dtype=np.float64)
     mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
     return (values > mean + deviation).astype(np.int8) - (values < mean - deviation).astype(np.int8)
 
 
 class States:
-    """Genes in a few states: the mutual information of all of them with another variable."""
+    """Genes of discrete states, and their mutual information with another variable."""
 
     def __init__(self, X: NDArray[np.int8]) -> None:
         self.n_samples, self.n_genes = X.shape
@@ -451,9 +450,9 @@ class States:
         self._entropy = _entropy([members.mean(axis=0) for members in self._members])
 
     def information(self, other: Array) -> NDArray[np.float64]:
-        """I(gene; other) in bits: H(gene) + H(other) − H(both)."""
+        """Return I(gene; other) in bits: H(gene) + H(other) − H(both)."""
         kinds = np.array([other == kind for kind in np.unique(other)], dtype=np.float32)
-        # Counts are whole, and exact in single precision.
+        # Counts are exact in single precision.
         joint = [kinds @ members / self.n_samples for members in self._members]
         other_entropy = _entropy([np.atleast_1d(kind.mean()) for kind in kinds])
         return self._entropy + other_entropy - _entropy(list(np.concatenate(joint)))
@@ -465,10 +464,10 @@ def _entropy(shares: list[Array]) -> NDArray[np.float64]:
 
 
 def mrmr(X: Array, y: Array, n_genes: int, *, quotient: bool) -> NDArray[np.int64]:
-    """The genes in the order in which they are taken, one by one.
+    """Return genes selected greedily by relevance and redundancy, in order.
 
-    The first says most about the class. Each next one has the largest difference (MID), or quotient (MIQ), of
-    what it says about the class and what it says on average about the genes taken before.
+    The first has the largest mutual information with the class. Each next one maximizes the difference (MID)
+    or quotient (MIQ) of that and of its mean mutual information with the genes selected before.
     """
     candidates = _candidates(X, y, n_genes)
     states = three_states(X[:, candidates])
@@ -499,13 +498,13 @@ def _candidates(X: Array, y: Array, n_genes: int) -> NDArray[np.int64]:
 # fold. The paper gives neither the equation nor the number of turns of its spiral: here r = ±√θ without
 # noise, with 2.5 turns (replaced by ``spiral.npz`` in the data folder) and with one turn.
 
-#: The sets, and how their rows are named.
+#: Names of the rows, by set.
 TURNS = {"spiral": "2.5 turns", "spiral_one_turn": "1 turn"}
 ROWS = "spiral and irrelevant features"
-#: Of both classes together.
+#: Number of samples of both classes.
 N_SAMPLES = 400
 N_KEPT = 5
-#: For LHR the paper has k = 7 and λ = 10⁻³. Of the others it says nothing; LOGO has what its own paper has,
+#: For LHR the paper has k = 7 and λ = 10⁻³, for the others no values: LOGO has those of its own paper,
 #: I-RELIEF neighborhoods of half the samples.
 WEIGHTER_FACTORIES: Mapping[str, Callable[[], FeatureWeighter]] = {
     "LHR": lambda: LHRelief(n_neighbors=7, alpha=1e-3),
@@ -514,9 +513,9 @@ WEIGHTER_FACTORIES: Mapping[str, Callable[[], FeatureWeighter]] = {
 }
 #: Accuracies by classifier.
 Accuracies = dict[str, float]
-#: Places of samples.
+#: Indices of samples.
 Places = NDArray[np.int64]
-#: From the places of the training samples to the kept features of all samples.
+#: Returns the selected features of all samples, given the indices of the training samples.
 Columns = Callable[[Places], Array]
 
 
@@ -530,7 +529,7 @@ def best_features(weighter: str, X: Array, y: Array, n: int) -> NDArray[np.int64
 def with_irrelevant_features(
     cell: Cell, data: DataSet
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Samples with as many irrelevant features as the cell says, their classes, places of the relevant ones.
+    """Return samples with the irrelevant features of the cell, class codes, indices of the relevant features.
 
     Samples and features are shuffled: folds differ from repeat to repeat, and where weights are equal, the
     features of the spiral do not come first.
@@ -549,13 +548,13 @@ class Fold:
 
     train: Places
     test: Places
-    #: The kept features of all samples.
+    #: The selected features of all samples.
     X: Array
     hyperparameters: Hyperparameters
 
 
 def folds(y: Array, columns: Columns) -> list[Fold]:
-    """Ten folds, with what the classifiers choose on the training samples."""
+    """Return ten folds with the hyperparameters chosen on their training samples."""
     found = []
     for train, test in folds_of(y):
         X = columns(train)
@@ -564,14 +563,14 @@ def folds(y: Array, columns: Columns) -> list[Fold]:
 
 
 def ten_fold(y: Array, parts: Sequence[Fold]) -> Accuracies:
-    """Accuracies in ten-fold cross-validation."""
+    """Return the accuracies in ten-fold cross-validation."""
     return _shares([_count_correct(y, each, each.train, each.test) for each in parts], y)
 
 
 def leave_one_out(y: Array, parts: Sequence[Fold]) -> Accuracies:
-    """Accuracies by leave-one-out.
+    """Return the accuracies by leave-one-out.
 
-    What a classifier has to choose is chosen once for each tenth of the samples, on the other nine.
+    Hyperparameters are chosen once for each tenth of the samples, on the other nine.
     """
     all_samples = np.arange(len(y))
     counts = [
@@ -761,7 +760,7 @@ def _boxes(ax: Any, runs: Mapping[int, Sequence[Outcome]], part: str, title: str
 # to select the informative genes, followed by classification tests on the truncated dataset"). That is
 # repeated here, next to selection without each sample that is left out.
 
-#: Files of the sets, in the order of Table 5. Two stand for sets of which there are fewer genes at hand.
+#: Files of the sets, in the order of Table 5. Two have fewer genes than those of the paper.
 NAMES = {
     "dlbcl_shipp": "DLBCL",
     "dlbcl_gems": "DLBCL",
@@ -783,7 +782,7 @@ REMARKS = (
 )
 SELECTIONS = {"inside": "genes selected inside the fold", "all": "genes selected on all samples"}
 
-#: From X, y and a number to the places of so many genes.
+#: Returns the indices of genes, given X, y and their number.
 Select = Callable[[Array, Array, int], NDArray[np.int64]]
 
 
@@ -800,12 +799,12 @@ SELECT: Mapping[str, Select] = {
     "MIQ": partial(mrmr, quotient=True),
     **{name: partial(best_features, name) for name in WEIGHTER_FACTORIES},
 }
-#: With two classes these rank as another one does.
+#: With two classes these rank like another method.
 SAME_AS = {"SumV": "Gini", "TR": "Gini"}
 
 
 def samples_of(data: DataSet) -> tuple[Array, NDArray[np.int64]]:
-    """X and y; of a prostate set with published training and test samples the training ones."""
+    """Return X and y; of a prostate set with a published split only the training samples."""
     train = data.extras.get("train_idx")
     if data.name == "prostate_singh" and train is not None and train.ndim == 1:
         return data.X[train], data.y[train].astype(np.int64)

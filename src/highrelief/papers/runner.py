@@ -21,7 +21,7 @@ import numpy as np
 from .._engine.parameters import checked_thread_count
 from .._engine.threads import one_blas_thread
 from .._kernels.jit import deferred_interrupts
-from ..io.files import flush
+from ..io.files import sync
 from .data import Sets
 from .experiment import Cell, Experiment, Outcome
 
@@ -71,9 +71,9 @@ class Checkpoints:
         # The newline comes first, so that a torn line does not corrupt the next one.
         with self._path.open("a", encoding="utf-8") as file:
             file.write("\n" + json.dumps(line, allow_nan=False))
-        flush(self._path)
+        sync(self._path)
         if is_new:
-            flush(self._path.parent)
+            sync(self._path.parent)
 
     def _lines(self) -> list[dict[str, Any]]:
         if not self._path.exists():

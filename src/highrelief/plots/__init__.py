@@ -6,9 +6,8 @@ with ``pip install 'highrelief[report]'`` and is imported when the first plot is
 """
 
 from .convergence import ConvergenceDisplay
-from .interactions import InteractionDisplay
+from .heat_maps import InteractionDisplay, MetricDisplay
 from .margins import MarginDisplay
-from .metric import MetricDisplay
 from .stability import StabilityDisplay
 from .weights import FeatureWeightsDisplay
 

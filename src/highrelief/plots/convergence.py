@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base.meta import fit_inside, innermost
 from ..base.soft import RepeatedWeighter
+from ..io.cells import counted
 from ..methods.gflip import GFlip
 from ..methods.im4e import IM4E
 from ..methods.online import OnlineIRelief
-from .drawing import ALARM, COLORS, Display, counted, pyplot, quiet_spines, styled
+from .drawing import ALARM, COLORS, Display, pyplot, quiet_spines, styled
 
 
 @dataclass(eq=False, repr=False)

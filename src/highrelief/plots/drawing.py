@@ -20,8 +20,6 @@ ALARM = "#D55E00"
 INERT = {"parse_math": False, "usetex": False}
 #: Maximum length of an axis label.
 LONGEST_NAME = 28
-#: Maximum number of characters side by side below a matrix.
-_WIDEST = 50
 
 
 def pyplot(caller: str) -> Any:
@@ -94,11 +92,6 @@ def quiet_spines(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """Format a count, as "1 sample" or "7,129 samples"."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
 class Display:
     """Base of the displays: axes and titles."""
 
@@ -110,29 +103,3 @@ class Display:
 
     def _titled(self, text: str) -> str:
         return f"{self.name}: {text}" if self.name else text
-
-
-class MatrixDisplay(Display):
-    """Base of the displays of a square matrix, with a diverging color scale."""
-
-    def _draw_matrix(
-        self, matrix: Any, default: dict[str, Any], options: dict[str, Any] | None, *, colorbar: bool
-    ) -> None:
-        from matplotlib.image import AxesImage  # noqa: PLC0415
-
-        # Blue and red are distinguishable in all common kinds of color vision; 0 is white.
-        style = styled(AxesImage, {"cmap": "RdBu_r", "interpolation": "nearest", **default}, options)
-        if "norm" in style:
-            del style["vmin"], style["vmax"]
-        self.image_ = self.ax_.imshow(matrix, **style)
-        self.colorbar_ = None
-        if colorbar:
-            # As high as the matrix, in any layout.
-            beside = self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
-            self.colorbar_ = self.figure_.colorbar(self.image_, cax=beside)
-
-    def _label_ticks(self, labels: list[str]) -> None:
-        places = np.arange(len(labels))
-        self.ax_.set_yticks(places, labels, **INERT)
-        rotation = 90 if sum(map(len, labels)) + len(labels) > _WIDEST else 0
-        self.ax_.set_xticks(places, labels, rotation=rotation, **INERT)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._engine.parameters import check_whole
 from ..base.meta import fit_inside, innermost
 from ..base.weighter import LIKELY, suspects
+from ..io.cells import counted
 from ..methods.irelief import IRelief
 from .drawing import (
     ALARM,
@@ -19,7 +20,6 @@ from .drawing import (
     MARKERS,
     Display,
     checked_names,
-    counted,
     pyplot,
     quiet_spines,
     shown,

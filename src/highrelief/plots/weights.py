@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from .._engine.parameters import check_count
 from ..base.meta import innermost, weights_of
 from ..base.selector import WeightSelector, largest_first
+from ..io.cells import counted
 from ..selection.ensemble import EnsembleWeighting, average_ranks
 from .drawing import (
     COLORS,
     INERT,
     Display,
-    counted,
     feature_labels,
     pyplot,
     quiet_spines,

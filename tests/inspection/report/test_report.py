@@ -42,13 +42,13 @@ from highrelief import (
     report,
 )
 from highrelief.base.progress import watching
-from highrelief.catalog import METHODS, REFERENCES, WRAPPERS, address, as_text
+from highrelief.catalog import METHODS, WRAPPERS, address, as_text, references
 from highrelief.datasets import flip_labels, make_twonorm, make_waveform, make_xor
 from highrelief.inspection.report.diagnostics import RankSpread, n_best, stability
 from highrelief.inspection.report.features import Weights, evenly, interacting_features, quartiles
-from highrelief.inspection.report.findings import contents
 from highrelief.inspection.report.inputs import report_inputs
 from highrelief.inspection.report.page import ranking_page
+from highrelief.inspection.report.report import report_contents as contents
 from highrelief.inspection.report.wording import two_digits
 from highrelief.selection.halves import HalfFits, agreement, fits_to_halves, halves, members
 from highrelief.selection.redundancy import pearson
@@ -797,7 +797,7 @@ def test_what_the_command_knows_is_taken_over():
     assert found.summary[-1] == "The fit gave 1 warning, shown below."
 
 
-@pytest.mark.parametrize("key", REFERENCES)
+@pytest.mark.parametrize("key", references())
 def test_references_can_be_read(key):
     text = as_text(key)
     assert not set("{}\\") & set(text)

@@ -8,8 +8,8 @@ import pytest
 
 from highrelief import EnsembleWeighting, FisherScore, ReliefF, RReliefF, report
 from highrelief.inspection.report.features import univariate_ranks
-from highrelief.inspection.report.findings import contents
 from highrelief.inspection.report.inputs import describe_tertiles, report_inputs, tertiles
+from highrelief.inspection.report.report import report_contents as contents
 from highrelief.selection.redundancy import pairwise_pearson, pearson
 
 

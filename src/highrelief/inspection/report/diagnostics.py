@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...base.meta import fit_inside
 from ...base.weighter import LIKELY, suspects
+from ...io.cells import counted
 from ...plots.convergence import ran_its_schedule, weight_tolerance
-from ...plots.drawing import counted
 from ...selection.halves import HALF, HalfFits, agreement_by_size, members, ranking_agreement
 from ...stability import default_sizes
 from .contents import Convergence, Estimate, Samples, Stability

@@ -1,9 +1,12 @@
-"""Inputs of a report: a fitted estimator and its data, validated."""
+"""Inputs of a report: a fitted estimator and its data, validated, and their provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -12,13 +15,17 @@ from sklearn.base import clone
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from ... import __version__
 from ..._engine.cached_property import cached_property
 from ..._engine.categories import MISSING, level_codes
 from ...base.abilities import categories_parameter, takes_measurements, takes_missing
 from ...base.categorical import chosen_features
+from ...base.meta import fit_inside
 from ...base.selector import WeightSelector
 from ...base.validation import check_array, check_classification_targets, plain
-from .wording import number
+from ...catalog import address, as_text, references
+from .contents import Origin, Reference
+from .wording import number, reference_keys
 
 # Categorical features
 
@@ -312,3 +319,106 @@ def _row_names(X: Any) -> list[str]:
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return []
     return [str(name) for name in index]
+
+
+# Provenance: parameters, data digests, versions and references
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "polars")
+
+
+def about_software() -> dict[str, Any]:
+    """Return the versions of the software and the machine."""
+    machine = platform.uname()
+    return {
+        "highrelief": __version__,
+        "versions": {"python": platform.python_version(), **dict(_installed())},
+        # platform.platform() would start a process.
+        "machine": {"system": f"{machine.system} {machine.release}", "processor": machine.machine},
+    }
+
+
+def _installed() -> Iterator[tuple[str, str]]:
+    for name in _PACKAGES:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:  # Polars is optional
+            continue
+
+
+def json_value(value: Any) -> Any:
+    """Convert a value to JSON types; other types to their ``repr``."""
+    value = plain(value)
+    if isinstance(value, Mapping):
+        return {str(name): json_value(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(each) for each in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def origin(estimator: Any, *, data: Mapping[str, str], time: Mapping[str, str], again: str | None) -> Origin:
+    """Return the provenance of a fitted estimator."""
+    return Origin(
+        {name: repr(value) for name, value in [*_parameters(estimator), *_chosen(estimator)]},
+        dict(data),
+        software_versions(),
+        dict(time),
+        again,
+        cite(reference_keys(estimator)),
+    )
+
+
+def software_versions() -> dict[str, str]:
+    """Return the versions of the software by name, for a report."""
+    software = about_software()
+    system = {"system": software["machine"]["system"]}
+    return {"highrelief": software["highrelief"], **software["versions"], **system}
+
+
+def cite(keys: Iterable[str]) -> list[Reference]:
+    """Return the references of some keys, without repetition."""
+    return [Reference(as_text(key), references()[key], address(key)) for key in dict.fromkeys(keys)]
+
+
+def _parameters(estimator: Any) -> list[tuple[str, Any]]:
+    """Return names and values, NumPy scalars as Python numbers."""
+    return [(name, plain(value)) for name, value in sorted(estimator.get_params(deep=True).items())]
+
+
+def _chosen(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the values that the fit chose for automatic parameters."""
+    inside = fit_inside(estimator)
+    for name in ("sigma_", "alpha_"):
+        if hasattr(inside, name):
+            yield name, float(getattr(inside, name))
+
+
+def about_values(X: NDArray[Any], y: NDArray[Any]) -> dict[str, str]:
+    """Return the size of data in memory and digests of its values."""
+    labels = "\n".join(str(label) for label in y.tolist())
+    return {
+        "samples": f"{X.shape[0]:,}",
+        "features": f"{X.shape[1]:,}",
+        f"SHA-256 of the values of X ({X.dtype}, row by row)": hashlib.sha256(
+            np.ascontiguousarray(X).data  # the bytes of the values, whatever the order in memory
+        ).hexdigest(),
+        "SHA-256 of the labels y (one in a line)": hashlib.sha256(labels.encode()).hexdigest(),
+    }
+
+
+def python_again(inputs: ReportInputs, *, resamples: int, random_state: Any) -> str:
+    """Return Python code that reproduces a report from the same X, y, batches and groups."""
+    estimator = inputs.estimator
+    parameters = dict(_parameters(estimator))
+    again = clone(estimator).set_params(
+        **{name: value for name, value in parameters.items() if isinstance(value, (bool, int, float, str))}
+    )
+    inside = [estimator, *parameters.values()]
+    class_names = {type(each).__name__ for each in inside if type(each).__module__.startswith("highrelief.")}
+    batches_argument = "" if inputs.batches is None else ", batches=batches"
+    groups_argument = "" if inputs.groups is None else ", groups=groups"
+    return (
+        f"from highrelief import {', '.join(sorted(class_names))}, report\n\n"
+        f"estimator = {again!r}\n"
+        f"report(estimator.fit(X, y{batches_argument}), X, y{batches_argument}{groups_argument},"
+        f" resamples={resamples}, random_state={random_state!r})"
+    )

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -244,7 +244,7 @@ def _drawn(contents: Contents) -> dict[str, object]:
     return {
         "classes": contents.classes,
         "class_sizes": contents.class_sizes,
-        "features": _best(contents.features, N_CARRIED),
+        "features": _first(contents.features, N_CARRIED),
         "n_features": len(contents.features.names),
         "n_kept": sum(contents.features.kept),
         "convergence": contents.convergence,
@@ -262,25 +262,12 @@ def _n_intervals(features: FeatureTable) -> int:
     return min(max(weighing, N_FEWEST), len(features.names))
 
 
-def _best(features: FeatureTable, number: int) -> FeatureTable:
+def _first(features: FeatureTable, number: int) -> FeatureTable:
     """Return the first features of the table, without sentences."""
-    low, high, frequency, missing = (
-        None if each is None else each[:number]
-        for each in (features.rank_low, features.rank_high, features.frequency, features.missing)
-    )
-    return FeatureTable(
-        features.names[:number],
-        features.ranks[:number],
-        features.weights[:number],
-        features.kept[:number],
-        features.univariate_ranks[:number],
-        low,
-        high,
-        frequency,
-        [],
-        missing,
-        features.univariate_score,
-    )
+    columns: dict[str, Any] = {
+        name: each[:number] for name, each in vars(features).items() if isinstance(each, list)
+    }
+    return replace(features, **{**columns, "words": []})
 
 
 # The page of a comparison

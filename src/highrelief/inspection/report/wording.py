@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...catalog import METHODS, WRAPPERS, Method
-from ...plots.drawing import counted
 from .contents import Estimate
-
-__all__ = ["counted", "listed", "number", "percent", "two_digits", "with_interval"]
 
 #: The typographic minus sign.
 MINUS = "\N{MINUS SIGN}"
@@ -85,7 +82,7 @@ def words(estimator: Any) -> str:
     return " ".join([own, *(each.words for each in reversed(around))])
 
 
-def cited(estimator: Any) -> list[str]:
+def reference_keys(estimator: Any) -> list[str]:
     """Return the keys of the references, those of the method first."""
     around, inside = _taken_apart(estimator)
     method = _known(inside)
@@ -102,7 +99,7 @@ def is_one_by_one(estimator: Any) -> bool:
 def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
     """Return the wrappers, outermost first, and the innermost estimator."""
     around = []
-    while type(estimator).__name__ in WRAPPERS and _is_ours(estimator):
+    while type(estimator).__name__ in WRAPPERS and _is_ours(type(estimator)):
         around.append(WRAPPERS[type(estimator).__name__])
         estimator = estimator.estimator
     return around, estimator
@@ -110,13 +107,9 @@ def _taken_apart(estimator: Any) -> tuple[list[Method], Any]:
 
 def _known(estimator: Any) -> Method | None:
     """Return the catalog entry of an estimator or of a base class."""
-    found = (_OF_CLASS.get(each.__name__) for each in type(estimator).__mro__ if _is_ours_class(each))
+    found = (_OF_CLASS.get(each.__name__) for each in type(estimator).__mro__ if _is_ours(each))
     return next((method for method in found if method is not None), None)
 
 
-def _is_ours(estimator: Any) -> bool:
-    return _is_ours_class(type(estimator))
-
-
-def _is_ours_class(kind: type) -> bool:
+def _is_ours(kind: type) -> bool:
     return kind.__module__.startswith("highrelief.")

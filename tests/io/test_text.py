@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from highrelief.cli.output import csv_text
-from highrelief.io import formulas
-from highrelief.io.formulas import inert, read_back
+from highrelief.io import text as text_module
 from highrelief.io.reading import Source, read_table
 from highrelief.io.roles import Roles
+from highrelief.io.text import escape_formulas, unescape_formulas
 
 texts = st.text(st.sampled_from("'=+-@,;\t\r\n\uff1d\uff0b\uff0d\uff20a1. "), max_size=8)
 
@@ -40,18 +40,18 @@ texts = st.text(st.sampled_from("'=+-@,;\t\r\n\uff1d\uff0b\uff0d\uff20a1. "), ma
     ],
 )
 def test_what_would_start_a_formula(text, written):
-    assert inert(text) == written
-    assert read_back(written) == text
+    assert escape_formulas(text) == written
+    assert unescape_formulas(written) == text
 
 
 @pytest.mark.parametrize("text", ["=1", "'-1", "a;=1", "\t"])
 def test_what_we_would_not_write_is_not_changed(text):
-    assert read_back(text) is None
+    assert unescape_formulas(text) is None
 
 
 @given(texts)
 def test_every_text_is_read_back(text):
-    assert read_back(inert(text)) == text
+    assert unescape_formulas(escape_formulas(text)) == text
 
 
 @given(texts, st.sampled_from(",\t"), st.sampled_from(",;\t"))
@@ -118,6 +118,8 @@ def test_a_class_that_is_no_formula_stays_beside_an_inert_name(tmp_path):
 
 def test_texts_without_a_sign_are_not_searched_for_formulas(monkeypatch):
     searched = []
-    monkeypatch.setattr(formulas, "read_back", lambda text: searched.append(text) or read_back(text))
-    assert formulas.all_read_back(["word", "a_b", "it's", "'=x"]) == {"'=x": "=x"}
+    monkeypatch.setattr(
+        text_module, "unescape_formulas", lambda text: searched.append(text) or unescape_formulas(text)
+    )
+    assert text_module.escaped_texts(["word", "a_b", "it's", "'=x"]) == {"'=x": "=x"}
     assert searched == ["'=x"]
