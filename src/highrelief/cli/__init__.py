@@ -1,4 +1,4 @@
-"""The command ``highrelief``. Thin: what a command does is imported when it runs."""
+"""The command ``highrelief``."""
 
 from __future__ import annotations
 

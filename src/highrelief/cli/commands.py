@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=Commands,
-    help="Which features matter, when they act only together.",
+    help="Feature selection that also finds features that matter only in combination.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -53,7 +53,7 @@ def common(
         typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Which features matter, when they act only together."""
+    """Feature selection that also finds features that matter only in combination."""
 
 
 @app.command()
@@ -65,13 +65,11 @@ def common(
 )
 def rank(
     context: typer.Context,
-    top: Annotated[int, typer.Option(min=1, help="How many features to show.")] = 50,
+    top: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = 50,
     out: Annotated[
         Path | None, typer.Option(help="Folder for ranking.csv, run.json and report.html.")
     ] = None,
-    repeat: Annotated[
-        Path | None, typer.Option(help="A run.json: do the same again.", readable=False)
-    ] = None,
+    repeat: Annotated[Path | None, typer.Option(help="Repeat the run of a run.json.", readable=False)] = None,
     no_report: NoReport = False,
     batch_neighbors: BatchNeighbors = None,
     jobs: Jobs = None,
@@ -79,7 +77,7 @@ def rank(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Rank the features of a table; with --out, write the ranking, how to repeat it, and a report."""
+    """Rank the features of a table; with --out, write the ranking, its record and a report."""
     with exit_on_error(debug):
         from .output import check_free, check_report  # noqa: PLC0415
         from .rank import measure_interactions, write_interactions, write_report  # noqa: PLC0415
@@ -131,13 +129,13 @@ def select(
         Path, typer.Option(help="File to write: .csv, .tsv, .parquet, .feather or .npz.", show_default=False)
     ],
     top: Annotated[
-        int | None, typer.Option(min=1, help="How many features to keep.", show_default=False)
+        int | None, typer.Option(min=1, help="Number of features to keep.", show_default=False)
     ] = None,
     control: Annotated[
         str | None,
         typer.Option(
-            help="Keep the features that are real: fdr bounds the share of false ones,"
-            " fwer the chance of any.",
+            help="Select at an error rate: fdr bounds the share of false features,"
+            " fwer the probability of any.",
             show_default=False,
         ),
     ] = None,
@@ -151,7 +149,7 @@ def select(
     groups: Annotated[
         str | None,
         typer.Option(
-            help="With --control: column; labels are exchanged within equal values, or of whole groups."
+            help="With --control: column of groups; labels are permuted within groups, or whole groups are."
         ),
     ] = None,
     batch_neighbors: BatchNeighbors = None,
@@ -160,7 +158,7 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the table with its best features only: so many, or those that are real at an error rate."""
+    """Write the table with its best features only: a given number, or those selected at an error rate."""
     with exit_on_error(debug):
         if (top is None) == (control is None):
             raise UsageError(
@@ -177,13 +175,13 @@ def select(
         from .screen import Screen  # noqa: PLC0415
         from .select import (  # noqa: PLC0415
             Control,
-            check_evidence,
             check_selection,
             select_controlled,
             write_selection,
         )
 
-        check_selection(out, force=force)
+        controlled = None if control is None else Control(control, level, by, permutations)
+        check_selection(out, force=force, controlled=controlled is not None)
         screen = Screen(quiet=quiet)
         request = request_of(context)
         if top is not None:
@@ -194,9 +192,7 @@ def select(
                 f"Written: {out}, {counted(n_samples, 'sample')} and {counted(len(names), 'feature')}"
             )
             return
-        assert control is not None
-        controlled = Control(control, level, by, permutations)
-        check_evidence(out, force=force)
+        assert controlled is not None
         found = select_controlled(request, controlled, n_jobs=jobs, listener=screen)
         statistics = found.write(out, force=force)
         with ignore_closed_pipe():
@@ -216,11 +212,13 @@ def select(
 )
 def compare(
     context: typer.Context,
-    methods: Annotated[str, typer.Option(help="Names with commas; `highrelief methods` lists them.")] = (
+    methods: Annotated[str, typer.Option(help="Comma-separated names; `highrelief methods` lists them.")] = (
         "relieff,irelief,logo"
     ),
-    folds: Annotated[int, typer.Option(min=2, help="Outer folds, which judge.")] = 10,
-    inner_folds: Annotated[int, typer.Option(min=2, help="Inner folds, which choose how many to keep.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="Outer folds, which measure the accuracy.")] = 10,
+    inner_folds: Annotated[
+        int, typer.Option(min=2, help="Inner folds, which choose the number of features.")
+    ] = 5,
     out: Annotated[
         Path | None, typer.Option(help="Folder for comparison.csv, run.json and report.html.")
     ] = None,
@@ -231,7 +229,7 @@ def compare(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compare methods: accuracy on samples they have not seen, stability, their trade-off, time."""
+    """Compare methods: accuracy on held-out samples, stability, their trade-off, time."""
     with exit_on_error(debug):
         from .compare import FIXED, compare_methods  # noqa: PLC0415
         from .output import check_free, check_report  # noqa: PLC0415
@@ -267,7 +265,7 @@ def demo(
     jobs: Jobs = None,
     debug: Debug = False,
 ) -> None:
-    """Find the two features of a spiral among thousands that say nothing."""
+    """Find the two features of a spiral among thousands of irrelevant ones."""
     with exit_on_error(debug):
         from .output import check_report  # noqa: PLC0415
         from .rank import N_IRRELEVANT, TURNS, write_report  # noqa: PLC0415
@@ -300,14 +298,16 @@ def reproduce(
         str | None, typer.Argument(help="A table or figure; without one, they are listed.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Folder of the papers' data sets.")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Fewer than the paper has, for a look.")] = None,
-    datasets: Annotated[str | None, typer.Option(help="Names with commas; all if none is said.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Number of repeats (default: as in the paper).")
+    ] = None,
+    datasets: Annotated[str | None, typer.Option(help="Comma-separated names (default: all).")] = None,
     fetch: Annotated[
         bool,
-        typer.Option("--fetch", help="Get sets that are not at hand from OpenML, if it has them."),
+        typer.Option("--fetch", help="Fetch missing data sets from OpenML, if available."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the tables and figures.")] = None,
-    cache: Annotated[Path, typer.Option(help="Where finished parts are kept, to go on later.")] = Path(
+    cache: Annotated[Path, typer.Option(help="Folder of checkpoints, to continue later.")] = Path(
         ".highrelief-reproduced"
     ),
     jobs: Jobs = -1,
@@ -315,7 +315,7 @@ def reproduce(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Run an experiment of one of the papers; ours beside theirs."""
+    """Run an experiment of a paper, and compare with the published results."""
     with exit_on_error(debug):
         from ..papers.runner import papers  # noqa: PLC0415
         from .output import check_free  # noqa: PLC0415
@@ -380,7 +380,7 @@ def methods() -> None:
 
 @app.command()
 def warmup() -> None:
-    """Compile all kernels now, so that no later fit has to wait for it."""
+    """Compile all kernels now, so that no later fit waits for the compiler."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     from .screen import Terminal  # noqa: PLC0415

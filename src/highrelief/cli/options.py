@@ -75,7 +75,7 @@ class Request:
         typer.Option(
             "--target",
             "-t",
-            help="Column with the classes; for some methods with numbers.",
+            help="Column with the class labels, or for some methods a continuous target.",
             show_default=False,
         ),
     ]
@@ -93,7 +93,7 @@ class Request:
     labels: Annotated[
         str | None,
         Path,
-        typer.Option(help="Second file: the classes by the names of the samples.", readable=False),
+        typer.Option(help="Second file with the labels, by sample name.", readable=False),
     ] = None
     transpose: Annotated[
         bool, typer.Option("--transpose", help="Rows are features and columns samples; needs --labels.")
@@ -138,17 +138,17 @@ class Request:
     categorical: Annotated[
         tuple[str, ...],
         list[str],
-        typer.Option(help="Column of numbers that are categories; can be repeated."),
+        typer.Option(help="Numeric column that is categorical; can be repeated."),
     ] = ()
     batch: Annotated[
-        str | None, typer.Option(help="Column of batches: neighbors are looked for within them.")
+        str | None, typer.Option(help="Column of batches; neighbors are searched within them.")
     ] = None
     max_redundancy: Annotated[
         float | None,
         typer.Option(
             max=1.0,
             callback=_check_redundancy,
-            help="Keep one of features that say the same: |correlation| of so much, such as 0.9, or more.",
+            help="Keep one of redundant features: |correlation| of at least this, such as 0.9.",
         ),
     ] = None
     resamples: Annotated[
@@ -156,18 +156,18 @@ class Request:
         typer.Option(
             min=0,
             callback=_check_resamples,
-            help="Halves of the samples ranked again for the report; 0 for none.",
+            help="Halves of the samples for the stability in the report; 0 for none.",
         ),
     ] = 20
     groups: Annotated[
         str | None,
-        typer.Option(help="Column: equal values stay in one fold, or in one half of a report."),
+        typer.Option(help="Column of groups; each stays in one fold, or in one half of a report."),
     ] = None
     interactions: Annotated[
         bool | None,
         typer.Option(
             "--interactions/--no-interactions",
-            help="Weigh the best features without one another, for the report; by default if it is quick.",
+            help="Measure interactions of the best features for the report (default: if it is quick).",
             show_default=False,
         ),
     ] = None
@@ -363,7 +363,7 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
 # Options of several commands that are not fields of a request
 
 BatchNeighbors = Annotated[
-    str | None, typer.Option(help="With --batch: neighbors within the batch (default) or across batches.")
+    str | None, typer.Option(help="With --batch: search neighbors within (default) or across batches.")
 ]
 Jobs = Annotated[
     int | None,

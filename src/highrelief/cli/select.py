@@ -26,11 +26,13 @@ from .screen import SILENT, Listener
 KINDS = (".csv", ".tsv", ".parquet", ".feather", ".npz")
 
 
-def check_selection(path: Path, *, force: bool) -> None:
-    """Raise if the file cannot be written in this format; call before a long computation."""
+def check_selection(path: Path, *, force: bool, controlled: bool) -> None:
+    """Raise if the files of a selection cannot be written; call before a long computation."""
     if path.suffix.lower() not in KINDS:
         raise UsageError(f"--out must end in one of {', '.join(KINDS)}; {path.name!r} does not.")
     check_free(path, force=force)
+    if controlled:
+        check_free(statistics_file(path), force=force)
 
 
 def write_selection(ranking: Ranking, n_best: int, path: Path, *, force: bool) -> list[str]:
@@ -114,7 +116,7 @@ def _free(name: str, taken: list[str]) -> str:
 # --control: features selected at an error rate
 
 #: Statistics of the features, and the names of their columns.
-_EVIDENCE = {
+_STATISTICS = {
     "statistic_": "statistic",
     "pvalues_": "p",
     "qvalues_": "q",
@@ -183,13 +185,13 @@ class ControlledSelection:
 
     def header(self) -> list[str]:
         """Return the names of the columns."""
-        known = [name for each, name in _EVIDENCE.items() if hasattr(self.selector, each)]
+        known = [name for each, name in _STATISTICS.items() if hasattr(self.selector, each)]
         return ["rank", "feature", "weight", *known, "kept"]
 
     def rows(self, *, kept_only: bool) -> list[list[Any]]:
         """Return one row per feature, those kept first, each part by rank."""
         selector, names = self.selector, self.ranking.table.feature_names
-        known = [getattr(selector, each) for each in _EVIDENCE if hasattr(selector, each)]
+        known = [getattr(selector, each) for each in _STATISTICS if hasattr(selector, each)]
         kept = self.kept
         order = [*(j for j in self.ranking.order if kept[j]), *(j for j in self.ranking.order if not kept[j])]
         return [
@@ -226,19 +228,14 @@ class ControlledSelection:
             path,
             force=force,
         )
-        statistics = evidence_file(path)
+        statistics = statistics_file(path)
         write_text(statistics, csv_text(self.header(), self.rows(kept_only=False)), force=force)
         return statistics
 
 
-def evidence_file(path: Path) -> Path:
+def statistics_file(path: Path) -> Path:
     """Return the path of the file with the statistics of all features."""
     return path.with_name(f"{path.stem}.features.csv")
-
-
-def check_evidence(path: Path, *, force: bool) -> None:
-    """Raise if the file of statistics cannot be written; call before a long computation."""
-    check_free(evidence_file(path), force=force)
 
 
 def select_controlled(

@@ -1,1 +1,1 @@
-"""The only reader of files: a table on disk becomes samples, classes and names."""
+"""Tables from files: samples, labels and names."""

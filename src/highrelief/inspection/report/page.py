@@ -19,6 +19,7 @@ from typing import Any
 
 from .comparison import ComparisonContents, percent
 from .contents import Contents, FeatureTable
+from .wording import MINUS, two_digits
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -47,7 +48,6 @@ _ENDS = re.compile(r"</(script|style)|<!--|<script", re.IGNORECASE)
 
 #: The space between a number and its per cent sign.
 _PER_CENT = re.compile(r"(?<=\d) %")
-_MINUS = "\N{MINUS SIGN}"
 _ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 
 
@@ -153,23 +153,18 @@ def figure(value: float | None) -> str:
     if value is None:
         return "\N{EN DASH}"
     text = f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return text.replace("e-0", "e-").replace("-", _MINUS)
+    return text.replace("e-0", "e-").replace("-", MINUS)
 
 
 def count(value: float) -> str:
     """Format a number rounded to an integer, with thousands separators."""
-    return f"{value:,.0f}".replace("-", _MINUS)
+    return f"{value:,.0f}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:
     """Format a difference with its sign; one that rounds to 0 has none."""
-    text = f"{value:+z.1f}".replace("-", _MINUS)
+    text = f"{value:+z.1f}".replace("-", MINUS)
     return "0.0" if text == "+0.0" else text
-
-
-def two_digits(value: float | None) -> str:
-    """Format a measure to two decimals, without −0.00; None as a dash."""
-    return "\N{EN DASH}" if value is None else f"{value:z.2f}".replace("-", _MINUS)
 
 
 def share(value: float) -> str:

@@ -35,9 +35,9 @@ def number(value: float) -> str:
     return f"{value:.3g}".replace("-", MINUS)
 
 
-def two_digits(value: float) -> str:
-    """Format a measure between −1 and 1 to two decimals, without −0.00."""
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
+def two_digits(value: float | None) -> str:
+    """Format a measure to two decimals, without −0.00; None as a dash."""
+    return "\N{EN DASH}" if value is None else f"{value:z.2f}".replace("-", MINUS)
 
 
 def with_interval(estimate: Estimate) -> str:
