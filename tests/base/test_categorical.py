@@ -30,13 +30,12 @@ class TestOracle:
         assert model.n_features_in_ == model.ranking_.size == 7
 
     @pytest.mark.parametrize("way", ["all", "rows", "bands"])
-    def test_every_way_to_find_neighbors(self, way, monkeypatch):
+    def test_every_way_to_find_neighbors(self, way, monkeypatch, force):
         X, y = mixed_table()
         copies = np.where(np.arange(60) % 5, 1.0, 3.0)
         expected = oracle.relieff(X, y, 4, s=copies, categorical=CATEGORICAL)
         monkeypatch.setattr(search, "_way", lambda *_: way)
-        monkeypatch.setattr(search, "BAND", 64)
-        monkeypatch.setattr(search, "_ANCHORS_AT_ONCE", 8)
+        force(band=64, anchors_at_once=8)
         for n_jobs in (1, 2):
             model = ReliefF(n_neighbors=4, categorical_features=CATEGORICAL, n_jobs=n_jobs)
             model.fit(X, y, sample_weight=copies)

@@ -587,8 +587,8 @@ class TestManyColumnsAndClasses:
 
     @pytest.mark.parametrize("separator", [",", "\t"])
     @pytest.mark.parametrize("quote", ["", '"'])
-    def test_a_header_longer_than_what_is_looked_at(self, write, monkeypatch, separator, quote):
-        monkeypatch.setattr("highrelief.io.text._BYTES_LOOKED_AT", 64)
+    def test_a_header_longer_than_what_is_looked_at(self, write, force, separator, quote):
+        force(sniffed_bytes=64)
         names = [f"{quote}a name with blanks {place}{quote}" for place in range(40)]
         rows = [[*map(str, range(i, i + 40)), "xy"[i % 2]] for i in range(4)]
         path = write("\n".join(separator.join(row) for row in [[*names, "class"], *rows]) + "\n")

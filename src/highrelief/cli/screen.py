@@ -21,6 +21,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from .._engine.limits import limits
 from .._engine.threads import start_helper
 from ..base.progress import watching
 from ..catalog import as_text
@@ -79,8 +80,6 @@ def class_counts(table: LabeledTable) -> dict[str, int]:
     return dict(zip(classes.tolist(), counts.tolist(), strict=True))
 
 
-#: Seconds of work before anything is shown about it.
-PATIENCE = 2.0
 _BAR = "█"
 
 
@@ -117,7 +116,7 @@ class Screen(Watcher):
         progress = Progress(*columns, console=self.beside, transient=True)
         task = progress.add_task(what, total=None)
         over = threading.Event()
-        shown = start_helper(lambda: None if over.wait(PATIENCE) else progress.start())
+        shown = start_helper(lambda: None if over.wait(limits.progress_delay) else progress.start())
 
         def tell(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)

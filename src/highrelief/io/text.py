@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .._engine.limits import limits
 from .._engine.memory import check_room
 from .cells import Cells, MissingTokens, TableError, counted, listed, masked, shown, without
 from .files import InputFile
@@ -30,8 +31,8 @@ from .frames import polars_parsing
 SEPARATORS = ("\t", ",", ";", "|", " ")
 #: Stand for a separator, and for an end of line, inside quotes until the fields are apart.
 _KEPT_SEPARATOR, _KEPT_NEWLINE = b"\x1f", b"\x1e"
-#: The separator is found in so many bytes and lines; in more bytes where fewer whole lines are in them.
-_BYTES_LOOKED_AT, _LINES_LOOKED_AT, _FEWEST_LINES = 2**22, 20, 3
+#: The separator is found in so many lines; ``limits.sniffed_bytes`` are too few if they have fewer.
+_LINES_LOOKED_AT, _FEWEST_LINES = 20, 3
 #: A byte that no text has.
 _NOWHERE = "\x1d"
 #: Columns that are cut out of the rows one by one rather than read as text with all others.
@@ -198,7 +199,7 @@ def _likely_separator(text: bytes) -> str:
 
 def _first_lines(text: bytes) -> list[bytes]:
     """The first lines, without what is quoted: some, whatever their length."""
-    n_bytes = _BYTES_LOOKED_AT
+    n_bytes = limits.sniffed_bytes
     while True:
         outside_quotes = b"".join(text[:n_bytes].split(b'"')[::2])
         lines = [line for line in outside_quotes.split(b"\n") if line.strip()]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._engine.limits import limits
 from ...plots.drawing import counted
 from ..interactions import InteractionTable, Pair, TooLongError, interactions_within
 from .contents import Interactions, TwoFeatures
@@ -17,8 +18,6 @@ from .wording import is_one_by_one, listed, percent, title
 
 #: Features that are left out one by one.
 N_FEATURES = 12
-#: Time limit, in seconds, unless the user requested interactions.
-PATIENCE = 10.0
 #: Share of a weight from which on its loss counts as large.
 _MUCH = 0.5
 #: Pairs in the table, and pairs named in a sentence.
@@ -36,7 +35,8 @@ def measure_interactions(
 ) -> InteractionTable | str:
     """Measure the interactions of the best features; return a sentence with the reason if that fails.
 
-    ``requested``: True or False as the user set it; None measures only if it takes less than ``PATIENCE``.
+    ``requested``: True or False as the user set it; None measures only within
+    ``limits.interaction_seconds``.
     """
     reason = _reason_not_measured(inputs, weights, requested=requested)
     if reason is not None:
@@ -51,7 +51,7 @@ def measure_interactions(
             # With too few samples for halves, a sentence of the report says that noise is unknown.
             warnings.simplefilter("ignore")
             return interactions_within(
-                None if requested else PATIENCE,
+                None if requested else limits.interaction_seconds,
                 inputs.unfitted,
                 inputs.X,
                 inputs.y,
@@ -67,8 +67,8 @@ def measure_interactions(
     except TooLongError:
         return (
             f"Interactions were not measured: to weigh the best {N_FEATURES} features again and again, each"
-            f" time without one of them, takes longer than {PATIENCE:g} seconds here. interactions=True, or"
-            " --interactions, asks for it."
+            f" time without one of them, takes longer than {limits.interaction_seconds:g} seconds here."
+            " interactions=True, or --interactions, asks for it."
         )
     except (ValueError, TypeError) as error:
         sentence = " ".join(str(error).split()).rstrip(".")
