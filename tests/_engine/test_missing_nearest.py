@@ -11,10 +11,9 @@ from oracles.frel_2015 import frel_objective
 from oracles.relief_1994 import neighbor_shares
 from scipy.special import stdtrit
 from sklearn.base import clone
-from small_tables import incomplete_table
+from small_tables import SEARCH_ORDERS, incomplete_table
 
 from highrelief import FREL, CrossValidatedSelector, EnsembleWeighting, Relief, ReliefF, VarianceReduction
-from highrelief._engine import search
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import ColumnRanges, MissingMask, Scaling
 from highrelief.base.validation import Table, scaled_rows
@@ -55,12 +54,11 @@ class TestOracle:
 
     @pytest.mark.parametrize("metric", METRICS)
     @pytest.mark.parametrize("way", ["rows", "bands"])
-    def test_every_way_to_find_neighbors(self, way, metric, monkeypatch, force):
+    def test_every_way_to_find_neighbors(self, way, metric, force):
         X, y, _ = incomplete_table(np.float64, False)
         copies = np.where(np.arange(70) % 5, 1.0, 3.0)
         expected = oracle.relieff(X, y, 4, metric, s=copies)
-        monkeypatch.setattr(search, "_way", lambda *_: way)
-        force(band=64, anchors_at_once=8)
+        force(**SEARCH_ORDERS[way], anchors_at_once=8)
         for n_jobs in (1, 2):
             model = ReliefF(n_neighbors=4, metric=metric, n_jobs=n_jobs).fit(X, y, sample_weight=copies)
             np.testing.assert_allclose(model.feature_weights_, expected, atol=1e-12)

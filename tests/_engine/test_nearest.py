@@ -10,13 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from peak_memory import peak_of
 from registry import continuous_table
-from small_tables import draw_table, local_rows, packed_table, tables
+from small_tables import SEARCH_ORDERS, draw_table, local_rows, packed_table, tables
 
 from highrelief import Relief, ReliefF
 from highrelief._engine import distances, quantized
 from highrelief._engine import neighbors as neighbors_module
 from highrelief._engine import scaling as scaling_module
-from highrelief._engine import search as search_module
 from highrelief._engine.columns import Columns
 from highrelief._engine.neighbors import Neighborhood
 from highrelief._engine.scaling import Scaling, feature_scaling
@@ -25,16 +24,14 @@ from highrelief._kernels import candidates, packing
 from highrelief._kernels import distances as distances_kernels
 from highrelief._kernels.candidates import share_among
 
-WAYS = ("all", "rows", "bands")
 few_checks = [HealthCheck.function_scoped_fixture]
 
 
-@pytest.fixture(params=WAYS)
-def way(request, monkeypatch, force):
+@pytest.fixture(params=SEARCH_ORDERS)
+def way(request, force):
     """Take one way whatever the shape, in small steps."""
-    monkeypatch.setattr(search_module, "_way", lambda *_: request.param)
     # A piece holds 64 columns at least.
-    force(band=64, anchors_at_once=12, list_rows=20, piece_bytes=1.0)
+    force(**SEARCH_ORDERS[request.param], anchors_at_once=12, list_rows=20, piece_bytes=1.0)
     return request.param
 
 
@@ -168,14 +165,14 @@ class TestNearestMargins:
         assert peak < len(X) ** 2  # a quarter of the smallest matrix of distances
 
 
-def test_lists_of_many_classes_stay_small(monkeypatch):
+def test_lists_of_many_classes_stay_small(force):
     X, _ = draw_table(16, 2000, 3, 2)
     y = np.arange(2000) % 200
     rows = local_rows(X, y)
     ours = rows.nearest(Neighborhood(10)).mean()
     assert peak_of(lambda: rows.nearest(Neighborhood(10)).mean()) < 70 * 2**20
     # The oracle would take minutes; every way is held against it above.
-    monkeypatch.setattr(search_module, "_way", lambda *_: "all")
+    force(**SEARCH_ORDERS["all"])
     np.testing.assert_allclose(ours, rows.nearest(Neighborhood(10)).mean(), atol=1e-12)
 
 
@@ -303,7 +300,7 @@ class TestQuantizedDistances:
         assert told["distances"] == names[on_planes]
 
     @pytest.mark.parametrize("high", [0.3, 0.4, 7.7, np.nextafter(0.1, 1.0)])
-    @pytest.mark.parametrize("way", WAYS, indirect=True)
+    @pytest.mark.parametrize("way", SEARCH_ORDERS, indirect=True)
     def test_any_two_levels_are_bits(self, high, way):
         """Also where half of them is no number exactly between."""
         rng = np.random.default_rng(0)
@@ -443,7 +440,7 @@ class TestProducts:
         expected = oracles.relieff(X.astype(np.float64), y, 5, "euclidean", tol=1e-6)
         np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)
 
-    @pytest.mark.parametrize("way", WAYS, indirect=True)
+    @pytest.mark.parametrize("way", SEARCH_ORDERS, indirect=True)
     def test_one_byte_numbers_stay_one_byte_numbers(self, way):
         X = np.random.default_rng(0).integers(-128, 128, (120, 500)).astype(np.int8)
         y = np.arange(120) % 2

@@ -13,6 +13,7 @@ import scipy.sparse
 from registry import ENTRIES, continuous_table, discrete_table, rounded_table
 from sklearn import config_context
 from sklearn.utils import get_tags
+from small_tables import SEARCH_ORDERS
 
 from highrelief import (
     FREL,
@@ -210,11 +211,7 @@ def searches():
     """Neighbors where there is no room for all distances."""
     X, y = continuous_table(40)
     for way in ("rows", "bands"):
-        bounds = {
-            "_engine.search._way": lambda *_, way=way: way,
-            "_engine.search.BAND": 16,
-            "_engine.search._ANCHORS_AT_ONCE": 8,
-        }
+        bounds = SEARCH_ORDERS[way] | {"anchors_at_once": 8}
         for name, model in {
             "manhattan": ReliefF(n_neighbors=2),
             "euclidean": ReliefF(n_neighbors=2, metric="euclidean"),
